@@ -1,0 +1,45 @@
+# `make demo` and `make test` do all their own set-up: Python 3.11+ with venv, git and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check bench images live format clean
+
+demo: .venv/demo.stamp
+	@$(BIN)/overlord demo
+
+test: check
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+check: .venv/test.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: .venv/test.stamp
+	$(BIN)/python -m bench
+
+images: .venv/demo.stamp
+	docker/images
+
+live: .venv/test.stamp
+	OVERLORD_LIVE=1 $(BIN)/python -m pytest tests/conformance -p no:randomly
+
+format: .venv/test.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache
+
+.venv/demo.stamp: requirements/run.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Overlord needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || { echo "Python has no venv: install it (Debian: apt install python3-venv)"; exit 1; }
+	@echo "Setting up .venv (once) …"
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/run.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/test.stamp: .venv/demo.stamp requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@

@@ -1,0 +1,35 @@
+# The daemon, with the git it needs. It holds no state: OVERLORD_HOME is mounted, at the same path as on the host.
+# Built by `make images`, with the repository as its context.
+ARG BASE_IMAGE=python:3.12-slim
+
+FROM ${BASE_IMAGE} AS build
+COPY docker/ca/ /usr/local/share/ca-certificates/
+RUN update-ca-certificates
+# Settings of the builder's own package index stay in this stage, which is thrown away.
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1
+COPY requirements/run.lock /tmp/run.lock
+RUN python3 -m venv /opt/build \
+    && python3 -m venv --without-pip /opt/overlord \
+    && /opt/build/bin/pip --python /opt/overlord/bin/python install \
+        --quiet --no-cache-dir --no-compile --require-hashes -r /tmp/run.lock
+COPY minion/ /tmp/site/minion/
+COPY overlord/ /tmp/site/overlord/
+RUN cp -a /tmp/site/. "$(/opt/overlord/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+    && /opt/overlord/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/overlord/lib
+
+FROM ${BASE_IMAGE}
+# The certificate authorities of the network it was built in: the daemon speaks TLS to the forge and the model.
+COPY docker/ca/ /usr/local/share/ca-certificates/
+RUN update-ca-certificates \
+    && (command -v git >/dev/null \
+        || (apt-get update -qq && apt-get install -y -qq --no-install-recommends git && rm -rf /var/lib/apt/lists/*))
+COPY --from=build /opt/overlord /opt/overlord
+ENV PATH=/opt/overlord/bin:/usr/local/bin:/usr/bin:/bin \
+    LANG=C.UTF-8 \
+    OVERLORD_HOME=/var/lib/overlord \
+    SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+RUN python -c 'import overlord.errors, docker, httpx, pydantic, starlette, uvicorn, typer, rich' && mkdir -p /var/lib/overlord
+ENTRYPOINT ["overlord"]
+CMD ["serve"]

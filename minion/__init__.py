@@ -1,0 +1,1 @@
+"""The Minion: the coding agent of one session. It knows nothing of Overlord but the door it was given."""

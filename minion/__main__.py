@@ -1,0 +1,127 @@
+"""`python -m minion`: one session, from the brief to the report.
+
+Exit codes, a hint for people and never evidence: 0 complete, blocked, or a check's report delivered · 2 the scope
+does not parse and nothing was run · 3 ended short, and said so · 4 out of budget · 5 the door was gone, nothing
+could be reported · 6 the environment names no usable door.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from minion.beat import Beat
+from minion.errors import BadStart, DoorGone, DoorRefused, GitFailed, Interrupted
+from minion.interrupt import Interrupts
+from minion.protocol import (
+    BRIEF_PATH,
+    REPORT_PATH,
+    Brief,
+    Outcome,
+    Report,
+    Scope,
+    ScopeError,
+    SessionKind,
+    decode,
+    encode,
+)
+from minion.start import Start
+
+COMPLETE, BAD_SCOPE, ENDED_SHORT, OUT_OF_BUDGET, DOOR_GONE, BAD_ENVIRONMENT = 0, 2, 3, 4, 5, 6
+
+_CODES = {
+    Outcome.COMPLETE: COMPLETE,
+    Outcome.BLOCKED: COMPLETE,
+    Outcome.ERROR: ENDED_SHORT,
+    Outcome.OUT_OF_BUDGET: OUT_OF_BUDGET,
+}
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Run one session in the environment given; the exit code says how it ended."""
+    interrupts = Interrupts()
+    interrupts.listen()
+    try:
+        start = Start.read(environment, interrupts)
+    except BadStart as error:
+        _say(str(error))
+        return BAD_ENVIRONMENT
+    try:
+        return _session(start)
+    except DoorGone as error:
+        _say(str(error))
+        return DOOR_GONE
+    finally:
+        start.leave()
+
+
+def _session(start: Start) -> int:
+    try:
+        scope = _scope(start.environment)
+    except ScopeError as error:
+        _report(start, Report(outcome=Outcome.ERROR, reason="scope", summary=str(error)))
+        return BAD_SCOPE
+    try:
+        with start.interrupts.waiting():
+            brief = decode(Brief, start.door.call("GET", BRIEF_PATH).body)
+    except Interrupted as stop:
+        return _report(start, Report(outcome=Outcome.ERROR, reason=stop.reason))
+    if brief.kind is SessionKind.CHECK:
+        return _check(start, brief)
+    if scope is None:
+        _report(start, Report(outcome=Outcome.ERROR, reason="scope", summary="MINION_SCOPE is not set"))
+        return BAD_SCOPE
+    return _report(start, _work(start, brief, scope))
+
+
+def _scope(environment: Mapping[str, str]) -> Scope | None:
+    """A check session writes nothing and may come without one; a work session may not."""
+    return Scope.parse(environment["MINION_SCOPE"]) if "MINION_SCOPE" in environment else None
+
+
+def _check(start: Start, brief: Brief) -> int:
+    from minion.checks import check  # a work session does not pay for it
+
+    try:
+        check(start, brief)
+    except (DoorRefused, Interrupted) as error:
+        _say(f"the check could not be reported: {error}")
+        return ENDED_SHORT
+    return COMPLETE
+
+
+def _work(start: Start, brief: Brief, scope: Scope) -> Report:
+    from minion.work import work
+
+    beat = Beat(start.door)
+    try:
+        return work(start, brief, scope, beat)
+    except GitFailed as error:
+        return Report(outcome=Outcome.ERROR, reason="internal", summary=f"No working copy: {error}")
+    except DoorGone:
+        raise
+    except Exception as error:  # the outermost frame: whatever it is, it is written down and reported
+        import traceback  # 13 ms that only a crash pays
+
+        beat.log(traceback.format_exc())
+        traceback.print_exc()
+        return Report(outcome=Outcome.ERROR, reason="internal", summary=f"{type(error).__name__}: {error}")
+    finally:
+        start.interrupts.ignore()
+        beat.stop()
+
+
+def _report(start: Start, report: Report) -> int:
+    _say(f"{report.outcome} {report.reason} after {report.turns} turns")
+    try:
+        start.door.post(REPORT_PATH, encode(report))
+    except DoorRefused as error:
+        _say(f"the report was not taken: {error}")
+    return _CODES[report.outcome]
+
+
+def _say(text: str) -> None:
+    print(f"minion: {text}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

@@ -1,0 +1,191 @@
+"""The loop: ask the model, do what it asks for, until it submits or a limit ends it. Every ending is a Report.
+
+A turn is one reply of the model, and puts exactly one assistant message into the conversation. Whatever the
+ending, the work so far is pushed first.
+"""
+
+import threading
+from typing import Any
+
+from minion.beat import Beat
+from minion.conversation import Conversation
+from minion.errors import DoorRefused, GitFailed, Interrupted, ModelFailed, OutOfBudget, ToolError
+from minion.model import Flaw, Model, Reply, ToolCall
+from minion.protocol import Outcome, Report
+from minion.session import Session
+from minion.tools.registry import perform
+from minion.tools.tool import Submission
+
+RESCUE_EVERY_TURNS = 10
+FRUITLESS_REPLIES = 3
+"""Replies in a row without a tool call after which the model is given up."""
+WARNED_TURNS = 5
+PATIENCE_WHEN_TERMINATED_S = 5.0
+TIGHT = 0.3
+"""The share of the window a conversation is brought to when the model says it is too long."""
+
+_NUDGES = {
+    Flaw.NONE: "You called no tool. Go on with the task, or end it with task_complete or task_blocked.",
+    Flaw.EMPTY: "Your reply was empty. Go on with a tool call, or end with task_complete or task_blocked.",
+    Flaw.CUT_OFF: "Your reply was cut off at the output limit. Work in smaller steps, with tool calls.",
+    Flaw.REFUSED: "You declined to reply. If the task cannot be done, say why with task_blocked; else go on.",
+}
+
+
+class Agent:
+    """One session's run through the loop."""
+
+    def __init__(self, session: Session, model: Model, conversation: Conversation, beat: Beat) -> None:
+        self._session = session
+        self._model = model
+        self._conversation = conversation
+        self._beat = beat
+        self._fruitless = 0
+        self._failed_turns = 0
+
+    def run(self) -> Report:
+        """Work to an ending. Raises DoorGone when there is nobody left to report to."""
+        try:
+            return self._turns()
+        except OutOfBudget:
+            return self._stopped(Outcome.OUT_OF_BUDGET, "", "The session's budget is spent.")
+        except Interrupted as stop:
+            return self._interrupted(stop)
+        except (DoorRefused, ModelFailed) as error:
+            return self._stopped(Outcome.ERROR, "model", str(error))
+
+    def _turns(self) -> Report:
+        limits = self._session.brief.limits
+        for turn in range(1, limits.turns + 1):
+            self._session.turn = turn
+            if turn > 1 and turn % RESCUE_EVERY_TURNS == 1:
+                self._rescue_beside(turn - 1)
+            reply = self._ask(turn)
+            with self._session.interrupts.waiting():
+                self._session.workspace.wait()
+            self._conversation.add_message(reply.message)
+            if not reply.calls:
+                self._nudge(reply)
+            elif (submission := self._do(reply)) is not None:
+                return self._submitted(submission)
+            if self._fruitless == FRUITLESS_REPLIES:
+                summary = (
+                    f"{FRUITLESS_REPLIES} replies in a row called no tool (last: {reply.flaw or 'text'})."
+                )
+                return self._stopped(Outcome.ERROR, "model", summary)
+            if self._failed_turns >= limits.tool_errors:
+                summary = f"In {self._failed_turns} turns in a row every tool call failed."
+                return self._stopped(Outcome.ERROR, "tool_errors", summary)
+        return self._stopped(Outcome.ERROR, "turn_limit", f"The limit of {limits.turns} turns was reached.")
+
+    def _ask(self, turn: int) -> Reply:
+        for _ in range(FRUITLESS_REPLIES):
+            with self._session.interrupts.waiting():
+                reply = self._complete(turn)
+            if reply.flaw is not Flaw.UNREADABLE:
+                return reply
+        raise ModelFailed(f"{FRUITLESS_REPLIES} answers of the model in a row were no completion at all.")
+
+    def _complete(self, turn: int) -> Reply:
+        try:
+            return self._model.complete(self._conversation, turn)
+        except DoorRefused as error:
+            if not _is_too_long(error) or not self._conversation.shorten(TIGHT):
+                raise
+            return self._model.complete(self._conversation, turn)
+
+    def _nudge(self, reply: Reply) -> None:
+        self._fruitless += 1
+        self._conversation.add("user", _NUDGES[reply.flaw])
+        self._beat.progress(self._session.turn, reply.text or f"({reply.flaw})")
+
+    def _do(self, reply: Reply) -> Submission | None:
+        """Make every call of a reply, in order; a submission after a call that failed is not taken."""
+        self._fruitless = 0
+        self._beat.progress(self._session.turn, "; ".join(_described(call) for call in reply.calls))
+        failed = 0
+        for number, call in enumerate(reply.calls, 1):
+            try:
+                result = self._perform(call, after_failure=failed > 0)
+            except ToolError as error:
+                failed += 1
+                result = f"Error: {error}"
+            if isinstance(result, Submission):
+                return result
+            if number == len(reply.calls):
+                result += self._warning()
+            content = _bounded(result, self._session.brief.limits.output_chars)
+            self._conversation.add("tool", content, tool_call_id=call.id)
+        self._failed_turns = self._failed_turns + 1 if failed == len(reply.calls) else 0
+        return None
+
+    def _perform(self, call: ToolCall, *, after_failure: bool) -> str | Submission:
+        if after_failure and call.name == "task_complete":
+            raise ToolError("task_complete was not taken: another call of the same reply failed.")
+        return perform(self._session, call)
+
+    def _warning(self) -> str:
+        left = self._session.brief.limits.turns - self._session.turn
+        return f"\n[{left} turns left: finish, or say why not]" if left == WARNED_TURNS else ""
+
+    def _submitted(self, submission: Submission) -> Report:
+        if submission.outcome is not Outcome.COMPLETE:
+            return self._stopped(submission.outcome, "", submission.summary)
+        return Report(
+            outcome=submission.outcome,
+            summary=submission.summary,
+            learnings=submission.learnings,
+            follow_ups=submission.follow_ups,
+            head=self._session.workspace.head,
+            turns=self._session.turn,
+        )
+
+    def _interrupted(self, stop: Interrupted) -> Report:
+        self._session.interrupts.ignore()
+        if stop.reason == "terminated":
+            self._session.door.patience_s = PATIENCE_WHEN_TERMINATED_S
+            self._session.workspace.patience_s = PATIENCE_WHEN_TERMINATED_S
+            return self._stopped(Outcome.ERROR, stop.reason, "The session was told to stop.")
+        limit_s = self._session.brief.limits.time_s
+        return self._stopped(Outcome.ERROR, stop.reason, f"The limit of {limit_s} s was reached.")
+
+    def _stopped(self, outcome: Outcome, reason: str, summary: str) -> Report:
+        """An ending without finished work: what there is, is pushed as work in progress."""
+        workspace = self._session.workspace
+        message = f"Work in progress, turn {self._session.turn}"
+        try:
+            if workspace.is_ready:
+                workspace.save(message)
+        except GitFailed as error:
+            workspace.rescue(message)
+            self._beat.log(f"the work could not be pushed whole: {error}")
+        return Report(
+            outcome=outcome, reason=reason, summary=summary, head=workspace.head, turns=self._session.turn
+        )
+
+    def _rescue_beside(self, turn: int) -> None:
+        """Push work in progress while the model thinks, so that it costs the loop nothing."""
+        message = f"Work in progress, turn {turn}"
+        target = self._session.workspace.rescue
+        threading.Thread(target=target, args=(message,), name="rescue", daemon=True).start()
+
+
+def _is_too_long(error: DoorRefused) -> bool:
+    said = str(error).lower()
+    return error.status == 413 or (error.status == 400 and "context" in said and "length" in said)
+
+
+def _described(call: ToolCall) -> str:
+    subject: Any = next((call.arguments[name] for name in _SUBJECTS if name in call.arguments), "")
+    return f"{call.name} {str(subject)[:120]}".strip()
+
+
+_SUBJECTS = ("path", "command", "pattern", "question", "summary", "reason", "name")
+
+
+def _bounded(text: str, limit_chars: int) -> str:
+    room = limit_chars + 1_000
+    if len(text) <= room:
+        return text
+    half = limit_chars // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out here …]\n{text[-half:]}"

@@ -1,0 +1,51 @@
+"""The session's sign of life: heartbeats and progress, sent beside the work by a thread that never delays it."""
+
+import queue
+import threading
+
+from minion.door import Door
+from minion.errors import DoorGone, DoorRefused
+from minion.protocol import EVENTS_PATH, Event, EventKind, encode
+
+HEARTBEAT_S = 60.0
+
+
+class Beat:
+    """Says that the session lives every `interval_s`, and what it does when told. A missing door costs nothing."""
+
+    def __init__(self, door: Door, *, interval_s: float = HEARTBEAT_S) -> None:
+        self._door = door.another(patience_s=0)
+        self._interval_s = interval_s
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._turn = 0
+        self._thread = threading.Thread(target=self._run, name="beat", daemon=True)
+        self._thread.start()
+
+    def progress(self, turn: int, text: str) -> None:
+        self._turn = turn
+        self._events.put(Event(kind=EventKind.PROGRESS, turn=turn, text=text[:500]))
+
+    def log(self, text: str) -> None:
+        self._events.put(Event(kind=EventKind.LOG, turn=self._turn, text=text[-4000:]))
+
+    def stop(self) -> None:
+        """Send what is still queued, but wait no longer than a moment for it."""
+        self._events.put(None)
+        self._thread.join(timeout=1.0)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                event = self._events.get(timeout=self._interval_s)
+            except queue.Empty:
+                event = Event(kind=EventKind.HEARTBEAT, turn=self._turn)
+            if event is None:
+                self._door.close()
+                return
+            self._send(event)
+
+    def _send(self, event: Event) -> None:
+        try:
+            self._door.post(EVENTS_PATH, encode(event), timeout_s=10.0)
+        except (DoorGone, DoorRefused):
+            return

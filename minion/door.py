@@ -1,0 +1,181 @@
+"""The one way out: HTTP over the session's unix socket, one connection kept open.
+
+A door that is missing, restarting or cutting connections is waited out, up to a patience; every call may
+therefore be sent more than once. What the door refuses (4xx) is an exception at once.
+"""
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from minion.errors import BadStart, DoorGone, DoorRefused, OutOfBudget
+
+Result = TypeVar("Result")
+
+WAITED_OUT = frozenset({429, 500, 502, 503, 504})
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 5.0
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Bytes of one answer we hold in memory. The door's own limit is lower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the door said: a 2xx status and a body."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__("door", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+class Door:
+    """Calls to one session's door. Not for use by two threads: each makes its own with `another`."""
+
+    def __init__(
+        self, path: Path, *, patience_s: float = 600.0, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.path = path
+        self.patience_s = patience_s
+        self._pause = pause
+        self._connection: _UnixConnection | None = None
+
+    @classmethod
+    def at(cls, url: str, *, patience_s: float) -> "Door":
+        """The door at `unix:///path`, the value of `OVERLORD_URL`."""
+        if not url.startswith("unix:///"):
+            raise BadStart(f"OVERLORD_URL must be unix:///path/to/socket, not {url!r}")
+        return cls(Path(url.removeprefix("unix://")), patience_s=patience_s)
+
+    def another(self, *, patience_s: float) -> "Door":
+        """A second connection to the same door, for another thread."""
+        return Door(self.path, patience_s=patience_s, pause=self._pause)
+
+    def call(self, method: str, path: str, body: bytes | None = None, *, timeout_s: float = 60.0) -> Answer:
+        """Send one request and return its 2xx answer.
+
+        Raises OutOfBudget for 402, DoorRefused for any other refusal, DoorGone when the patience is spent.
+        """
+        return _accepted(
+            self._patiently(f"{method} {path}", lambda: self._once(method, path, body, timeout_s))
+        )
+
+    def post(self, path: str, body: bytes, *, timeout_s: float = 60.0) -> Answer:
+        return self.call("POST", path, body, timeout_s=timeout_s)
+
+    def hold(self, path: str) -> "HeldPost":
+        """Begin a POST on a connection of its own, whose body is sent later."""
+        return self._patiently(f"POST {path}", lambda: HeldPost(self.path, path))
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _patiently(self, what: str, attempt: Callable[[], Result]) -> Result:
+        began: float | None = None
+        pause_s = 0.0
+        while True:
+            try:
+                return attempt()
+            except (OSError, http.client.HTTPException) as error:
+                trouble = str(error) or type(error).__name__
+            now = time.monotonic()
+            began = now if began is None else began
+            if now - began + pause_s > self.patience_s:
+                raise DoorGone(f"The door did not take {what}: {trouble}")
+            self._pause(pause_s)
+            pause_s = min(max(2 * pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+
+    def _once(self, method: str, path: str, body: bytes | None, timeout_s: float) -> Answer:
+        connection = self._connected(timeout_s)
+        complete = False
+        try:
+            headers = {"Content-Type": "application/json"} if body is not None else {}
+            connection.request(method, path, body, headers)
+            answer = _read(connection)
+            complete = True
+            if answer.status in WAITED_OUT:
+                raise http.client.HTTPException(f"it answered {answer.status}")
+            return answer
+        finally:
+            if not complete:
+                self.close()
+
+    def _connected(self, timeout_s: float) -> _UnixConnection:
+        if self._connection is None:
+            self._connection = _UnixConnection(self.path, timeout_s)
+        self._connection.timeout = timeout_s
+        if self._connection.sock is not None:
+            self._connection.sock.settimeout(timeout_s)
+        return self._connection
+
+
+class HeldPost:
+    """A request whose headers are at the door while its body is still being made.
+
+    The door of a check session stops listening once it has seen this one, so there is no second try.
+    """
+
+    def __init__(self, door: Path, path: str) -> None:
+        self._connection = _UnixConnection(door, 60.0)
+        self._connection.putrequest("POST", path)
+        self._connection.putheader("Content-Type", "application/json")
+        self._connection.putheader("Transfer-Encoding", "chunked")
+        self._connection.endheaders()
+
+    def finish(self, body: bytes) -> None:
+        """Send the body and wait until it was taken. Raises DoorGone or DoorRefused."""
+        try:
+            self._connection.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
+            _accepted(_read(self._connection))
+        except (OSError, http.client.HTTPException) as error:
+            raise DoorGone(f"The door did not take the check's report: {error}") from error
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _read(connection: _UnixConnection) -> Answer:
+    response = connection.getresponse()
+    if response.length is not None and response.length <= LARGEST_ANSWER:
+        return Answer(status=response.status, body=response.read())  # raises when the answer is cut off
+    body = response.read(LARGEST_ANSWER)
+    if not response.isclosed():
+        raise http.client.HTTPException("the answer is larger than we hold")
+    return Answer(status=response.status, body=body)
+
+
+def _accepted(answer: Answer) -> Answer:
+    if 200 <= answer.status < 300:
+        return answer
+    code, message = _reason(answer)
+    refusal = OutOfBudget if answer.status == 402 else DoorRefused
+    raise refusal(answer.status, code, message)
+
+
+def _reason(answer: Answer) -> tuple[str, str]:
+    try:
+        error = answer.json()["error"]
+        return str(error["code"]), str(error["message"])
+    except (ValueError, KeyError, TypeError):
+        return "unknown", answer.body[:300].decode("utf-8", "replace") or "no reason given"

@@ -1,0 +1,370 @@
+"""What crosses the door: the brief a session starts from, the scope it may write in, the report it ends with.
+
+The one file Overlord and the Minion share. It imports only the standard library at load time, because every
+session pays for its imports. Overlord reads what a session sends through a strict validator built from these
+same records (`overlord/door/wire.py`); the Minion trusts its door and reads with `decode`.
+"""
+
+import json
+import types
+import typing
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Any, Self, TypeVar
+
+PROTOCOL_VERSION = 1
+
+BRIEF_PATH = "/session/brief"
+EVENTS_PATH = "/session/events"
+ANSWERS_PATH = "/session/answers"
+REPORT_PATH = "/session/report"
+REPOSITORY_PATH = "/session/repo.git"
+COMPLETIONS_PATH = "/v1/chat/completions"
+
+PROTECTED_ALWAYS = (".git", ".nebulus")
+"""Top-level names no ordinary session writes, in any spelling of case."""
+PROTECTED_UNLESS_NAMED = (".github/workflows",)
+"""Directories a scope opens only by naming them; `**` and an unrestricted scope do not."""
+
+
+class ScopeError(ValueError):
+    """A scope that does not parse. It stops the session; it never means "unrestricted"."""
+
+
+class ScopeMode(StrEnum):
+    """How a scope's patterns are read."""
+
+    UNRESTRICTED = "unrestricted"
+    DIRECTORY = "directory"
+    EXPLICIT = "explicit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The path patterns a session may write. Paths are relative to the repository's root, with `/`.
+
+    `directory` reads patterns as gitignore globs anchored at the root (`src/**`, `docs`, `*.toml`);
+    `explicit` takes them as exact file names; `unrestricted` has none.
+    """
+
+    mode: ScopeMode = ScopeMode.DIRECTORY
+    patterns: tuple[str, ...] = ()
+
+    @classmethod
+    def unrestricted(cls) -> Self:
+        return cls(mode=ScopeMode.UNRESTRICTED)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `MINION_SCOPE`: a JSON list of patterns, or `{"mode": …, "patterns": […]}`.
+
+        Raises ScopeError, with a sentence that names what is wrong, for anything else.
+        """
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise ScopeError(f"MINION_SCOPE is not JSON: {error}") from None
+        if isinstance(value, list):
+            value = {"mode": ScopeMode.DIRECTORY, "patterns": value}
+        if not isinstance(value, dict) or not set(value) <= {"mode", "patterns"} or "mode" not in value:
+            raise ScopeError('MINION_SCOPE must be a list of patterns or {"mode": …, "patterns": […]}')
+        if value["mode"] not in set(ScopeMode):
+            raise ScopeError(
+                f"MINION_SCOPE has an unknown mode {value['mode']!r}; known: {', '.join(ScopeMode)}"
+            )
+        return cls(mode=ScopeMode(value["mode"]), patterns=_patterns(value))
+
+    def to_json(self) -> str:
+        """The form `parse` reads, and the value of `MINION_SCOPE`."""
+        if self.mode is ScopeMode.DIRECTORY:
+            return json.dumps(list(self.patterns))
+        return json.dumps({"mode": self.mode, "patterns": list(self.patterns)})
+
+    def allows(self, path: str) -> bool:
+        """Whether this scope lets a session write `path`. Protected paths are refused in every mode."""
+        clean = _relative(path)
+        if clean is None or is_protected(clean, self.patterns):
+            return False
+        if self.mode is ScopeMode.UNRESTRICTED:
+            return True
+        if self.mode is ScopeMode.EXPLICIT:
+            return clean in {_relative(pattern) for pattern in self.patterns}
+        from pathspec import GitIgnoreSpec  # 40 ms of imports that a session pays only when it first writes
+
+        return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in self.patterns).match_file(
+            clean
+        )
+
+    def describe(self) -> str:
+        """One phrase for people: what may be written."""
+        if self.mode is ScopeMode.UNRESTRICTED:
+            return "any file"
+        return ", ".join(self.patterns)
+
+
+def is_protected(path: str, patterns: tuple[str, ...] = ()) -> bool:
+    """Whether `path` is closed to sessions, given the scope's patterns that may open a workflow directory."""
+    folded = path.casefold().split("/")
+    if folded[0].rstrip(". ") in PROTECTED_ALWAYS or ".git" in (part.rstrip(". ") for part in folded):
+        return True
+    if folded[0] in {"git~1"}:
+        return True
+    for name in PROTECTED_UNLESS_NAMED:
+        inside = "/".join(folded).startswith(f"{name}/") or "/".join(folded) == name
+        if inside and not any(pattern.lstrip("/").startswith(f"{name}/") for pattern in patterns):
+            return True
+    return False
+
+
+def _relative(path: str) -> str | None:
+    """The normal form of a path inside the repository, or None for one that leaves it."""
+    pure = PurePosixPath(path.lstrip("/"))
+    if not pure.parts or ".." in pure.parts or "\0" in path:
+        return None
+    return str(pure)
+
+
+def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
+    patterns = value.get("patterns", [])
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ScopeError("MINION_SCOPE patterns must be a list of strings")
+    for pattern in patterns:
+        if not pattern.strip() or pattern.startswith(("!", "#")) or _relative(pattern) is None:
+            raise ScopeError(
+                f"MINION_SCOPE has a pattern that names no path inside the repository: {pattern!r}"
+            )
+    unrestricted = value["mode"] == ScopeMode.UNRESTRICTED
+    if unrestricted and patterns:
+        raise ScopeError("MINION_SCOPE is unrestricted and lists patterns; it must be one or the other")
+    if not unrestricted and not patterns:
+        raise ScopeError("MINION_SCOPE lists no patterns, so nothing could be written")
+    return tuple(patterns)
+
+
+class SessionKind(StrEnum):
+    """What the program in the container does: `work` runs the agent, `check` runs the judge's commands."""
+
+    WORK = "work"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """A comment on the issue. `association` is the forge's word for who wrote it (`OWNER`, `NONE`, …)."""
+
+    author: str
+    association: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """The issue as it stood when it was claimed. All of its text is untrusted."""
+
+    number: int
+    title: str
+    body: str
+    author: str
+    labels: tuple[str, ...] = ()
+    comments: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a check holds against a change, and what would mend it."""
+
+    check: str
+    rule: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    evidence: str = ""
+    suggestion: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A question of an earlier session of this job, and what a person answered."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillText:
+    """A skill the session may load with `use_skill`."""
+
+    name: str
+    description: str
+    instructions: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Where a session ends by itself. Numbers come from `config/overlord.yaml` and the contract's role."""
+
+    turns: int = 50
+    time_s: int = 1800
+    tool_errors: int = 3
+    """Consecutive tool errors."""
+    command_s: int = 120
+    """The longest one `run_command` may take."""
+    output_chars: int = 20_000
+    """The most of one tool's output the model is shown."""
+    context_tokens: int = 120_000
+    """What the model's window holds; older tool output is shortened before it is reached."""
+    questions: int = 3
+    question_wait_s: int = 600
+
+
+class Tree(StrEnum):
+    """Which files a check step runs on."""
+
+    BASE = "base"
+    HEAD = "head"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckStep:
+    """One command of a check session, run in a fresh copy of a commit."""
+
+    name: str
+    tree: Tree = Tree.HEAD
+    restore: tuple[str, ...] = ()
+    """Paths put back as they are at base before the command runs; one absent at base is removed."""
+    command: tuple[str, ...] = ()
+    """An argument list; empty means: find the repository's test runner (pytest, else unittest)."""
+    timeout_s: int = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """Everything a session is told. `GET /session/brief` returns it as JSON."""
+
+    version: int = PROTOCOL_VERSION
+    session_id: str
+    kind: SessionKind
+    role: str
+    repository: str
+    base_branch: str
+    base_sha: str
+    branch: str
+    """The one branch a session may push; for a check session, the branch that holds what is judged."""
+    head_sha: str
+    """Where the work starts (or what is judged): base, or the job's last canonical commit."""
+    issue: Issue
+    scope: Scope
+    limits: Limits = field(default_factory=Limits)
+    model: str = "default"
+    findings: tuple[Finding, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    guidance: str = ""
+    """The repository's own words to agents (AGENTS.md, CONTRIBUTING.md) at base; untrusted."""
+    knowledge: str = ""
+    skills: tuple[SkillText, ...] = ()
+    steps: tuple[CheckStep, ...] = ()
+    """What a check session runs, in order; empty for a work session."""
+
+
+class Outcome(StrEnum):
+    """How a work session says it ended."""
+
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+    ERROR = "error"
+    OUT_OF_BUDGET = "out_of_budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A work session's last word. `head` is the commit it pushed, or None if it pushed nothing."""
+
+    outcome: Outcome
+    reason: str = ""
+    """For `error`, a code: `turn_limit`, `tool_errors`, `time_limit`, `terminated`, `model`, `scope`, `internal`."""
+    summary: str = ""
+    learnings: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+    head: str | None = None
+    turns: int = 0
+
+
+class StepOutcome(StrEnum):
+    """What became of one check step; only `ran` carries an exit code to judge."""
+
+    RAN = "ran"
+    TIMED_OUT = "timed_out"
+    NO_TOOLCHAIN = "no_toolchain"
+    NOTHING_TO_RUN = "nothing_to_run"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """What one check step did. `output` keeps head and tail; `junit` is the XML the runner wrote, if any."""
+
+    name: str
+    outcome: StepOutcome
+    command: tuple[str, ...] = ()
+    exit_code: int | None = None
+    junit: str | None = None
+    output: str = ""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """A check session's one report."""
+
+    steps: tuple[StepResult, ...]
+
+
+class EventKind(StrEnum):
+    """What a running session says between brief and report."""
+
+    HEARTBEAT = "heartbeat"
+    PROGRESS = "progress"
+    QUESTION = "question"
+    LOG = "log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One `POST /session/events`. A question also carries an id, options, and (for `scope`) patterns."""
+
+    kind: EventKind
+    turn: int = 0
+    text: str = ""
+    question_id: str = ""
+    question_kind: str = "question"
+    options: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+
+Record = TypeVar("Record")
+
+
+def encode(record: Any) -> bytes:
+    """A record of this module as JSON. A lone surrogate, which UTF-8 cannot hold, becomes a question mark."""
+    return json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def decode(kind: type[Record], data: bytes | str) -> Record:
+    """Read a record from a peer that is trusted; raises ValueError or TypeError when it does not fit."""
+    return typing.cast(Record, _build(kind, json.loads(data)))
+
+
+def _build(kind: Any, value: Any) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        return tuple(_build(arguments[0], item) for item in value)
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else _build(arguments[0], value)
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = typing.get_type_hints(kind)
+        known = {item.name for item in fields(kind)}
+        return kind(**{name: _build(hints[name], item) for name, item in value.items() if name in known})
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    return value

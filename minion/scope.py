@@ -1,0 +1,59 @@
+"""Where a session may read and write: inside its workspace, and within its scope.
+
+Symbolic links and `..` are followed before anything is judged. This refusal is the polite one; Overlord's own
+diff is the one that counts.
+"""
+
+import os
+from pathlib import Path
+
+from minion.errors import ToolError
+from minion.protocol import PROTECTED_ALWAYS, Scope
+
+
+class Territory:
+    """A workspace's root and the scope a session holds in it; a granted scope replaces the one before."""
+
+    def __init__(self, root: Path, scope: Scope) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.scope = scope
+
+    def readable(self, path: str) -> Path:
+        """The real place of a path. Raises ToolError when it is not inside the workspace."""
+        return self._resolve(path)[1]
+
+    def writable(self, path: str) -> Path:
+        """The real place of a path that may be written. Raises ToolError that says how to ask for more."""
+        lexical, real = self._resolve(path)
+        for place in (lexical, real):
+            name = self.name(place)
+            if name == "." or not self.scope.allows(name):
+                raise ToolError(self._refusal(name))
+        return real
+
+    def name(self, place: Path) -> str:
+        """A place inside the workspace as people write it: relative, with `/`."""
+        return str(place.relative_to(self.root))
+
+    def _resolve(self, path: str) -> tuple[Path, Path]:
+        if "\0" in path:
+            raise ToolError("A path cannot hold a NUL character.")
+        lexical = Path(os.path.normpath(self.root / path))
+        if not lexical.is_relative_to(self.root):
+            raise ToolError(
+                f"{path!r} is outside the workspace. Paths are relative to the repository's root, {self.root}."
+            )
+        real = Path(os.path.realpath(lexical))
+        if not real.is_relative_to(self.root):
+            raise ToolError(f"{path!r} leads outside the workspace through a symbolic link.")
+        return lexical, real
+
+    def _refusal(self, name: str) -> str:
+        if name == ".":
+            return "That is the workspace itself, not a file in it."
+        if any(part.casefold() in PROTECTED_ALWAYS for part in name.split("/")):
+            return f"{name} is protected: no session may write it, and that cannot be asked for."
+        return (
+            f"{name} is outside this session's scope ({self.scope.describe()}), so it was not written. If the task "
+            f'cannot be done without it, ask: ask_question(kind="scope", patterns=["{name}"], question="why it is needed").'
+        )

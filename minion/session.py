@@ -1,0 +1,26 @@
+"""What a running session holds, given to every tool."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minion.door import Door
+from minion.interrupt import Interrupts
+from minion.protocol import Brief
+from minion.scope import Territory
+from minion.workspace import Workspace
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One session. Only `turn`, `questions` and `warned` change while it runs."""
+
+    brief: Brief
+    door: Door
+    territory: Territory
+    workspace: Workspace
+    command_environment: Mapping[str, str]
+    interrupts: Interrupts
+    turn: int = 0
+    questions: int = 0
+    warned: bool = False
+    """Whether the model was told once that its finished work looks wrong."""

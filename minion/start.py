@@ -1,0 +1,63 @@
+"""What a session's program starts with: the environment it was given, its door, and where it may work."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from minion.door import Door
+from minion.errors import BadStart
+from minion.interrupt import Interrupts
+
+DEFAULT_PATIENCE_S = 600.0
+DEFAULT_WORK = Path("/work")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """The start of one session. `temporary` says that `home` is ours to remove."""
+
+    environment: Mapping[str, str]
+    door: Door
+    interrupts: Interrupts
+    home: Path
+    temporary: bool
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], interrupts: Interrupts) -> "Start":
+        """Read the environment. Raises BadStart with the name of the variable that is wrong."""
+        given = environment.get("MINION_PATIENCE_S", str(DEFAULT_PATIENCE_S))
+        try:
+            patience_s = float(given)
+        except ValueError:
+            raise BadStart(f"MINION_PATIENCE_S must be a number of seconds, not {given!r}") from None
+        door = Door.at(environment.get("OVERLORD_URL", ""), patience_s=patience_s)
+        home = _home(environment)
+        temporary = home is None
+        if home is None:
+            import tempfile
+
+            home = Path(tempfile.mkdtemp(prefix="minion-"))
+        return cls(environment=environment, door=door, interrupts=interrupts, home=home, temporary=temporary)
+
+    @property
+    def search_path(self) -> str:
+        return self.environment.get("PATH", os.defpath)
+
+    def leave(self) -> None:
+        """Let go of the door, and of a temporary directory of our own making."""
+        self.door.close()
+        if self.temporary:
+            import shutil
+
+            shutil.rmtree(self.home, ignore_errors=True)
+
+
+def _home(environment: Mapping[str, str]) -> Path | None:
+    if given := environment.get("MINION_WORK"):
+        try:
+            Path(given).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadStart(f"MINION_WORK cannot be used: {error}") from None
+        return Path(given).resolve()
+    return DEFAULT_WORK if os.access(DEFAULT_WORK, os.W_OK) else None

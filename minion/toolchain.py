@@ -1,0 +1,92 @@
+"""Which program a check step runs, and how: the guarded pytest where tests are pytest's, else the words as given."""
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minion.protocol import CheckStep, StepOutcome
+from minion.tools.search import NOT_WALKED
+
+_PYTEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
+_UNITTEST_FILE = re.compile(r"test.*\.py|.*tests?\.py")
+_CONFIGURED = (
+    ("pytest.ini", ""),
+    (".pytest.ini", ""),
+    ("pytest.toml", ""),
+    ("pyproject.toml", "[tool.pytest"),
+    ("tox.ini", "[pytest]"),
+    ("setup.cfg", "[tool:pytest]"),
+)
+LARGEST_SOURCE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to execute, and the words a person would type for it."""
+
+    arguments: tuple[str, ...]
+    shown: tuple[str, ...]
+
+
+def plan(step: CheckStep, tree: Path, results: Path) -> Plan | StepOutcome:
+    """The command of a step, or why there is none. pytest writes its results to `results / "junit.xml"`."""
+    words = step.command
+    if not words:
+        found = find_tests(tree)
+        return found if isinstance(found, StepOutcome) else _pytest(found, results)
+    if words[0] == "pytest":
+        return _pytest(words[1:], results)
+    if words[:3] in {("python", "-m", "pytest"), ("python3", "-m", "pytest")}:
+        return _pytest(words[3:], results)
+    return Plan(arguments=words, shown=words)
+
+
+def find_tests(tree: Path) -> tuple[str, ...] | StepOutcome:
+    """Arguments that make pytest run the tree's tests: none when it finds them itself, else the unittest files."""
+    sources = [Path(name) for name in _sources(tree)]
+    if any(_PYTEST_FILE.fullmatch(source.name) for source in sources) or _is_configured(tree):
+        return ()
+    named = [source for source in sources if _UNITTEST_FILE.fullmatch(source.name)]
+    cases = tuple(str(source) for source in named if "TestCase" in _text(tree / source))
+    return cases or StepOutcome.NOTHING_TO_RUN
+
+
+def _pytest(words: tuple[str, ...], results: Path) -> Plan | StepOutcome:
+    if importlib.util.find_spec("pytest") is None:
+        return StepOutcome.NO_TOOLCHAIN
+    # Last words win over the repository's own options: results outside the tree, and every test is run.
+    ours = (
+        f"--junitxml={results / 'junit.xml'}",
+        "--override-ini=junit_family=xunit1",
+        "--override-ini=junit_logging=no",
+        f"--override-ini=cache_dir={results / 'cache'}",
+        "--maxfail=0",
+    )
+    script = str(Path(__file__).with_name("guarded_pytest.py"))
+    return Plan(
+        arguments=(sys.executable, "-P", script, *words, *ours),
+        shown=("python", "-P", "-m", "pytest", *words),
+    )
+
+
+def _sources(tree: Path) -> Iterator[str]:
+    for directory, below, names in os.walk(tree):
+        below[:] = sorted(name for name in below if name not in NOT_WALKED)
+        for name in sorted(names):
+            if name.endswith(".py"):
+                yield os.path.relpath(Path(directory, name), tree)
+
+
+def _is_configured(tree: Path) -> bool:
+    return any((tree / name).is_file() and mark in _text(tree / name) for name, mark in _CONFIGURED)
+
+
+def _text(file: Path) -> str:
+    if file.is_symlink() or not file.is_file():
+        return ""
+    with file.open("rb") as source:
+        return source.read(LARGEST_SOURCE).decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""Asking a person, and waiting for the answer while the session goes on."""
+
+import json
+import os
+import time
+
+from minion.door import Answer
+from minion.errors import DoorRefused, ToolError
+from minion.protocol import ANSWERS_PATH, EVENTS_PATH, Event, EventKind, Scope, ScopeError, encode
+from minion.session import Session
+from minion.tools.tool import Kind, Parameter, Tool
+
+POLL_TIMEOUT_S = 90.0
+"""Longer than the door holds one question open."""
+SHORTEST_POLL_S = 1.0
+KINDS = ("question", "decision", "scope")
+
+_UNANSWERED = "Nobody answered in time. Go on with what you can decide by yourself, or end with task_blocked and say what is needed."
+
+
+def ask_question(
+    session: Session,
+    *,
+    question: str,
+    options: tuple[str, ...] = (),
+    kind: str = "question",
+    patterns: tuple[str, ...] = (),
+) -> str:
+    limits = session.brief.limits
+    if session.questions >= limits.questions:
+        raise ToolError(
+            f"This session has asked its {limits.questions} questions. Decide, or end with task_blocked."
+        )
+    if kind == "scope" and not patterns:
+        raise ToolError('A question of kind "scope" needs patterns: the paths you want to write.')
+    event = Event(
+        kind=EventKind.QUESTION,
+        turn=session.turn,
+        text=question,
+        question_id=os.urandom(8).hex(),
+        question_kind=kind,
+        options=options,
+        patterns=patterns,
+    )
+    session.questions += 1
+    with session.interrupts.waiting():
+        try:
+            session.door.post(EVENTS_PATH, encode(event))
+            answer = _wait(session, event.question_id, limits.question_wait_s)
+        except DoorRefused as error:
+            if error.status == 410:
+                return _UNANSWERED
+            raise ToolError(f"The question was not accepted: {error}") from error
+    return _UNANSWERED if answer is None else _understood(session, answer)
+
+
+def _wait(session: Session, question_id: str, wait_s: float) -> Answer | None:
+    until = time.monotonic() + wait_s
+    while (began := time.monotonic()) < until:
+        answer = session.door.call("GET", f"{ANSWERS_PATH}/{question_id}", timeout_s=POLL_TIMEOUT_S)
+        if answer.status == 200:
+            return answer
+        # A door that holds the poll open is asked again at once; one that does not is not hammered.
+        time.sleep(max(0.0, min(began + SHORTEST_POLL_S, until) - time.monotonic()))
+    return None
+
+
+def _understood(session: Session, answer: Answer) -> str:
+    given = answer.json()
+    words = f"A person answered: {given.get('answer', '')}"
+    if not given.get("scope"):
+        return words
+    try:
+        session.territory.scope = Scope.parse(json.dumps(given["scope"]))
+    except ScopeError as error:
+        return f"{words}\n(The scope that came with it cannot be read, so yours is unchanged: {error})"
+    return f"{words}\nYou may now write: {session.territory.scope.describe()}."
+
+
+TOOLS = (
+    Tool(
+        name="ask_question",
+        meaning=(
+            "Ask a person and wait for the answer (minutes). For what only a person can decide, or, with kind scope, "
+            "to be allowed to write more paths."
+        ),
+        run=ask_question,
+        parameters=(
+            Parameter(
+                name="question", meaning="The question, with what is needed to answer it.", required=True
+            ),
+            Parameter(name="options", meaning="Answers to choose from.", kind=Kind.TEXTS),
+            Parameter(name="kind", meaning="What is asked for.", choices=KINDS),
+            Parameter(name="patterns", meaning="For kind scope: path patterns to write.", kind=Kind.TEXTS),
+        ),
+    ),
+)

@@ -1,0 +1,62 @@
+"""Ending the session: done, or blocked. Finished work is committed and pushed before it is called finished."""
+
+from minion.errors import GitFailed, ToolError
+from minion.protocol import Outcome
+from minion.session import Session
+from minion.tools.tool import Kind, Parameter, Submission, Tool
+
+LISTED_PATHS = 20
+
+
+def task_complete(
+    session: Session, *, summary: str, learnings: tuple[str, ...] = (), follow_ups: tuple[str, ...] = ()
+) -> Submission:
+    try:
+        doubt = "" if session.warned else _doubt(session)
+        if doubt:
+            session.warned = True
+            raise ToolError(f"{doubt} If this is as it should be, call task_complete again.")
+        session.workspace.save(summary)
+    except GitFailed as error:
+        raise ToolError(f"The work could not be committed and pushed: {error}") from error
+    return Submission(outcome=Outcome.COMPLETE, summary=summary, learnings=learnings, follow_ups=follow_ups)
+
+
+def _doubt(session: Session) -> str:
+    """What an evaluator would certainly send back."""
+    changed = session.workspace.changed()
+    if not changed:
+        return "No file of the repository has changed. If the task cannot be done, use task_blocked."
+    outside = [path for path in changed if not session.territory.scope.allows(path)]
+    if not outside:
+        return ""
+    listed = ", ".join(outside[:LISTED_PATHS]) + (", …" if len(outside) > LISTED_PATHS else "")
+    return f"These changed files are outside your scope and the work will be sent back for them: {listed}. Undo them."
+
+
+def task_blocked(_session: Session, *, reason: str) -> Submission:
+    return Submission(outcome=Outcome.BLOCKED, summary=reason)
+
+
+TOOLS = (
+    Tool(
+        name="task_complete",
+        meaning="The task is done: commit and push all files and end the session.",
+        run=task_complete,
+        parameters=(
+            Parameter(name="summary", meaning="What was changed and why, for the reviewer.", required=True),
+            Parameter(
+                name="learnings", meaning="What the next one to work here should know.", kind=Kind.TEXTS
+            ),
+            Parameter(name="follow_ups", meaning="Work seen but not part of this task.", kind=Kind.TEXTS),
+        ),
+    ),
+    Tool(
+        name="task_blocked",
+        meaning="The task cannot be done: end the session and hand it to a person.",
+        run=task_blocked,
+        parameters=(
+            Parameter(name="reason", meaning="What stands in the way, and what is needed.", required=True),
+        ),
+    ),
+)

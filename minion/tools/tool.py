@@ -1,0 +1,153 @@
+"""A tool: its name, its parameters as JSON schema, and the check of what a model sends for them."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from minion.errors import ToolError
+from minion.protocol import Outcome
+
+
+class Kind(StrEnum):
+    """The JSON type of a parameter; `texts` is an array of strings."""
+
+    TEXT = "string"
+    NUMBER = "integer"
+    FLAG = "boolean"
+    TEXTS = "array"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of a tool."""
+
+    name: str
+    meaning: str
+    kind: Kind = Kind.TEXT
+    required: bool = False
+    choices: Sequence[str] = ()
+    least: int | None = None
+    most: int | None = None
+
+    def schema(self) -> dict[str, Any]:
+        schema: dict[str, Any] = {"type": self.kind, "description": self.meaning}
+        if self.kind is Kind.TEXTS:
+            schema["items"] = {"type": "string"}
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        if self.least is not None:
+            schema["minimum"] = self.least
+        if self.most is not None:
+            schema["maximum"] = self.most
+        return schema
+
+    def read(self, value: object) -> str | int | tuple[str, ...]:
+        """The value in this parameter's type, forgiving what models commonly get wrong. Raises ToolError."""
+        if self.kind is Kind.NUMBER:
+            return self._number(value)
+        if self.kind is Kind.TEXTS:
+            return self._texts(value)
+        if self.kind is Kind.FLAG:
+            return self._flag(value)
+        if not isinstance(value, str):
+            raise ToolError(f"{self.name} must be a string, not {_type(value)}.")
+        if self.choices and value not in self.choices:
+            raise ToolError(f"{self.name} must be one of {', '.join(self.choices)}, not {value!r}.")
+        return _encodable(self.name, value)
+
+    def _number(self, value: object) -> int:
+        if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+            value = int(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ToolError(f"{self.name} must be an integer, not {_type(value)}.")
+        if self.least is not None and value < self.least:
+            raise ToolError(f"{self.name} must be at least {self.least}, not {value}.")
+        return value if self.most is None else min(value, self.most)
+
+    def _flag(self, value: object) -> bool:
+        if isinstance(value, str):
+            value = {"true": True, "false": False}.get(value.strip().lower(), value)
+        if not isinstance(value, bool):
+            raise ToolError(f"{self.name} must be true or false.")
+        return value
+
+    def _texts(self, value: object) -> tuple[str, ...]:
+        if isinstance(value, str):
+            value = _list_in(value)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise ToolError(f"{self.name} must be a list of strings.")
+        return tuple(_encodable(self.name, item) for item in value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A tool's result that ends the session."""
+
+    outcome: Outcome
+    summary: str
+    learnings: tuple[str, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """What the model sees, and the function that does it: `run(session, **arguments)`."""
+
+    name: str
+    meaning: str
+    run: Callable[..., str | Submission]
+    parameters: Sequence[Parameter] = ()
+
+    def schema(self) -> dict[str, Any]:
+        """The tool as chat completions list it."""
+        parameters = {
+            "type": "object",
+            "properties": {parameter.name: parameter.schema() for parameter in self.parameters},
+            "required": [parameter.name for parameter in self.parameters if parameter.required],
+            "additionalProperties": False,
+        }
+        function = {"name": self.name, "description": self.meaning, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Check a call's arguments. Raises ToolError with what is wrong and what is known."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        if unknown := sorted(set(given) - set(known)):
+            takes = ", ".join(known) or "no arguments"
+            raise ToolError(f"{self.name} has no argument {', '.join(unknown)}; it takes {takes}.")
+        present = {name: value for name, value in given.items() if value is not None}
+        missing = [name for name, parameter in known.items() if parameter.required and name not in present]
+        if missing:
+            raise ToolError(f"{self.name} needs {', '.join(missing)}.")
+        return {name: known[name].read(value) for name, value in present.items()}
+
+
+def _list_in(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [text]
+
+
+def _encodable(name: str, text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ToolError(f"{name} holds a lone surrogate, which no file can hold.") from None
+    return text
+
+
+def _type(value: object) -> str:
+    names = {
+        dict: "an object",
+        list: "a list",
+        bool: "a boolean",
+        str: "a string",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "null")

@@ -1,0 +1,44 @@
+"""A work session: the clone, the conversation's beginning, and the loop."""
+
+from dataclasses import replace
+
+from minion.agent import Agent
+from minion.beat import Beat
+from minion.conversation import Conversation
+from minion.git import Git
+from minion.model import Model
+from minion.prompt import fence_mark, instructions, mission
+from minion.protocol import REPOSITORY_PATH, Brief, Report, Scope
+from minion.scope import Territory
+from minion.session import Session
+from minion.shell import command_environment, search_path
+from minion.shim import Shim
+from minion.start import Start
+from minion.tools.registry import SCHEMAS
+from minion.workspace import Workspace
+
+
+def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
+    """Run the agent to its report. Raises GitFailed when there is no working copy to work on."""
+    start.interrupts.limit(brief.limits.time_s)
+    brief = replace(brief, scope=scope)
+    shim = Shim(start.door.path, patience_s=start.door.patience_s)
+    git = Git(search_path(start.search_path))
+    remote = shim.url + REPOSITORY_PATH
+    workspace = Workspace(start.home, remote, brief, git, patience_s=start.door.patience_s)
+    workspace.begin()
+    session = Session(
+        brief=brief,
+        door=start.door,
+        territory=Territory(workspace.root, scope),
+        workspace=workspace,
+        command_environment=command_environment(
+            start.environment, start.home, OPENAI_BASE_URL=f"{shim.url}/v1", OPENAI_API_KEY="none-needed"
+        ),
+        interrupts=start.interrupts,
+    )
+    fence = fence_mark()
+    conversation = Conversation(brief.limits.context_tokens)
+    conversation.add("system", instructions(brief, fence))
+    conversation.add("user", mission(brief, fence))
+    return Agent(session, Model(start.door, brief.model, SCHEMAS), conversation, beat).run()

@@ -1,0 +1,1 @@
+"""Overlord: labelled GitHub issues in, evaluated pull requests out."""

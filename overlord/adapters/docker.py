@@ -1,0 +1,277 @@
+"""Sessions as containers of a Docker engine, each behind the walls of `docker_profile.py`.
+
+A container is found again by its name and labels, so a restarted daemon needs nothing else. Two small files per
+session say what the engine does not remember: that we asked it to stop, or that somebody else sent it a signal.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from overlord.adapters.docker_engine import Conflict, DockerEngine, Faulted, Missing
+from overlord.adapters.docker_profile import DOOR, Profile, differences
+from overlord.adapters.ending import Endings, harmless
+from overlord.errors import RunnerRefused, RunnerUnavailable
+from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
+
+LABEL = "overlord"
+_KILLED_BY_OTHERS = {
+    129: "HUP",
+    130: "INT",
+    137: "KILL",
+    143: "TERM",
+    255: "the engine or the machine went down",
+}
+_DEADLY = {"1", "2", "3", "9", "15"}
+_LOOK_AGAIN_S = 1.0
+_CREATE_TRIES = 100
+_CREATE_PAUSE_S = 0.1
+_KILL_S = 10.0
+"""How long a container may take to be gone after KILL before the engine counts as unavailable."""
+
+
+class DockerRunner:
+    """Runs each session in a container of `image`, under `profile`.
+
+    `root` holds its notes; `instance` tells this Overlord's containers from another's on the same engine; `epoch` is
+    recorded on what this daemon starts. `command` stands in for the image's own entry point.
+    """
+
+    name = "docker"
+    capabilities = RunnerCapabilities(isolates_files=True, isolates_network=True, limits_memory=True)
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        image: str,
+        instance: str,
+        epoch: int = 0,
+        profile: Profile | None = None,
+        command: Sequence[str] | None = None,
+        address: str | None = None,
+    ) -> None:
+        self._root = root
+        self._image = image
+        self._instance = instance
+        self._epoch = epoch
+        self._profile = profile or Profile()
+        self._command = command
+        self._engine = DockerEngine(address=address)
+        self._endings = Endings()
+        self._ended: dict[SessionId, asyncio.Event] = {}
+        self._told: set[SessionId] = set()
+        self._watching = False
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    async def start(self, launch: Launch) -> None:
+        self._watch()
+        name, asked = self._name(launch.session), self._configuration(launch)
+        if not await self._create(launch.session, asked):
+            return
+        await self._check(name, asked)
+        try:
+            await self._engine.start(name)
+        except (Faulted, RunnerRefused) as error:
+            # A container that cannot start must not be mistaken for one that has not started yet.
+            await self._engine.remove(name)
+            raise RunnerRefused(f"session {launch.session} was refused: {error}") from None
+
+    async def find(self, session: SessionId) -> Running | None:
+        try:
+            shown = await self._engine.inspect(self._name(session))
+        except Missing:
+            return None
+        if not self._is_ours(shown, session) or shown["State"]["Status"] == "created":
+            return None
+        return Running(session=session, ending=self._ending(session, shown["State"]))
+
+    async def sessions(self) -> Sequence[Running]:
+        listed = await self._engine.labelled(self._label)
+        found = []
+        for entry in listed:
+            session = SessionId(entry["Labels"][f"{LABEL}.session"])
+            if entry["State"] == "created":
+                found.append(
+                    Running(session=session, ending=Ending(kind=EndKind.LOST, detail="never started"))
+                )
+            elif (running := await self.find(session)) is not None:
+                found.append(running)
+        return found
+
+    async def stop(self, session: SessionId, *, grace_s: float) -> None:
+        running = await self.find(session)
+        if running is None or running.ending is not None:
+            return
+        self._note(session, "stop").touch()
+        if not await self._signal_until_ended(session, "TERM", within_s=grace_s) and (
+            not await self._signal_until_ended(session, "KILL", within_s=_KILL_S)
+        ):
+            raise RunnerUnavailable(f"the container of session {session} does not end, not even when killed")
+
+    async def logs(self, session: SessionId, *, limit_bytes: int) -> str:
+        try:
+            return harmless(await self._engine.logs(self._name(session)), limit_bytes=limit_bytes)
+        except Missing:
+            return ""
+
+    async def remove(self, session: SessionId) -> None:
+        with contextlib.suppress(Missing):
+            if self._is_ours(await self._engine.inspect(self._name(session)), session):
+                self._note(session, "stop").touch()
+                await self._engine.remove(self._name(session))
+        for what in ("stop", "killed"):
+            self._note(session, what).unlink(missing_ok=True)
+        self._ended.pop(session, None)
+
+    async def follow(self) -> AsyncIterator[SessionId]:
+        self._watch()
+        async for session in self._endings.follow():
+            yield session
+
+    async def close(self) -> None:
+        self._endings.close()
+        self._engine.close()
+
+    @property
+    def _label(self) -> str:
+        return f"{LABEL}.instance={self._instance}"
+
+    def _name(self, session: SessionId) -> str:
+        return f"{LABEL}-{self._instance}-{session}"
+
+    def _note(self, session: SessionId, what: str) -> Path:
+        return self._root / f"{session}.{what}"
+
+    def _is_ours(self, shown: Mapping[str, Any], session: SessionId) -> bool:
+        labels = shown["Config"]["Labels"] or {}
+        mine = (labels.get(f"{LABEL}.instance"), labels.get(f"{LABEL}.session"))
+        return mine == (self._instance, session)
+
+    def _configuration(self, launch: Launch) -> dict[str, Any]:
+        environment = {**launch.environment, "OVERLORD_URL": f"unix://{DOOR}/s"}
+        labels = {
+            "instance": self._instance,
+            "job": launch.job,
+            "session": launch.session,
+            "epoch": str(self._epoch),
+        }
+        configuration = {
+            "Image": self._image,
+            "User": self._profile.user,
+            "Hostname": "minion",
+            "Env": [f"{name}={value}" for name, value in environment.items()],
+            "Labels": {f"{LABEL}.{name}": value for name, value in labels.items()},
+            "HostConfig": self._profile.host_config(launch),
+        }
+        if self._command is not None:
+            configuration |= {"Entrypoint": [self._command[0]], "Cmd": list(self._command[1:])}
+        return configuration
+
+    async def _create(self, session: SessionId, asked: Mapping[str, Any]) -> bool:
+        """Make the container; whether it is now for us to start. Not if one of that name was started already."""
+        for _ in range(_CREATE_TRIES):
+            try:
+                await self._engine.create(self._name(session), asked)
+                return True
+            except Conflict:
+                with contextlib.suppress(Missing):
+                    return await self._waits_to_start(session)
+            except Missing as error:
+                raise RunnerRefused(f"{error}; `make images` builds it, or configure another image") from None
+            # The name is taken by one that is just being made or removed, and cannot be looked at yet.
+            await asyncio.sleep(_CREATE_PAUSE_S)
+        raise RunnerUnavailable(
+            f"the engine holds the name {self._name(session)} for a container it does not show"
+        )
+
+    async def _waits_to_start(self, session: SessionId) -> bool:
+        """Whether the container that has our name was made by us and not started: a daemon died in between."""
+        shown = await self._engine.inspect(self._name(session))
+        if not self._is_ours(shown, session):
+            raise RunnerRefused(f"a container named {self._name(session)} exists and is not ours; remove it")
+        return bool(shown["State"]["Status"] == "created")
+
+    async def _check(self, name: str, asked: Mapping[str, Any]) -> None:
+        if found := differences(asked, await self._engine.inspect(name)):
+            await self._engine.remove(name)
+            raise RunnerRefused(f"the engine's container is not what was asked for: {'; '.join(found)}")
+
+    async def _signal_until_ended(self, session: SessionId, signal: str, *, within_s: float) -> bool:
+        """Send a signal and wait for the end; whether it came. Listens for it, and looks now and then all the same."""
+        ended = self._ended.setdefault(session, asyncio.Event())
+        self._watch()
+        try:
+            await self._engine.signal(self._name(session), signal)
+        except (Conflict, Missing):
+            return True
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + within_s
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(_LOOK_AGAIN_S, max(0.0, deadline - loop.time()))):
+                    await ended.wait()
+            running = await self.find(session)
+            if running is None or running.ending is not None:
+                return True
+            if loop.time() >= deadline:
+                return False
+
+    def _ending(self, session: SessionId, state: Mapping[str, Any]) -> Ending | None:
+        if state["Running"] or state["Status"] in {"running", "paused", "restarting"}:
+            return None
+        code, out_of_memory = int(state["ExitCode"]), bool(state["OOMKilled"])
+        if self._note(session, "stop").exists():
+            detail = "it had run out of memory" if out_of_memory else ""
+            return Ending(kind=EndKind.STOPPED, exit_code=code, detail=detail)
+        if out_of_memory:
+            return Ending(kind=EndKind.OUT_OF_MEMORY, exit_code=code, detail=str(state["Error"]))
+        with contextlib.suppress(FileNotFoundError):
+            said = self._note(session, "killed").read_text()
+            return Ending(kind=EndKind.KILLED, exit_code=code, detail=f"signal {said} from outside")
+        if code in _KILLED_BY_OTHERS:
+            return Ending(kind=EndKind.KILLED, exit_code=code, detail=_KILLED_BY_OTHERS[code])
+        return Ending(kind=EndKind.EXITED, exit_code=code, detail=str(state["Error"]))
+
+    def _watch(self) -> None:
+        if self._watching:
+            return
+        self._watching = True
+        loop = asyncio.get_running_loop()
+
+        def tell(what: Any, *arguments: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                loop.call_soon_threadsafe(what, *arguments)
+
+        self._engine.watch(
+            self._label,
+            on_connect=lambda listed: tell(self._on_listing, listed),
+            on_event=lambda event: tell(self._on_event, event),
+        )
+
+    def _on_listing(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        states = {SessionId(entry["Labels"][f"{LABEL}.session"]): entry["State"] for entry in listed}
+        self._told &= set(states)
+        for note in self._root.glob("*.killed"):
+            if note.stem not in states:
+                note.unlink(missing_ok=True)
+        for session, state in states.items():
+            if state in {"exited", "dead"}:
+                self._tell(session)
+
+    def _on_event(self, event: Mapping[str, Any]) -> None:
+        attributes = event["Actor"]["Attributes"]
+        session = SessionId(attributes[f"{LABEL}.session"])
+        if event["Action"] == "die":
+            self._tell(session)
+        elif attributes.get("signal") in _DEADLY and not self._note(session, "stop").exists():
+            self._note(session, "killed").write_text(attributes["signal"])
+
+    def _tell(self, session: SessionId) -> None:
+        if (waiting := self._ended.get(session)) is not None:
+            waiting.set()
+        if session not in self._told:
+            self._told.add(session)
+            self._endings.tell(session)

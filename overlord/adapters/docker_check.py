@@ -1,0 +1,113 @@
+"""Proves a profile on this engine: runs `sandbox_check.py` inside a container that it holds, and reads what got through."""
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker_profile import MEGABYTE, Profile
+from overlord.ports import Launch, SessionId
+
+_PARTS = ("sandbox_calls", "sandbox_limits", "sandbox_check")
+_MEMORY_MB = 256
+_SESSION = SessionId("self-check")
+_NAMESPACES = ("net", "pid", "ipc", "mnt", "uts")
+# Each part becomes a module under the name the next one imports it by; the last one runs.
+_START = """
+import os, sys, types
+for name, text in {parts!r}:
+    module = sys.modules[name] = types.ModuleType(name)
+    exec(compile(text, name, "exec"), module.__dict__)
+sys.modules[name].main()
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """One wall, and what got through it."""
+
+    point: str
+    holds: bool
+    detail: str
+
+
+async def check_sandbox(
+    image: str,
+    *,
+    profile: Profile | None = None,
+    address: str | None = None,
+    points: Sequence[str] = (),
+    services: Sequence[tuple[str, int]] = (),
+    canary: str = "",
+) -> Sequence[Wall]:
+    """Try every wall (or `points`) from inside. `services` are listeners of this machine that must not be reached,
+    `canary` a text that a process of it carries in its environment. Raises RunnerUnavailable, RunnerRefused."""
+    expect = _expectation() | {"points": points, "services": services, "canary": canary or uuid.uuid4().hex}
+    with tempfile.TemporaryDirectory(prefix="overlord-check-") as directory:
+        door = Path(directory, "door")
+        door.mkdir()
+        # Open to all, so that only the read-only mount stands between a session and its door's files.
+        door.chmod(0o777)
+        (door / "s").touch()
+        runner = DockerRunner(
+            Path(directory, "runner"),
+            image=image,
+            instance=f"check-{uuid.uuid4().hex[:8]}",
+            profile=profile,
+            command=("python3", "-I", "-c", _program()),
+            address=address,
+        )
+        environment = {"SANDBOX_EXPECT": json.dumps(expect)}
+        launch = Launch(
+            session=_SESSION, job="self-check", environment=environment, door=door, memory_mb=_MEMORY_MB
+        )
+        return _walls(await _output(runner, launch), [*points])
+
+
+async def _output(runner: DockerRunner, launch: Launch) -> str:
+    try:
+        await runner.start(launch)
+        async for _ in runner.follow():
+            break
+        return await runner.logs(_SESSION, limit_bytes=MEGABYTE)
+    finally:
+        await runner.remove(_SESSION)
+        await runner.close()
+
+
+def _program() -> str:
+    source = files("overlord.adapters")
+    parts = [
+        (f"overlord.adapters.{name}", source.joinpath(f"{name}.py").read_text("utf-8")) for name in _PARTS
+    ]
+    return _START.format(parts=parts)
+
+
+def _expectation() -> Mapping[str, Any]:
+    promised = Profile()
+    return {
+        "user": promised.user,
+        "pids": promised.pids,
+        "memory_mb": _MEMORY_MB,
+        "disks": {"/tmp": 64, "/work": 1024, "/dev/shm": 64},  # noqa: S108 - paths inside the container
+        "limits": {"nofile": promised.open_files, "core": 0, "fsize": promised.file_mb * MEGABYTE},
+        "namespaces": {name: str(Path(f"/proc/{os.getpid()}/ns/{name}").readlink()) for name in _NAMESPACES},
+    }
+
+
+def _walls(output: str, points: Sequence[str]) -> Sequence[Wall]:
+    """What was tried; a check that ended early leaves one wall that did not hold, with its last words."""
+    lines = [line for line in output.splitlines() if line]
+    try:
+        walls = [Wall(**json.loads(line)) for line in lines]
+    except (ValueError, TypeError):
+        return [Wall(point="self-check", holds=False, detail=output[-500:])]
+    if not walls or (points and len(walls) != len(points)):
+        walls.append(Wall(point="self-check", holds=False, detail="it ended before it had tried everything"))
+    return walls

@@ -1,0 +1,203 @@
+"""Calls to a Docker engine: in threads of their own, each with a time limit, each failure translated once.
+
+A hung engine must not take the daemon's threads with it, so nothing here runs in the loop's default executor.
+"""
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Any, TypeVar
+
+from overlord.errors import RunnerRefused, RunnerUnavailable
+
+Result = TypeVar("Result")
+
+CALL_S = 30
+"""The longest an engine may keep us waiting for one reply."""
+QUIET_S = 60
+"""How long a stream of events may say nothing before it is opened anew."""
+RETRY_S = 1.0
+THREADS = 8
+
+
+class Missing(RunnerRefused):
+    """The engine knows no such container."""
+
+
+class Conflict(RunnerRefused):
+    """The engine's state forbids it: a name that is taken, a container that does not run."""
+
+
+class Faulted(RunnerUnavailable):
+    """The engine answered that it could not: an error of its own, or of the runtime below it."""
+
+
+class DockerEngine:
+    """One engine, as `DOCKER_HOST` and its relatives name it. Connects when it is first asked something."""
+
+    def __init__(self, *, address: str | None = None) -> None:
+        self._address = address
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
+        self._client: Any = None
+        self._connecting = threading.Lock()
+        self._closed = threading.Event()
+        self._stream: Any = None
+
+    async def create(self, name: str, configuration: Mapping[str, Any]) -> str:
+        """Make a container; its id. Raises Conflict when the name is taken."""
+        made = await self._call(lambda api: api.create_container_from_config(dict(configuration), name))
+        return str(made["Id"])
+
+    async def inspect(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = await self._call(lambda api: api.inspect_container(name))
+        return found
+
+    async def start(self, name: str) -> None:
+        await self._call(lambda api: api.start(name))
+
+    async def signal(self, name: str, signal: str) -> None:
+        await self._call(lambda api: api.kill(name, signal))
+
+    async def remove(self, name: str) -> None:
+        """Kill and delete with its volumes; one that is gone or on its way is no error."""
+        with contextlib.suppress(Missing, Conflict):
+            await self._call(lambda api: api.remove_container(name, v=True, force=True))
+
+    async def logs(self, name: str) -> bytes:
+        content = await self._call(lambda api: api.logs(name))
+        assert isinstance(content, bytes)
+        return content
+
+    async def labelled(self, label: str) -> Sequence[Mapping[str, Any]]:
+        """Every container with this label, running or not, as the engine lists them."""
+        return await self._call(lambda api: _labelled(api, label))
+
+    async def image(self, name: str) -> Mapping[str, Any]:
+        """Raises Missing when the engine does not have the image."""
+        found: Mapping[str, Any] = await self._call(lambda api: api.inspect_image(name))
+        return found
+
+    async def info(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = await self._call(lambda api: api.info())
+        return found
+
+    def close(self) -> None:
+        """Let go of the engine; a thread in a call that does not return is left behind."""
+        self._closed.set()
+        if self._stream is not None:
+            with contextlib.suppress(OSError, AttributeError):
+                self._stream.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def watch(
+        self,
+        label: str,
+        on_connect: Callable[[Sequence[Mapping[str, Any]]], None],
+        on_event: Callable[[Mapping[str, Any]], None],
+    ) -> None:
+        """Follow the engine's events in a thread until closed: whatever `label` containers there are at each
+        connect, then their `kill` and `die` events. Both functions are called in that thread."""
+
+        def run() -> None:
+            since: str | None = None
+            while not self._closed.is_set():
+                try:
+                    since = self._follow(label, since, on_connect, on_event)
+                except (RunnerUnavailable, RunnerRefused):
+                    self._closed.wait(RETRY_S)
+
+        threading.Thread(target=run, name="docker-events", daemon=True).start()
+
+    def _follow(
+        self,
+        label: str,
+        since: str | None,
+        on_connect: Callable[[Sequence[Mapping[str, Any]]], None],
+        on_event: Callable[[Mapping[str, Any]], None],
+    ) -> str | None:
+        with _translated():
+            api = self._connected()
+            filters = json.dumps({"type": ["container"], "event": ["kill", "die"], "label": [label]})
+            # From a moment the engine's own clock named, so nothing falls between the listing and the stream.
+            params = {"filters": filters, "since": since or _now(api)}
+            on_connect(_labelled(api, label))
+            for event in self._events(api, params):
+                since = f"{event['timeNano'] // 10**9}.{event['timeNano'] % 10**9:09d}"
+                on_event(event)
+        return since or params["since"]
+
+    def _events(self, api: Any, params: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+        from docker.types import CancellableStream
+        from requests.exceptions import ChunkedEncodingError, ConnectionError, Timeout
+
+        url = f"{api.base_url}/v{api.api_version}/events"
+        with api.get(url, params=params, stream=True, timeout=(CALL_S, QUIET_S)) as reply:
+            reply.raise_for_status()
+            lines = reply.iter_lines()
+            self._stream = CancellableStream(lines, reply)
+            try:
+                for line in lines:
+                    if self._closed.is_set():
+                        return
+                    if line:
+                        yield json.loads(line)
+            except (ChunkedEncodingError, ConnectionError, Timeout, AttributeError, ValueError):
+                return  # cut, quiet for long, or closed under our hands: the caller opens another
+
+    async def _call(self, ask: Callable[[Any], Result]) -> Result:
+        def run() -> Result:
+            with _translated():
+                return ask(self._connected())
+
+        try:
+            async with asyncio.timeout(CALL_S * 2):
+                return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        except TimeoutError:
+            raise RunnerUnavailable(f"the Docker engine did not answer within {CALL_S * 2} s") from None
+
+    def _connected(self) -> Any:
+        with self._connecting:
+            if self._client is None:
+                from docker import APIClient
+                from docker.utils import kwargs_from_env
+
+                where = kwargs_from_env() if self._address is None else {"base_url": self._address}
+                self._client = APIClient(**where, timeout=CALL_S, max_pool_size=THREADS + 1)
+            return self._client
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """What the SDK raises, as whose fault it was."""
+    from docker.errors import APIError, DockerException
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except APIError as error:
+        said = error.explanation or str(error)
+        if error.status_code == 404:
+            raise Missing(said) from None
+        if error.status_code == 409:
+            raise Conflict(said) from None
+        if error.is_server_error():
+            raise Faulted(f"the Docker engine failed: {said}") from None
+        raise RunnerRefused(f"the Docker engine says no: {said}") from None
+    except (DockerException, RequestException) as error:
+        raise RunnerUnavailable(
+            f"no Docker engine answers ({error}); start Docker, or set DOCKER_HOST to where one listens"
+        ) from None
+
+
+def _labelled(api: Any, label: str) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = api.containers(all=True, filters={"label": label})
+    return found
+
+
+def _now(api: Any) -> str:
+    """The engine's clock, in the form its events call takes."""
+    return f"{datetime.fromisoformat(api.info()['SystemTime']).timestamp():.9f}"

@@ -1,0 +1,181 @@
+"""GitHub's API over httpx: one request, with a timeout, an ETag and every failure translated once, here.
+
+Nothing that leaves this file as an exception carries a token: foreign exceptions are not chained, because the
+requests they hold do.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from gidgethub import GitHubException, HTTPException, RateLimitExceeded
+from gidgethub.abc import GitHubAPI
+
+from overlord.adapters.etag import EtagStore, Kept
+from overlord.adapters.http import open_client
+from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable
+
+GITHUB_API_URL = "https://api.github.com"
+REQUESTER = "overlord"
+TIMEOUT_S = 30.0
+SECONDARY_LIMIT_WAIT_S = 60.0
+"""What GitHub asks for when it names no time itself."""
+QUOTED_CHARS = 300
+
+
+class ForgeUnauthorized(ForgeRefused):
+    """The token was refused. Nothing was done with it."""
+
+
+SIGN_IN = "sign-in was refused; check GITHUB_TOKEN, or the GitHub App's id and private key"
+MOVED = "it has moved; if the repository was renamed or transferred, name it anew in OVERLORD_REPOS"
+REFUSALS: Mapping[int, tuple[type[ForgeRefused], str]] = {
+    401: (ForgeUnauthorized, SIGN_IN),
+    404: (ForgeMissing, ""),
+    410: (ForgeMissing, ""),
+    451: (ForgeMissing, ""),
+    301: (ForgeRefused, MOVED),
+    302: (ForgeRefused, MOVED),
+    307: (ForgeRefused, MOVED),
+    308: (ForgeRefused, MOVED),
+}
+"""What a status means beyond a plain refusal, and what to do about it."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignIn:
+    """What a request is signed with: an access token, or an app's own short-lived JWT."""
+
+    token: str | None = field(default=None, repr=False)
+    jwt: str | None = field(default=None, repr=False)
+
+
+class GitHubClient(GitHubAPI):
+    """One far end: github.com, a GitHub Enterprise Server (`https://host/api/v3`), or what speaks like them."""
+
+    def __init__(
+        self,
+        base_url: str = GITHUB_API_URL,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        etags: EtagStore | None = None,
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        super().__init__(REQUESTER, base_url=base_url.rstrip("/"))
+        self._timeout_s = timeout_s
+        self._etags = etags or EtagStore()
+        self._now = now
+        self._http = open_client(base_url, httpx.Timeout(timeout_s))
+
+    @property
+    def web_url(self) -> str:
+        """Where git and people go: the address without what makes it the API's."""
+        url = httpx.URL(self.base_url)
+        path = url.path.rstrip("/").removesuffix("/api/v3")
+        return str(url.copy_with(host=url.host.removeprefix("api."), path=path or "/")).rstrip("/")
+
+    @property
+    def graphql_url(self) -> str:
+        return f"{self.base_url.removesuffix('/v3')}/graphql"
+
+    async def ask(
+        self, method: str, template: str, sign_in: SignIn, variables: Mapping[str, Any], data: Any = b""
+    ) -> tuple[Any, str | None]:
+        """One request; returns the decoded answer and the address of the next page, if there is one."""
+        what = _described(method, template, variables)
+        try:
+            answer, following, _ = await self._make_request(
+                method,
+                template,
+                variables,
+                data,
+                "application/vnd.github+json",
+                jwt=sign_in.jwt,
+                oauth_token=sign_in.token,
+                extra_headers={"x-github-api-version": "2022-11-28"},
+            )
+        except (GitHubException, httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._translated(error, what) from None
+        except TimeoutError:
+            raise ForgeUnavailable(f"{what}: no answer within {self._timeout_s:g} s") from None
+        except (ValueError, LookupError, TypeError):
+            raise ForgeUnavailable(f"{what}: the answer makes no sense") from None
+        return answer, following
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        if _origin(url) != _origin(self.base_url):
+            raise ValueError("an address on another host would be sent our token")
+        kept = self._etags.get(url) if method == "GET" else None
+        condition = {"if-none-match": kept.etag} if kept else {}
+        async with asyncio.timeout(self._timeout_s):
+            response = await self._http.request(method, url, headers={**headers, **condition}, content=body)
+        if kept and response.status_code == 304:
+            return 200, {**kept.headers, **_limits(response.headers)}, kept.body
+        if method == "GET" and response.status_code == 200 and "etag" in response.headers:
+            self._etags.put(
+                url,
+                Kept(etag=response.headers["etag"], headers=dict(response.headers), body=response.content),
+            )
+        return response.status_code, response.headers, response.content
+
+    def _translated(self, error: Exception, what: str) -> FarEndError:
+        """A foreign exception as ours: whose fault, and when to come back."""
+        if not isinstance(error, HTTPException):
+            return ForgeUnavailable(f"{what}: {type(error).__name__}")
+        status = int(error.status_code)
+        said = f"{what}: {status} {quoted(str(error))}"
+        wait_s = self._wait_asked(error, status)
+        if wait_s is not None:
+            return ForgeUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
+        if status >= 500 or status == 408:
+            return ForgeUnavailable(said)
+        kind, advice = REFUSALS.get(status, (ForgeRefused, ""))
+        return kind(f"{said} ({advice})" if advice else said)
+
+    def _wait_asked(self, error: HTTPException, status: int) -> float | None:
+        """How long GitHub wants to be left alone, or None when this is no such request."""
+        if "retry-after" in error.headers and (status in (403, 429) or status >= 500):
+            asked = error.headers["retry-after"]
+            return float(asked) if asked.isdecimal() else SECONDARY_LIMIT_WAIT_S
+        if isinstance(error, RateLimitExceeded):
+            reset_at: datetime = error.rate_limit.reset_datetime
+            return max((reset_at - self._now()).total_seconds(), 1.0)
+        if status == 429 or (status == 403 and "rate limit" in str(error).lower()):
+            return SECONDARY_LIMIT_WAIT_S
+        return None
+
+
+def _described(method: str, template: str, variables: Mapping[str, Any]) -> str:
+    """A request in a few words, without its query."""
+    path, _, _ = template.partition("{?" if template.startswith("/") else "?")
+    return f"{method} {path.format_map(variables) if path.startswith('/') else path}"
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parsed = httpx.URL(url)
+    return parsed.scheme, parsed.host, parsed.port
+
+
+def _limits(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.startswith("x-ratelimit-")}
+
+
+def quoted(text: str) -> str:
+    """Someone else's words, safe to print in one line."""
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    return printable if len(printable) <= QUOTED_CHARS else printable[: QUOTED_CHARS - 1] + "…"

@@ -1,0 +1,25 @@
+"""Everything Overlord ever asks of GitHub's API. The embedded forge offers this and no more; a test compares them."""
+
+from collections.abc import Mapping
+
+_REPO = "/repos/{owner}/{repo}"
+_ISSUE = _REPO + "/issues/{issue_number}"
+OPERATIONS: Mapping[str, tuple[str, str]] = {
+    "repos/get": ("GET", _REPO),
+    "issues/list-for-repo": ("GET", _REPO + "/issues{?labels,state,sort,direction,per_page}"),
+    "issues/get": ("GET", _ISSUE),
+    "issues/list-comments": ("GET", _ISSUE + "/comments{?per_page}"),
+    "issues/create-comment": ("POST", _ISSUE + "/comments"),
+    "issues/update-comment": ("PATCH", _REPO + "/issues/comments/{comment_id}"),
+    "issues/add-labels": ("POST", _ISSUE + "/labels"),
+    "issues/remove-label": ("DELETE", _ISSUE + "/labels/{name}"),
+    "pulls/list": ("GET", _REPO + "/pulls{?head,state,sort,direction,per_page}"),
+    "pulls/get": ("GET", _REPO + "/pulls/{pull_number}"),
+    "pulls/create": ("POST", _REPO + "/pulls"),
+    "pulls/update": ("PATCH", _REPO + "/pulls/{pull_number}"),
+    "repos/create-commit-status": ("POST", _REPO + "/statuses/{sha}"),
+    "apps/get-repo-installation": ("GET", _REPO + "/installation"),
+    "apps/create-installation-access-token": ("POST", "/app/installations/{installation_id}/access_tokens"),
+    "graphql": ("POST", "/graphql"),
+}
+"""GitHub's operation id → method and URI template."""

@@ -1,0 +1,120 @@
+"""What we read of GitHub's answers: only the fields we use, so that an Enterprise Server's older ones fit too."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator
+
+from minion.protocol import Comment, Issue
+from overlord.ports import IssueState, Pull, Repository, RepositoryName
+
+GHOST = "ghost"
+"""Whom GitHub shows in place of a deleted account."""
+
+
+def _login(value: Any) -> Any:
+    return GHOST if value is None else value.get("login") if isinstance(value, dict) else value
+
+
+def _label(value: Any) -> Any:
+    return value.get("name") if isinstance(value, dict) else value
+
+
+Text = Annotated[str, BeforeValidator(lambda value: value or "")]
+Login = Annotated[str, BeforeValidator(_login)]
+LabelName = Annotated[str, BeforeValidator(_label)]
+
+
+class _Permissions(BaseModel):
+    push: bool = False
+
+
+class RepositoryPayload(BaseModel):
+    full_name: str
+    default_branch: str
+    permissions: _Permissions = _Permissions()
+
+    def record(self, clone_url: str) -> Repository:
+        return Repository(
+            name=RepositoryName(self.full_name),
+            default_branch=self.default_branch,
+            clone_url=clone_url,
+            can_push=self.permissions.push,
+        )
+
+
+class IssuePayload(BaseModel):
+    number: int
+    title: str
+    body: Text = ""
+    user: Login = GHOST
+    labels: list[LabelName] = []
+    state: str
+    created_at: datetime
+    pull_request: dict[str, Any] | None = None
+
+    def record(self) -> IssueState:
+        issue = Issue(
+            number=self.number,
+            title=self.title,
+            body=self.body,
+            author=self.user,
+            labels=tuple(self.labels),
+        )
+        return IssueState(issue=issue, open=self.state == "open", created_at=self.created_at)
+
+
+class CommentPayload(BaseModel):
+    id: int
+    body: Text = ""
+    user: Login = GHOST
+    author_association: str = "NONE"
+
+    def record(self) -> Comment:
+        return Comment(author=self.user, association=self.author_association, body=self.body)
+
+
+class _HeadRepository(BaseModel):
+    full_name: str
+
+
+class _Head(BaseModel):
+    ref: str
+    sha: str
+    repo: _HeadRepository | None = None
+
+
+class PullPayload(BaseModel):
+    number: int
+    node_id: str
+    html_url: str
+    state: str
+    title: str
+    body: Text = ""
+    draft: bool = False
+    merged_at: datetime | None = None
+    head: _Head
+
+    def is_from(self, name: RepositoryName) -> bool:
+        """Whether its head is a branch of this repository, and not of a fork."""
+        return self.head.repo is not None and self.head.repo.full_name.casefold() == name.casefold()
+
+    def record(self) -> Pull:
+        return Pull(
+            number=self.number,
+            node_id=self.node_id,
+            url=self.html_url,
+            head_branch=self.head.ref,
+            head_sha=self.head.sha,
+            draft=self.draft,
+            open=self.state == "open",
+            merged=self.merged_at is not None,
+            title=self.title,
+            body=self.body,
+        )
+
+
+class CreatedPayload(BaseModel):
+    """All we need to know of what we just made."""
+
+    id: int

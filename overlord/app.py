@@ -1,0 +1,167 @@
+"""The composition root: builds each part once, and the loop that keeps them going."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import structlog
+
+from overlord.adapters.clock import SystemClock
+from overlord.adapters.git import GitMirrors
+from overlord.adapters.github import GitHubForge
+from overlord.adapters.model import OpenAIModel
+from overlord.adapters.process import ProcessRunner
+from overlord.bell import Bell
+from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.door.keeper import DoorKeeper
+from overlord.door.parts import DoorParts
+from overlord.engine.parts import Parts
+from overlord.engine.tick import Tick
+from overlord.errors import RunnerUnavailable, SettingsError
+from overlord.home import Home
+from overlord.ports import Clock, Runner
+from overlord.settings import Settings, check_socket_path, contract_for
+from overlord.store import ledger
+from overlord.store.database import Database
+from overlord.store.evidence import EvidenceStore
+
+log = structlog.get_logger()
+
+LONGEST_NAP_S = 5.0
+"""Time limits are kept by looking at the clock, so the loop never sleeps longer than this."""
+SIDE_TASK_DELAY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlord:
+    """Everything that runs, put together."""
+
+    parts: Parts
+    doors: DoorKeeper
+    tick: Tick
+    bell: Bell
+
+    async def turn(self) -> bool:
+        """One pass: doors for prepared sessions, then every job a step. True when another pass is worth it at once."""
+        opened = await self.doors.reconcile()
+        return await self.tick.run() or opened
+
+    async def run(self, stopped: asyncio.Event) -> None:
+        """Work until `stopped` is set; running sessions are left to be found again."""
+        async with asyncio.TaskGroup() as group:
+            side = [group.create_task(self._monitored("runner_events", self._follow_runner))]
+            with self.bell.listening(self.parts.home.bell):
+                while not stopped.is_set():
+                    seen = self.bell.count
+                    if not await self.turn():
+                        await self.bell.wait(seen, timeout_s=self._nap_s())
+            for task in side:
+                task.cancel()
+
+    def _nap_s(self) -> float:
+        delay = self.tick.next_delay_s()
+        return LONGEST_NAP_S if delay is None else min(LONGEST_NAP_S, delay)
+
+    async def _follow_runner(self) -> None:
+        async for _ in self.parts.runner.follow():
+            self.bell.ring()
+
+    async def _monitored(self, name: str, act: Callable[[], Awaitable[None]]) -> None:
+        """Keep a side task going: what it raises is written down, and it is started again."""
+        while True:
+            try:
+                await act()
+            except Exception as error:
+                log.exception("side_task_failed", task=name)
+                await self._note(EventName.SIDE_TASK_FAILED, {"task": name, "error": str(error)})
+            await asyncio.sleep(SIDE_TASK_DELAY_S)
+
+    async def _note(self, name: EventName, data: Mapping[str, Json]) -> None:
+        event = LedgerEvent(name=name, at=self.parts.clock.now(), data=data)
+        await self.parts.database.write(lambda c: ledger.append(c, event))
+
+
+@contextlib.asynccontextmanager
+async def overlord(
+    settings: Settings, *, clock: Clock | None = None, runner: Runner | None = None
+) -> AsyncIterator[Overlord]:
+    """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
+    check_socket_path(settings.home)
+    _check_far_ends(settings)
+    clock, home, bell = clock or SystemClock(), Home(settings.home), Bell()
+    contracts = cache(lambda space: contract_for(settings, space))
+    for name in settings.repositories:
+        contracts(name)
+    async with contextlib.AsyncExitStack() as stack:
+        database = await Database.open(home.database, exclusive=True)
+        stack.push_async_callback(database.close)
+        model = OpenAIModel(
+            settings.model.base_url,
+            settings.model.api_key.get_secret_value(),
+            read_timeout_s=settings.model.timeout_s,
+        )
+        stack.push_async_callback(model.close)
+        forge = GitHubForge.with_token(
+            settings.forge.token.get_secret_value(),
+            base_url=settings.forge.api_url,
+            timeout_s=settings.forge.timeout_s,
+        )
+        stack.push_async_callback(forge.close)
+        runner = runner or await choose_runner(settings)
+        stack.push_async_callback(runner.close)
+        doors = DoorKeeper(
+            DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=bell)
+        )
+        stack.push_async_callback(doors.close)
+        parts = Parts(
+            settings=settings,
+            home=home,
+            database=database,
+            evidence=EvidenceStore(home.evidence),
+            forge=forge,
+            git=GitMirrors(home),
+            runner=runner,
+            clock=clock,
+            contract=contracts,
+            ring=bell.ring,
+        )
+        started = LedgerEvent(
+            name=EventName.DAEMON_STARTED, at=clock.now(), data={"pid": os.getpid(), "runner": runner.name}
+        )
+        await database.write(lambda c: ledger.append(c, started))
+        yield Overlord(parts=parts, doors=doors, tick=Tick(parts), bell=bell)
+
+
+async def choose_runner(settings: Settings) -> Runner:
+    """The runner of the settings; `auto` takes Docker when an engine answers and has the image. Raises SettingsError."""
+    if settings.runner == "process":
+        return ProcessRunner(Home(settings.home).processes)
+    try:
+        return await _docker(settings)
+    except RunnerUnavailable as error:
+        if settings.runner == "docker":
+            raise SettingsError(f"runner: docker, but {error}") from error
+        log.info("no_container_engine", reason=str(error), runner="process")
+        return ProcessRunner(Home(settings.home).processes)
+
+
+async def _docker(_settings: Settings) -> Runner:
+    raise RunnerUnavailable("this Overlord has no Docker runner yet")
+
+
+def _check_far_ends(settings: Settings) -> None:
+    if not settings.repositories:
+        raise SettingsError(
+            "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml"
+        )
+    if not settings.model.base_url or not settings.model.name:
+        raise SettingsError(
+            "no model: set OPENAI_BASE_URL (as https://api.openai.com/v1), OPENAI_API_KEY and OVERLORD_MODEL"
+        )
+    if not settings.forge.token.get_secret_value():
+        raise SettingsError(
+            "no forge sign-in: set GITHUB_TOKEN to a fine-grained token with contents, issues and pull requests"
+        )

@@ -1,0 +1,77 @@
+"""Every verb a person has: one record and one function each. CLI, Slack, web and MCP parse and render; this acts.
+
+A function takes a connection inside one transaction (the daemon's, or `write_beside` it) and writes facts; the tick
+does the rest. Each says who did it in the ledger.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.domain.decision import Decision, DecisionState, Verb
+from overlord.domain.event import EventName
+from overlord.domain.job import Job
+from overlord.errors import Refused
+from overlord.store import decisions, jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopJob:
+    """End a job: its session is stopped, what it pushed and all evidence stay."""
+
+    job_id: int
+    actor: str
+    """Who says so: `cli:name`, `slack:U123`."""
+    reason: str = ""
+
+
+def stop_job(connection: sqlite3.Connection, command: StopJob, *, at: datetime) -> Job:
+    """Raises NotFound for an unknown job, Refused for one that has ended."""
+    job = jobs.get(connection, command.job_id)
+    if not job.is_open:
+        raise Refused(f"job {job.id} has ended already: {job.state}")
+    decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+    reason = command.reason or "stopped by a person"
+    return jobs.move(
+        connection,
+        job.id,
+        EventName.STOPPED,
+        at=at,
+        actor=command.actor,
+        data={"reason": reason},
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerDecision:
+    """Answer a decision. `digest` is that of what the person was shown; without one, what stands now counts as shown."""
+
+    decision_id: int
+    verb: Verb
+    actor: str
+    text: str = ""
+    """Free text; for `add_budget` the number of tokens."""
+    digest: str | None = None
+
+
+def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, at: datetime) -> Decision:
+    """Raises NotFound; Refused when it was answered before, is stale, or takes no such answer."""
+    decision = decisions.get(connection, command.decision_id)
+    if command.verb is Verb.ADD_BUDGET and not (command.text.isdecimal() and int(command.text) > 0):
+        raise Refused(
+            f"say how many tokens to add: `overlord decisions answer {decision.id} add_budget 500000`"
+        )
+    if command.verb is Verb.REPLY and not command.text.strip():
+        raise Refused(
+            f"say what to reply: `overlord decisions answer {decision.id} reply 'use the second one'`"
+        )
+    return decisions.answer(
+        connection,
+        command.decision_id,
+        digest=command.digest or decision.digest,
+        verb=command.verb,
+        text=command.text,
+        actor=command.actor,
+        at=at,
+    )

@@ -1,0 +1,121 @@
+"""What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
+
+from dataclasses import dataclass
+
+from minion.protocol import Report, SessionKind
+from overlord.domain.budget import TokenUsage
+from overlord.domain.decision import Decision
+from overlord.domain.evaluation import CheckScore, EvaluationResult
+from overlord.domain.job import Job, JobState
+from overlord.domain.session import Session
+from overlord.domain.text import count, defused, plain_line, quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Everything a card tells of a job."""
+
+    job: Job
+    attempts: int
+    evaluations: tuple[EvaluationResult, ...]
+    sessions: tuple[Session, ...]
+    decisions: tuple[Decision, ...]
+    answered: tuple[Decision, ...]
+    usage: TokenUsage
+    calls: int
+    work_s: float
+    ledger_head: str
+
+    @property
+    def summary(self) -> str:
+        """The Minion's own words on its last finished work."""
+        reports = [session.report for session in self.sessions if isinstance(session.report, Report)]
+        return reports[-1].summary if reports else ""
+
+
+_MARKS = {
+    CheckScore.PASS: "✅ pass",
+    CheckScore.FAIL: "❌ fail",
+    CheckScore.NEEDS_REVISION: "↩️ needs revision",
+}
+_STATES = {
+    JobState.QUEUED: "queued",
+    JobState.RUNNING: "at work",
+    JobState.EVALUATING: "being evaluated",
+    JobState.DELIVERING: "being delivered",
+    JobState.IN_REVIEW: "ready for review",
+    JobState.WAITING: "waiting for a person",
+    JobState.COMPLETED: "merged",
+    JobState.CANCELLED: "ended",
+    JobState.FAILED: "failed",
+}
+
+
+def state_in_words(state: JobState) -> str:
+    """What a job's state means to people."""
+    return _STATES[state]
+
+
+def pull_title(job: Job) -> str:
+    """The pull request's title: the issue's, made plain."""
+    return plain_line(job.issue.title, limit=120) or f"Issue {job.issue.number}"
+
+
+def pull_body(story: Story) -> str:
+    """The pull request's body: the closing keyword from this template only, then the evidence card."""
+    return f"Closes #{story.job.issue.number}\n\n{evidence_card(story)}"
+
+
+def evidence_card(story: Story) -> str:
+    """What was done and what proves it."""
+    parts = ["### What the Minion says", quoted(story.summary)]
+    parts += ["### What Overlord checked", _checks(story), _figures(story)]
+    if story.answered:
+        parts.append("\n".join(f"- {_answer(decision)}" for decision in story.answered))
+    return "\n\n".join(parts)
+
+
+def issue_comment(story: Story) -> str:
+    """The one comment on the issue: where its job stands, and what is asked of people."""
+    job = story.job
+    lines = [
+        f"**Overlord: {state_in_words(job.state)}**" + (f" in #{job.pull_number}" if job.pull_number else "")
+    ]
+    if job.reason:
+        lines.append(defused(job.reason))
+    for decision in story.decisions:
+        lines += [f"**{defused(decision.title)}**", decision.body]
+        lines.append(f"Answer with `overlord decisions answer {decision.id} {'|'.join(decision.verbs)}`.")
+    if job.state is JobState.WAITING:
+        lines.append("Or put the work label on again to have another try.")
+    return "\n\n".join(lines)
+
+
+def _checks(story: Story) -> str:
+    if not story.evaluations or not story.evaluations[-1].checks:
+        return "Nothing yet: the evaluation is under way."
+    rows = ["| check | verdict | |", "|---|---|---|"]
+    for check in story.evaluations[-1].checks:
+        mark = _MARKS[check.score] if check.score is not None else "❔ not made"
+        rows.append(f"| {check.name} | {mark} | {defused(check.summary).replace('|', '/')} |")
+    return "\n".join(rows)
+
+
+def _figures(story: Story) -> str:
+    job = story.job
+    work = [session for session in story.sessions if session.kind is SessionKind.WORK]
+    tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}"
+    facts = [
+        f"job {job.id}",
+        count(len(work), "session"),
+        f"revision {job.revision} of {story.attempts - 1}",
+        f"{story.work_s:.0f} s of work",
+        tokens,
+        f"head `{(job.head_sha or '')[:12]}`",
+        f"ledger `{story.ledger_head[:12]}`",
+    ]
+    return " · ".join(facts)
+
+
+def _answer(decision: Decision) -> str:
+    return f"{defused(decision.answered_by)} answered “{defused(decision.title)}”: {defused(decision.answer)}"

@@ -1,0 +1,216 @@
+"""A decision: anything a person must answer. It is answered once, and the answer is bound to what was shown."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+
+from overlord.domain.job import Job, JobId
+
+
+class DecisionKind(StrEnum):
+    """How it is put to people."""
+
+    DECISION = "decision"
+    BLOCKER = "blocker"
+    QUESTION = "question"
+    APPROVAL = "approval"
+
+
+class DecisionState(StrEnum):
+    OPEN = "open"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+
+
+class Subject(StrEnum):
+    """What a decision is about: the code that says who raises it and what its answers do."""
+
+    EMPTY_REPOSITORY = "empty_repository"
+    DISPATCH_REFUSED = "dispatch_refused"
+    BLOCKED = "blocked"
+    STOPPED_SHORT = "stopped_short"
+    BUDGET = "budget"
+    LOSSES = "losses"
+    NO_TESTS = "no_tests"
+    NO_TOOLCHAIN = "no_toolchain"
+    CHECKS_UNAVAILABLE = "checks_unavailable"
+    ESCALATION = "escalation"
+    FAILED = "failed"
+    PROTECTED_CHANGE = "protected_change"
+    SCOPE = "scope"
+    SCOPE_REQUEST = "scope_request"
+    QUESTION = "question"
+    DELIVERY_REFUSED = "delivery_refused"
+
+
+class Verb(StrEnum):
+    """What an answer does. The tick carries it out."""
+
+    RETRY = "retry"
+    ONE_MORE = "one_more"
+    TAKE_OVER = "take_over"
+    DROP = "drop"
+    ADD_BUDGET = "add_budget"
+    GRANT = "grant"
+    REFUSE = "refuse"
+    ACCEPT = "accept"
+    RECHECK = "recheck"
+    REDELIVER = "redeliver"
+    REPLY = "reply"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A row: what is asked, what it rests on, what it blocks, and the answer once there is one."""
+
+    id: int
+    job_id: JobId
+    kind: DecisionKind
+    subject: Subject
+    title: str
+    body: str
+    """What it rests on: facts of Overlord's; a model's or a repository's words only as quotes."""
+    verbs: tuple[Verb, ...]
+    """The answers offered, the suggested one first."""
+    blocks: str
+    created_at: datetime
+    session_id: str | None = None
+    expires_at: datetime | None = None
+    options: tuple[str, ...] = ()
+    """For a question: the answers the Minion offered."""
+    patterns: tuple[str, ...] = ()
+    """For a scope request: the paths asked for."""
+    head_sha: str | None = None
+    state: DecisionState = DecisionState.OPEN
+    verb: Verb | None = None
+    answer: str = ""
+    answered_by: str = ""
+    answered_at: datetime | None = None
+    applied: bool = False
+
+    @property
+    def digest(self) -> str:
+        """What an answer is bound to: a change to anything shown makes another digest."""
+        shown = [
+            self.id,
+            self.kind,
+            self.subject,
+            self.title,
+            self.body,
+            self.verbs,
+            self.patterns,
+            self.head_sha,
+        ]
+        return sha256(json.dumps(shown).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    kind: DecisionKind
+    title: str
+    verbs: tuple[Verb, ...]
+    blocks: str = "this job"
+
+
+_ENDING = (Verb.TAKE_OVER, Verb.DROP)
+_ASKED: dict[Subject, _Asked] = {
+    Subject.EMPTY_REPOSITORY: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="the repository has no commits to start from",
+        verbs=(Verb.RETRY, Verb.DROP),
+    ),
+    Subject.DISPATCH_REFUSED: _Asked(
+        kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
+    ),
+    Subject.BLOCKED: _Asked(
+        kind=DecisionKind.BLOCKER, title="the Minion says it cannot go on", verbs=(Verb.RETRY, *_ENDING)
+    ),
+    Subject.STOPPED_SHORT: _Asked(
+        kind=DecisionKind.DECISION,
+        title="the session ended before its work was done",
+        verbs=(Verb.RETRY, *_ENDING),
+    ),
+    Subject.BUDGET: _Asked(
+        kind=DecisionKind.DECISION, title="the budget is spent", verbs=(Verb.ADD_BUDGET, *_ENDING)
+    ),
+    Subject.LOSSES: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="four sessions in a row were lost to infrastructure",
+        verbs=(Verb.RETRY, Verb.DROP),
+    ),
+    Subject.NO_TESTS: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="the repository has no tests to judge the change by",
+        verbs=(Verb.ACCEPT, Verb.RECHECK, *_ENDING),
+    ),
+    Subject.NO_TOOLCHAIN: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="the tests' toolchain is missing",
+        verbs=(Verb.RECHECK, *_ENDING),
+    ),
+    Subject.CHECKS_UNAVAILABLE: _Asked(
+        kind=DecisionKind.BLOCKER, title="a check could not be made", verbs=(Verb.RECHECK, *_ENDING)
+    ),
+    Subject.ESCALATION: _Asked(
+        kind=DecisionKind.DECISION,
+        title="the last revision did not pass either",
+        verbs=(Verb.ONE_MORE, *_ENDING),
+    ),
+    Subject.FAILED: _Asked(
+        kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_ENDING)
+    ),
+    Subject.PROTECTED_CHANGE: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="the change touches what only a person may approve",
+        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_ENDING),
+    ),
+    Subject.SCOPE: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="the change goes outside its scope",
+        verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
+    ),
+    Subject.DELIVERY_REFUSED: _Asked(
+        kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
+    ),
+}
+
+
+def ask(job: Job, subject: Subject, body: str, *, at: datetime, patterns: tuple[str, ...] = ()) -> Decision:
+    """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject."""
+    asked = _ASKED[subject]
+    return Decision(
+        id=0,
+        job_id=job.id,
+        kind=asked.kind,
+        subject=subject,
+        title=f"{job.issue_ref}: {asked.title}",
+        body=body,
+        verbs=asked.verbs,
+        blocks=asked.blocks,
+        created_at=at,
+        patterns=patterns,
+        head_sha=job.head_sha,
+    )
+
+
+_LABELS = {
+    Verb.RETRY: "Try again",
+    Verb.ONE_MORE: "One more revision",
+    Verb.TAKE_OVER: "Take over",
+    Verb.DROP: "Drop it",
+    Verb.ADD_BUDGET: "Add budget",
+    Verb.GRANT: "Grant",
+    Verb.REFUSE: "Refuse",
+    Verb.ACCEPT: "Accept as it is",
+    Verb.RECHECK: "Check again",
+    Verb.REDELIVER: "Deliver again",
+    Verb.REPLY: "Reply",
+}
+
+
+def label_of(verb: Verb) -> str:
+    """What a button says."""
+    return _LABELS[verb]

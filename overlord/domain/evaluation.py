@@ -1,0 +1,118 @@
+"""The verdict on a session's work: checks with findings, and the rule that combines them. Nothing unclear is a pass."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from minion.protocol import Finding
+
+
+class CheckScore(StrEnum):
+    """What one check says of a change."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NEEDS_REVISION = "needs_revision"
+
+
+class CheckName(StrEnum):
+    """The checks, in the order they run."""
+
+    SCOPE = "scope"
+    INTEGRITY = "integrity"
+    TESTS = "tests"
+    LINT = "lint"
+    REVIEW = "review"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One check's outcome. `score` is None when the check could not be made: never a pass, a person is asked."""
+
+    name: CheckName
+    score: CheckScore | None
+    summary: str
+    """One line with figures: "41 passed, 2 new"."""
+    findings: tuple[Finding, ...] = ()
+    evidence: tuple[str, ...] = ()
+    """Hashes of evidence files."""
+    subject: str = ""
+    """For a check that could not be made or that a person must decide: the code of the decision to raise."""
+
+
+class Verdict(StrEnum):
+    """What an evaluation means for the job."""
+
+    PASS = "pass"
+    NEEDS_REVISION = "needs_revision"
+    FAIL = "fail"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationResult:
+    """The history row: one verdict on one canonical commit."""
+
+    job_id: int
+    repo: str
+    pr_number: int | None
+    head_sha: str
+    revision_number: int
+    timestamp: datetime
+    checks: tuple[CheckResult, ...]
+
+    def score(self, name: CheckName) -> CheckScore | None:
+        """A check's score; None when it was not made."""
+        return next((check.score for check in self.checks if check.name == name), None)
+
+    @property
+    def overall(self) -> Verdict:
+        return overall(self.checks)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return ordered(finding for check in self.checks for finding in check.findings)
+
+    @property
+    def feedback(self) -> str:
+        """The findings as one text, worst first, for the brief of a revision and for people."""
+        return "\n".join(describe(finding) for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionRequest:
+    """What sends a session back on the same branch."""
+
+    job_id: int
+    revision_number: int
+    findings: tuple[Finding, ...]
+
+
+def overall(checks: Iterable[CheckResult]) -> Verdict:
+    """Any hard fail fails; a check that could not be made asks a person; any revision revises; else pass."""
+    scores = [check.score for check in checks]
+    if CheckScore.FAIL in scores:
+        return Verdict.FAIL
+    if not scores or None in scores:
+        return Verdict.UNAVAILABLE
+    if CheckScore.NEEDS_REVISION in scores:
+        return Verdict.NEEDS_REVISION
+    return Verdict.PASS
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Without doubles, in the order of the checks, then by file and line."""
+    unique = dict.fromkeys(findings)
+    order: dict[str, int] = {name: index for index, name in enumerate(CheckName)}
+    return tuple(
+        sorted(
+            unique, key=lambda item: (order.get(item.check, 99), item.file or "", item.line or 0, item.rule)
+        )
+    )
+
+
+def describe(finding: Finding) -> str:
+    """A finding in one line."""
+    place = f"{finding.file}:{finding.line}" if finding.line else (finding.file or "")
+    return " ".join(part for part in (f"[{finding.check}/{finding.rule}]", place, finding.message) if part)

@@ -1,0 +1,167 @@
+"""A job, and the one table of its legal moves. What is not in TRANSITIONS cannot happen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+from minion.protocol import Issue
+from overlord.domain.event import EventName as E
+from overlord.errors import IllegalMove
+
+JobId = NewType("JobId", int)
+
+
+class JobState(StrEnum):
+    """Where a job is on its way from claim to merge."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    EVALUATING = "evaluating"
+    DELIVERING = "delivering"
+    IN_REVIEW = "in_review"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+S = JobState
+
+OPEN = frozenset({S.QUEUED, S.RUNNING, S.EVALUATING, S.DELIVERING, S.IN_REVIEW, S.WAITING})
+TERMINAL = frozenset(JobState) - OPEN
+
+_BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
+    S.QUEUED: {
+        E.SESSION_STARTED: S.RUNNING,
+        E.DISPATCH_REFUSED: S.WAITING,
+    },
+    S.RUNNING: {
+        E.WORK_SUBMITTED: S.EVALUATING,
+        E.SESSION_LOST: S.QUEUED,
+        E.SESSION_STOPPED_SHORT: S.WAITING,
+    },
+    S.EVALUATING: {
+        E.PASSED: S.DELIVERING,
+        E.PHASE_COMPLETED: S.QUEUED,
+        E.REVISION_ORDERED: S.QUEUED,
+        E.GATE_REACHED: S.WAITING,
+        E.FAILED: S.WAITING,
+        E.ATTEMPTS_SPENT: S.WAITING,
+        E.CHECKS_UNAVAILABLE: S.WAITING,
+    },
+    S.DELIVERING: {
+        E.DELIVERED: S.IN_REVIEW,
+        E.DELIVERY_REFUSED: S.WAITING,
+    },
+    S.IN_REVIEW: {
+        E.CHANGES_REQUESTED: S.QUEUED,
+        E.CI_FAILED: S.QUEUED,
+        E.CONFLICT_FOUND: S.QUEUED,
+        E.ROUNDS_SPENT: S.WAITING,
+        E.REBASED: S.EVALUATING,
+    },
+    S.WAITING: {
+        E.WORK_RESUMED: S.QUEUED,
+        E.SCOPE_GRANTED: S.EVALUATING,
+        E.CHECKS_RESTORED: S.EVALUATING,
+        E.DELIVERY_RETRIED: S.DELIVERING,
+        E.GATE_APPROVED: S.DELIVERING,
+    },
+}
+
+_FROM_ANY_OPEN: Mapping[E, JobState] = {
+    E.MERGED: S.COMPLETED,
+    E.STOPPED: S.CANCELLED,
+    E.DROPPED: S.CANCELLED,
+    E.TAKEN_OVER: S.CANCELLED,
+    E.ISSUE_CLOSED: S.CANCELLED,
+    E.UNLABELLED: S.CANCELLED,
+    E.PR_CLOSED: S.CANCELLED,
+    E.LIFETIME_EXCEEDED: S.FAILED,
+}
+
+TRANSITIONS: Mapping[tuple[JobState, E], JobState] = {
+    (state, event): target
+    for state in JobState
+    if state in OPEN
+    for event, target in {**_BETWEEN[state], **_FROM_ANY_OPEN}.items()
+}
+
+
+def next_state(state: JobState, event: E) -> JobState:
+    """Where `event` takes a job that is in `state`; raises IllegalMove when the table has no such move."""
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise IllegalMove(f"a {state} job cannot take {event}") from None
+
+
+def state_diagram() -> str:
+    """TRANSITIONS as a Mermaid state diagram, for ARCHITECTURE.md."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for state, moves in _BETWEEN.items():
+        for event, target in moves.items():
+            arrows.setdefault((state, target), []).append(event)
+    for event, target in _FROM_ANY_OPEN.items():
+        arrows.setdefault(("any_open", target), []).append(event)
+    lines = ["stateDiagram-v2", "    [*] --> queued: claimed"]
+    lines += [f"    {start} --> {end}: {' · '.join(events)}" for (start, end), events in arrows.items()]
+    return "\n".join([*lines, *(f"    {state} --> [*]" for state in JobState if state in TERMINAL)])
+
+
+class RoundKind(StrEnum):
+    """What started the current count of two revisions."""
+
+    CLAIM = "claim"
+    REVIEW = "review"
+    CI = "ci"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One task being worked, from claim to merge. A row; what moves it is in the ledger."""
+
+    id: JobId
+    space: str
+    issue: Issue
+    """As it stood when the job was claimed."""
+    state: JobState
+    branch: str
+    base_branch: str
+    contract: str
+    phase: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    base_sha: str | None = None
+    """Where the branch left its base; fixed by the first dispatch."""
+    head_sha: str | None = None
+    """The last canonical commit, or None before the first work came back."""
+    pushed_sha: str | None = None
+    """What the job's branch at the forge was last seen at."""
+    pull_number: int | None = None
+    comment_id: int | None = None
+    round_kind: RoundKind = RoundKind.CLAIM
+    revision: int = 0
+    """0 for a round's first attempt; at most the contract's attempts minus one."""
+    losses: int = 0
+    """Sessions lost to infrastructure since work last came back; they spend no attempt."""
+    reason: str = ""
+    """Why it stands where it stands, in a person's words."""
+    projected: str = ""
+    """The labels and comment last seen at the forge; the tick repairs what differs."""
+
+    @property
+    def issue_ref(self) -> str:
+        return f"{self.space}#{self.issue.number}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+
+def branch_name(issue_number: int, taken: int = 0) -> str:
+    """The job's branch: `minion/issue-7`, then `-2`, `-3` when older ones of that name are left over."""
+    return f"minion/issue-{issue_number}" + (f"-{taken + 1}" if taken else "")

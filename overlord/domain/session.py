@@ -1,0 +1,144 @@
+"""A session: one attempt by one Minion, or one run of the judge's commands, in one container."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+
+from minion.protocol import CheckReport, Outcome, Report, SessionKind
+from overlord.domain.job import JobId
+
+MAX_LOSSES = 3
+"""Losses to infrastructure that are put back in the queue; the next one asks a person."""
+
+
+MAX_PUSH_BYTES = 200 * 1024 * 1024
+"""The largest pack a session may push."""
+
+
+class SessionState(StrEnum):
+    """`prepared`: its row and brief exist; `started`: the runner has it; `ended`: nothing of it runs any more."""
+
+    PREPARED = "prepared"
+    STARTED = "started"
+    ENDED = "ended"
+
+
+class StopReason(StrEnum):
+    """Why Overlord stopped a session that was still running."""
+
+    TIME_LIMIT = "time_limit"
+    SILENT = "silent"
+    REPORTED = "reported"
+    """It had reported and did not leave by itself."""
+    JOB_CLOSED = "job_closed"
+
+
+class EndKind(StrEnum):
+    """How a session's program ended, as the runner saw it. Only `exited` is its own doing."""
+
+    EXITED = "exited"
+    STOPPED = "stopped"
+    """By us: a stop we asked for."""
+    KILLED = "killed"
+    """By someone else, or by a restart of the engine."""
+    OUT_OF_MEMORY = "out_of_memory"
+    LOST = "lost"
+    """It was started and nothing of it is left to ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How it ended; `exit_code` is a hint for people, never evidence of success."""
+
+    kind: EndKind
+    exit_code: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A row: what was asked, what it says, how it ended."""
+
+    id: str
+    job_id: JobId
+    kind: SessionKind
+    state: SessionState
+    brief: str
+    """The Brief as JSON, exactly as the door serves it."""
+    scope: str
+    """`MINION_SCOPE`, exactly as the container gets it."""
+    branch: str
+    token_budget: int
+    time_limit_s: int
+    prepared_at: datetime
+    door_opened_at: datetime | None = None
+    sealed_at: datetime | None = None
+    """When a check session opened the connection for its one report: from then on its door listens to nobody."""
+    started_at: datetime | None = None
+    heartbeat_at: datetime | None = None
+    ended_at: datetime | None = None
+    turn: int = 0
+    last_action: str = ""
+    report: Report | CheckReport | None = None
+    stop_reason: StopReason | None = None
+    ending: str = ""
+    """The runner's word for how it ended, with its detail."""
+
+
+def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:
+    """The deterministic name of a job's n-th session: `j12-work-1`, `j12-check-2`."""
+    return f"j{job_id}-{kind}-{ordinal}"
+
+
+def door_name(identifier: str) -> str:
+    """Eight characters that stand for a session in a socket's path, which may be 107 bytes at most."""
+    return sha256(identifier.encode()).hexdigest()[:8]
+
+
+class SessionVerdict(StrEnum):
+    """What a work session that is over means for its job."""
+
+    SUBMITTED = "submitted"
+    LOST = "lost"
+    STOPPED_SHORT = "stopped_short"
+
+
+def judge_ending(session: Session, ending: Ending) -> SessionVerdict:
+    """What a session's end means. Its own report counts first; an exit code is never evidence.
+
+    A session that ended by itself without a report, or was killed by someone else, was lost to infrastructure.
+    """
+    if isinstance(session.report, Report):
+        complete = session.report.outcome is Outcome.COMPLETE
+        return SessionVerdict.SUBMITTED if complete else SessionVerdict.STOPPED_SHORT
+    if session.stop_reason in (StopReason.TIME_LIMIT, StopReason.SILENT):
+        return SessionVerdict.STOPPED_SHORT
+    if ending.kind is EndKind.OUT_OF_MEMORY:
+        return SessionVerdict.STOPPED_SHORT
+    return SessionVerdict.LOST
+
+
+_SHORT = {
+    "turn_limit": "It used all of its turns.",
+    "tool_errors": "Too many tool calls in a row failed.",
+    "time_limit": "Its time was up.",
+    "terminated": "It was told to stop.",
+    "model": "The model gave no usable answers.",
+    "scope": "Its scope could not be read.",
+    "internal": "The Minion itself failed.",
+}
+
+
+def why_short(session: Session, ending: Ending) -> str:
+    """One sentence for people: why a session stopped short."""
+    report = session.report
+    if session.stop_reason is StopReason.TIME_LIMIT:
+        return f"Overlord stopped it after {session.time_limit_s} s."
+    if session.stop_reason is StopReason.SILENT:
+        return "Overlord stopped it: no sign of life for too long."
+    if isinstance(report, Report) and report.outcome is Outcome.OUT_OF_BUDGET:
+        return f"It spent its budget of {session.token_budget:,} tokens."
+    if isinstance(report, Report):
+        return _SHORT.get(report.reason, "") or "It reported that it cannot go on."
+    return f"It ended without a report: {ending.kind.replace('_', ' ')}."

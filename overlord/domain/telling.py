@@ -1,0 +1,55 @@
+"""A ledger event as a sentence for people: the job's story on the command line, and wherever else it is told."""
+
+from collections.abc import Callable, Mapping
+
+from overlord.domain.event import EventName as E
+from overlord.domain.event import Json
+from overlord.domain.text import visible
+
+_Said = str | Callable[[Mapping[str, Json]], str]
+
+_SENTENCES: Mapping[E, _Said] = {
+    E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
+    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
+    E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work",
+    E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
+    E.DISPATCH_REFUSED: lambda d: f"no session can be started: {d['body']}",
+    E.WORK_SUBMITTED: lambda d: f"work came back; canonical commit {str(d['head'])[:12]}",
+    E.SESSION_LOST: "the session was lost to infrastructure; it goes back to the queue",
+    E.SESSION_STOPPED_SHORT: "the session ended before its work was done",
+    E.CHECK_STARTED: lambda d: f"{d['session']} runs the repository's checks",
+    E.CHECK_COMPLETED: lambda d: f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}",
+    E.PASSED: "the evaluation passed",
+    E.REVISION_ORDERED: "the evaluation asks for a revision on the same branch",
+    E.FAILED: "the evaluation failed; a person decides",
+    E.ATTEMPTS_SPENT: "the last revision did not pass; a person decides",
+    E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",
+    E.BRANCH_PUSHED: lambda d: f"pushed {d['branch']} at {str(d['head'])[:12]}",
+    E.PULL_OPENED: lambda d: f"opened draft pull request #{d['pull']}",
+    E.DELIVERED: lambda d: f"pull request #{d['pull']} is ready for review",
+    E.DELIVERY_REFUSED: lambda d: f"the delivery was refused: {d['body']}",
+    E.WORK_RESUMED: "the work goes on",
+    E.SCOPE_GRANTED: "more scope was granted; the change is judged again",
+    E.CHECKS_RESTORED: "the checks are made again",
+    E.DELIVERY_RETRIED: "the delivery is tried again",
+    E.GATE_APPROVED: "a person accepted the change as it is",
+    E.MERGED: lambda d: f"pull request #{d['pull']} was merged",
+    E.PR_CLOSED: lambda d: f"pull request #{d['pull']} was closed",
+    E.STOPPED: lambda d: f"stopped: {d['reason']}",
+    E.DROPPED: "dropped by a person",
+    E.TAKEN_OVER: "taken over by a person",
+    E.LIFETIME_EXCEEDED: "its lifetime is over",
+    E.DECISION_RAISED: lambda d: f"decision {d['decision']} waits for a person: {d['title']}",
+    E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
+    E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
+    E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
+    E.STEP_FAILED: lambda d: f"a step failed and is tried again later: {d['trouble']}",
+}
+
+
+def tell(name: str, data: Mapping[str, Json]) -> str:
+    """One sentence, safe to print on a terminal."""
+    said = _SENTENCES.get(E(name)) if name in set(E) else None
+    if said is None:
+        return name.replace("_", " ")
+    return " ".join(visible(said if isinstance(said, str) else said(data)).split())

@@ -1,0 +1,55 @@
+"""Making other people's words safe to show: one line, no control or invisible characters, no commands to a forge."""
+
+import re
+import unicodedata
+
+_CLOSING = re.compile(
+    r"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing))(\W{0,3}(?:[\w./-]*)?#)", re.IGNORECASE
+)
+_ZERO_WIDTH = "\u200b"
+
+
+def visible(text: str) -> str:
+    """Without control, format (bidi, zero-width, tag) and private characters; line breaks and tabs stay."""
+    return "".join(
+        char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Co", "Cs"}
+    )
+
+
+def defused(text: str) -> str:
+    """Text a forge reads as text: no mentions, no closing keywords, no references, no HTML, no images."""
+    text = visible(text)
+    text = _CLOSING.sub(lambda match: f"{match[1]}{match[2][:-1]}#{_ZERO_WIDTH}", text)
+    text = re.sub(r"@(?=\w)", f"@{_ZERO_WIDTH}", text)
+    text = re.sub(r"#(?=\d)", f"#{_ZERO_WIDTH}", text)
+    return text.replace("<", "&lt;").replace("![", "!&#91;").replace("](", "]&#40;")
+
+
+def plain_line(text: str, *, limit: int) -> str:
+    """One line of plain words for titles and commit messages."""
+    line = " ".join(visible(text).split())
+    line = re.sub(r"[@#](?=\w)", "", line)
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def quoted(text: str, *, limit: int = 2000) -> str:
+    """Somebody's words as a Markdown quote, cut and defused."""
+    text = defused(text)
+    if len(text) > limit:
+        text = text[:limit].rstrip() + " …"
+    return "\n".join(f"> {line}" for line in text.splitlines()) or "> (nothing)"
+
+
+def code_block(text: str, *, limit: int = 4000) -> str:
+    """Output as a fenced block that its own content cannot close; the end is what is kept."""
+    text = visible(text)
+    if len(text) > limit:
+        text = "…" + text[-limit:]
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text.strip()}\n{fence}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `3 files`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,178 @@
+"""Opens a listener for each prepared session and closes it when the session has ended. It reads rows, so a restart changes nothing."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from minion.protocol import (
+    ANSWERS_PATH,
+    BRIEF_PATH,
+    COMPLETIONS_PATH,
+    EVENTS_PATH,
+    REPORT_PATH,
+    REPOSITORY_PATH,
+    SessionKind,
+)
+from overlord.domain.session import Session
+from overlord.door import gateway, git, sessions, wire
+from overlord.door.parts import DoorParts
+from overlord.store import sessions as rows
+
+Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
+
+
+class DoorKeeper:
+    """One listener for each live session."""
+
+    def __init__(self, parts: DoorParts) -> None:
+        self._parts = parts
+        self._doors: dict[str, _Door] = {}
+        self._app = _application(self)
+
+    @property
+    def parts(self) -> DoorParts:
+        return self._parts
+
+    async def reconcile(self) -> bool:
+        """Bring the listeners in line with the rows. True when a door was opened that somebody waits for."""
+        live = await self._parts.database.read(rows.live)
+        wanted = {session.id: session for session in live if session.sealed_at is None}
+        for identifier in self._doors.keys() - wanted.keys() - {session.id for session in live}:
+            await self._doors.pop(identifier).close()
+        opened = False
+        for identifier, session in wanted.items():
+            if identifier not in self._doors:
+                self._doors[identifier] = await _Door.open(self, session)
+                opened = True
+        return opened
+
+    async def seal(self, session: Session) -> None:
+        """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
+        at = self._parts.clock.now()
+        await self._parts.database.write(lambda c: rows.mark(c, session.id, sealed_at=at))
+        if door := self._doors.get(session.id):
+            door.stop_listening()
+
+    async def close(self) -> None:
+        """Close every listener; sessions wait for the next daemon to open them again."""
+        doors, self._doors = list(self._doors.values()), {}
+        for door in doors:
+            await door.close(keep_directory=True)
+
+    def app_of(self, session_id: str) -> ASGIApp:
+        """The application behind one session's socket: it knows whose it is."""
+
+        async def identified(scope: Scope, receive: Receive, send: Send) -> None:
+            scope["overlord.session"] = session_id
+            await self._app(scope, receive, send)
+
+        return identified
+
+
+class _Door:
+    """One session's listener."""
+
+    def __init__(self, directory: Path, server: asyncio.AbstractServer, state: ServerState) -> None:
+        self._directory = directory
+        self._server = server
+        self._state = state
+
+    @classmethod
+    async def open(cls, keeper: DoorKeeper, session: Session) -> "_Door":
+        home = keeper.parts.home
+        socket = home.socket(session.id)
+        # The session's user is another one than ours: the directory above is closed to everybody, this one is not.
+        socket.parent.mkdir(parents=True, exist_ok=True)
+        home.door(session.id).parent.chmod(0o711)
+        socket.parent.chmod(0o755)
+        socket.unlink(missing_ok=True)
+        config = uvicorn.Config(
+            keeper.app_of(session.id),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+        )
+        config.load()
+        state = ServerState()
+
+        def protocol() -> asyncio.Protocol:
+            made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=state, app_state={}
+            )
+            return made
+
+        server = await asyncio.get_running_loop().create_unix_server(protocol, path=str(socket))
+        socket.chmod(0o666)
+        door = cls(socket.parent, server, state)
+        at = keeper.parts.clock.now()
+        await keeper.parts.database.write(lambda c: rows.mark(c, session.id, door_opened_at=at))
+        return door
+
+    def stop_listening(self) -> None:
+        self._server.close()
+        (self._directory / "s").unlink(missing_ok=True)
+
+    async def close(self, *, keep_directory: bool = False) -> None:
+        self.stop_listening()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        for task in list(self._state.tasks):
+            task.cancel()
+        if not keep_directory:
+            await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
+
+
+def _application(keeper: DoorKeeper) -> ASGIApp:
+    def call(act: Call) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+            return await act(request, keeper.parts, session)
+
+        return endpoint
+
+    async def report(request: Request) -> Response:
+        session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+        if session.kind is SessionKind.CHECK:
+            await keeper.seal(session)
+        return await sessions.report(request, keeper.parts, session)
+
+    routes = Starlette(
+        routes=[
+            Route(BRIEF_PATH, call(sessions.brief), methods=["GET"]),
+            Route(EVENTS_PATH, call(sessions.events), methods=["POST"]),
+            Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers), methods=["GET"]),
+            Route(REPORT_PATH, report, methods=["POST"]),
+            Route(COMPLETIONS_PATH, call(gateway.completions), methods=["POST"]),
+        ],
+        exception_handlers={HTTPException: _refused},
+    )
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope["path"].startswith(f"{REPOSITORY_PATH}/"):
+            await routes(scope, receive, send)
+            return
+        try:
+            session = await sessions.live(keeper.parts, scope["overlord.session"])
+            await git.serve(scope, receive, send, keeper.parts, session)
+        except HTTPException as error:
+            await (await _refused(Request(scope), error))(scope, receive, send)
+
+    return door
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    detail = error.detail if isinstance(error, HTTPException) else "internal error"
+    return wire.error_response(status, f"http_{status}", detail)

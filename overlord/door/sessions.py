@@ -1,0 +1,125 @@
+"""The session calls: brief, events, answers, report. The socket a request came through says which session it is."""
+
+import sqlite3
+from datetime import timedelta
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from minion.protocol import CheckReport, Event, EventKind, Report, SessionKind
+from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
+from overlord.domain.session import Session, SessionState
+from overlord.domain.text import plain_line, quoted, visible
+from overlord.door import wire
+from overlord.door.parts import DoorParts
+from overlord.store import decisions, jobs, sessions
+
+POLL_S = 25.0
+"""How long one request for an answer is held open."""
+_ACTION_CHARS = 200
+
+
+async def brief(_request: Request, _parts: DoorParts, session: Session) -> Response:
+    """`GET /session/brief`: the brief, exactly as it was written when the session was prepared."""
+    return Response(session.brief, media_type="application/json")
+
+
+async def events(request: Request, parts: DoorParts, session: Session) -> Response:
+    """`POST /session/events`: heartbeat, progress, question, log."""
+    event = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
+    at = parts.clock.now()
+    progress: dict[str, object] = {"heartbeat_at": at}
+    if event.kind is EventKind.PROGRESS:
+        progress |= {"turn": event.turn, "last_action": visible(event.text)[:_ACTION_CHARS]}
+    await parts.database.write(lambda c: sessions.mark(c, session.id, **progress))
+    if event.kind is EventKind.QUESTION:
+        await parts.database.write(lambda c: _ask(c, parts, session, event))
+    if event.kind is not EventKind.HEARTBEAT:
+        parts.bell.ring()
+    return Response(status_code=202)
+
+
+def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, event: Event) -> None:
+    """Put a Minion's question to people, once however often it is sent."""
+    if not event.question_id or decisions.of_question(connection, session.id, event.question_id) is not None:
+        return
+    asked = decisions.asked_by(connection, session.id)
+    if asked >= parts.settings.questions.per_session:
+        raise HTTPException(429, f"a session may ask {parts.settings.questions.per_session} questions")
+    job = jobs.get(connection, session.job_id)
+    at = parts.clock.now()
+    is_scope = event.question_kind == "scope"
+    decisions.raise_decision(
+        connection,
+        Decision(
+            id=0,
+            job_id=job.id,
+            session_id=session.id,
+            kind=DecisionKind.APPROVAL if is_scope else DecisionKind.QUESTION,
+            subject=Subject.SCOPE_REQUEST if is_scope else Subject.QUESTION,
+            title=f"{job.issue_ref}: {plain_line(event.text, limit=140) or 'a question without words'}",
+            body=quoted(event.text),
+            verbs=(Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
+            blocks="the running session",
+            created_at=at,
+            expires_at=at + timedelta(seconds=parts.settings.questions.wait_s),
+            options=tuple(visible(option)[:200] for option in event.options[:10]),
+            patterns=event.patterns[:50] if is_scope else (),
+        ),
+        question_id=event.question_id,
+    )
+
+
+async def answers(request: Request, parts: DoorParts, session: Session) -> Response:
+    """`GET /session/answers/{id}`: 200 with the answer, 204 when there is none yet, 410 when none will come."""
+    question = str(request.path_params["question_id"])
+    until = parts.clock.monotonic() + POLL_S
+    while True:
+        seen = parts.bell.count
+        decision = await parts.database.read(lambda c: decisions.of_question(c, session.id, question))
+        if decision is None:
+            raise HTTPException(404, "no such question was asked in this session")
+        if decision.state is DecisionState.ANSWERED:
+            return JSONResponse(await _answer(parts, decision))
+        expired = decision.expires_at is not None and parts.clock.now() >= decision.expires_at
+        if decision.state is not DecisionState.OPEN or expired:
+            return wire.error_response(410, "expired", "nobody answered in time")
+        left = until - parts.clock.monotonic()
+        if left <= 0 or not await parts.bell.wait(seen, timeout_s=left):
+            return Response(status_code=204)
+
+
+async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
+    scope = None
+    if decision.verb is Verb.GRANT:
+        widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))
+        scope = widened.scope
+    return {"answered": True, "answer": decision.answer, "scope": scope}
+
+
+async def report(request: Request, parts: DoorParts, session: Session) -> Response:
+    """`POST /session/report`: the session's one report. The same one again is fine, another one is refused."""
+    said: Report | CheckReport
+    if session.kind is SessionKind.CHECK:
+        said = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
+    else:
+        said = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
+
+    def take(connection: sqlite3.Connection) -> bool:
+        sessions.mark(connection, session.id, heartbeat_at=parts.clock.now())
+        return sessions.take_report(connection, session.id, said)
+
+    taken = await parts.database.write(take)
+    parts.bell.ring()
+    if not taken:
+        return wire.error_response(409, "reported", "this session has reported already, or has ended")
+    return Response(status_code=204)
+
+
+async def live(parts: DoorParts, session_id: str) -> Session:
+    """The session a door belongs to, as it stands now; raises HTTPException 410 once it has ended."""
+    session = await parts.database.read(lambda c: sessions.get(c, session_id))
+    if session.state is SessionState.ENDED:
+        raise HTTPException(410, "this session has ended")
+    return session

@@ -1,0 +1,1 @@
+"""A GitHub-shaped forge over bare repositories in a directory."""

@@ -1,0 +1,221 @@
+"""The embedded forge as its owner holds it: what people do at GitHub, what they see there, and what goes wrong.
+
+`EmbeddedForge(root)` keeps everything under `root`; opened there again it has everything it had.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from starlette.types import Receive, Scope, Send
+
+from overlord.embedded.forge import repository as bare
+from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.problem import unfit
+from overlord.embedded.forge.record import Issue, Pull, Repository
+from overlord.embedded.forge.state import CLOSING, ForgeState
+from overlord.embedded.forge.wire import KNOWN_OPERATIONS, Seen, Wire
+from overlord.embedded.server import serve
+
+OWNER = "alice"
+AGENT = "overlord-agent"
+
+
+class EmbeddedForge(ForgeState):
+    """A GitHub-shaped server and the people around it. It is an ASGI application; `serve` puts it on a port.
+
+    Two accounts are there from the start: `alice`, who owns everything, and the agent whose token is `token`.
+    """
+
+    def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(root, now=now)
+        self.wire = Wire(self)
+        self.add_user(OWNER, association="OWNER")
+        self.token = self.add_user(AGENT, association="COLLABORATOR").token
+        """What Overlord signs in with."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.wire(scope, receive, send)
+
+    def serve(self, *, host: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[str]:
+        """Serve the API (at `/`) and git (at `/{owner}/{name}.git`) for as long as the block lasts; gives the URL."""
+        return serve(self, host=host, port=port)
+
+    @property
+    def requests(self) -> list[Seen]:
+        """Every request so far, oldest first."""
+        return self.wire.requests
+
+    def fail(self, operation: str, *, times: int = 1, kind: str = "500", after: int = 0) -> None:
+        """Let `times` requests of an operation go wrong, after so many more; kinds are those of `fault.ANSWERS`.
+
+        Operations have GitHub's ids (`pulls/create`, …, `graphql`), or are `git/refs`, `git/upload-pack` and
+        `git/receive-pack`, or `*` for any.
+        """
+        if operation not in KNOWN_OPERATIONS:
+            raise ValueError(f"unknown operation {operation!r}; known: {', '.join(sorted(KNOWN_OPERATIONS))}")
+        self.wire.faults.add(operation, times=times, kind=kind, after=after)
+
+    # What people do
+
+    async def create_repository(
+        self,
+        name: str,
+        *,
+        files: Mapping[str, bare.Content] | None = None,
+        source: Path | None = None,
+        default_branch: str = "main",
+        private: bool = True,
+        message: str = "First commit",
+        author: str = OWNER,
+    ) -> Repository:
+        """Make `owner/name` with one commit of these files, or of a directory's; of a git repository, its branches.
+
+        With neither, it is empty.
+        """
+        if self.shelf.get(Repository, name):
+            raise unfit("Repository", "name already exists on this account")
+        directory = self.directory(name)
+        await asyncio.to_thread(bare.create, directory, default_branch)
+        if source is not None and await asyncio.to_thread(bare.is_repository, source):
+            default_branch = await asyncio.to_thread(bare.import_branches, directory, source)
+        elif source is not None:
+            files = await asyncio.to_thread(bare.read_tree, source)
+        repository = self.shelf.put(
+            Repository(
+                id=self.shelf.next_id(),
+                name=name,
+                default_branch=default_branch,
+                private=private,
+                created_at=self.now(),
+            )
+        )
+        if files:
+            await self.push_files(name, default_branch, files, message, author=author)
+        return repository
+
+    async def open_issue(
+        self, repository: str, title: str, body: str = "", *, labels: Sequence[str] = (), author: str = OWNER
+    ) -> int:
+        """Write an issue; returns its number."""
+        return self.create_issue(repository, title=title, body=body, author=author, labels=labels).number
+
+    async def comment(self, repository: str, number: int, body: str, *, author: str = OWNER) -> int:
+        """Comment on an issue or pull request; returns the comment's id."""
+        return self.add_comment(self.issue(repository, number), body, author).id
+
+    async def label(self, repository: str, number: int, *labels: str) -> None:
+        self.add_labels(self.issue(repository, number), labels)
+
+    async def unlabel(self, repository: str, number: int, *labels: str) -> None:
+        for label in labels:
+            self.remove_label(self.issue(repository, number), label)
+
+    async def close_issue(self, repository: str, number: int, *, reason: str = "completed") -> None:
+        """Close an issue, `completed` or `not_planned`."""
+        self.set_open(self.issue(repository, number), is_open=False, reason=reason)
+
+    async def reopen_issue(self, repository: str, number: int) -> None:
+        self.set_open(self.issue(repository, number), is_open=True, reason="reopened")
+
+    async def edit_issue(
+        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        self.edit_thread(self.issue(repository, number), title=title, body=body)
+
+    async def close_pull(self, repository: str, number: int) -> None:
+        """Close a pull request without merging it."""
+        self.set_open(self.pull(repository, number), is_open=False)
+
+    async def merge(
+        self,
+        repository: str,
+        number: int,
+        *,
+        author: str = OWNER,
+        squash: bool = False,
+        delete_branch: bool = False,
+    ) -> str:
+        """Merge a pull request, close the issues its text says it closes; returns the commit on the base branch."""
+        await self.follow_branches(repository)
+        async with self.writing:
+            pull = self.pull(repository, number)
+            if not pull.open:
+                raise unfit("PullRequest", "Pull Request is not mergeable: it is closed")
+            if pull.draft:
+                raise unfit("PullRequest", "Pull Request is still a draft")
+            directory = self.directory(pull.repository)
+            commit = await asyncio.to_thread(
+                bare.merge,
+                directory,
+                pull.base_branch,
+                pull.head_sha,
+                squash=squash,
+                message=f"{pull.title} (#{pull.number})",
+                author=bare.Author(name=author, at=self.now()),
+            )
+            closed = self.set_open(pull, is_open=False)
+            self.shelf.put(
+                replace(closed, merged_at=closed.closed_at, merged_by=author, merge_commit_sha=commit)
+            )
+        self._close_linked(pull)
+        if delete_branch:
+            await asyncio.to_thread(bare.delete_branch, directory, pull.head_branch)
+        await self.follow_branches(repository)
+        return commit
+
+    async def push_files(
+        self,
+        repository: str,
+        branch: str,
+        files: Mapping[str, bare.Content | None],
+        message: str,
+        *,
+        author: str = OWNER,
+    ) -> str:
+        """Commit these files (None removes one) on a branch, made from the default branch if new; returns the commit."""
+        known = self.repository(repository)
+        async with self.writing:
+            heads = await self.heads(known.name)
+            await asyncio.to_thread(
+                bare.commit_files,
+                self.directory(known.name),
+                branch,
+                files,
+                parent=heads.get(branch, heads.get(known.default_branch)),
+                message=message,
+                author=bare.Author(name=author, at=self.now()),
+            )
+        await self.follow_branches(known.name)
+        return (await self.heads(known.name))[branch]
+
+    async def delete_branch(self, repository: str, branch: str) -> None:
+        await asyncio.to_thread(bare.delete_branch, self.directory(self.repository(repository).name), branch)
+
+    # What people see
+
+    def files(self, repository: str, ref: str = "HEAD") -> dict[str, bytes]:
+        """Every file at a branch or commit."""
+        return bare.files_at(self.directory(self.repository(repository).name), ref)
+
+    def issues(self, repository: str) -> list[Issue]:
+        """Issues that are no pull requests, by number."""
+        return [thread for thread in self.threads(repository) if not isinstance(thread, Pull)]
+
+    def transcript(self) -> str:
+        """Every request, one a line."""
+        return "\n".join(f"{seen.status or '---'} {seen.method} {seen.path}" for seen in self.requests)
+
+    def close(self) -> None:
+        self.shelf.close()
+
+    def _close_linked(self, pull: Pull) -> None:
+        if pull.base_branch != self.repository(pull.repository).default_branch:
+            return
+        numbers = {int(number) for number in CLOSING.findall(pull.body)}
+        for thread in self.issues(pull.repository):
+            if thread.number in numbers and thread.open:
+                self.set_open(thread, is_open=False, reason="completed")

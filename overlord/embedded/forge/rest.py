@@ -1,0 +1,295 @@
+"""The REST and GraphQL operations Overlord's GitHub client calls, under GitHub's own operation ids, and no others.
+
+A test compares this table with the client's: what nobody calls is not offered.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from overlord.embedded.forge.problem import Problem, forbidden, invalid, missing
+from overlord.embedded.forge.record import App, Issue, Pull, Repository, User
+from overlord.embedded.forge.reply import bearer, fields, page_of, reply
+from overlord.embedded.forge.shape import Shape, moment, node_id
+from overlord.embedded.forge.state import ForgeState
+
+T = TypeVar("T", bound=Issue)
+
+
+def may_see(user: User, repository: Repository) -> bool:
+    """Whether this sign-in reaches the repository at all."""
+    if user.only is not None:
+        return repository.name in user.only
+    return user.may_write or not repository.private
+
+
+class Call:
+    """One request: who asks, about which repository, for what."""
+
+    def __init__(self, state: ForgeState, user: User | None, request: Request) -> None:
+        self.state = state
+        self._user = user
+        self.request = request
+        self.shape = Shape(state, str(request.base_url))
+
+    @property
+    def user(self) -> User:
+        """Who asks; an app by itself is nobody."""
+        if self._user is None:
+            presented = "authorization" in self.request.headers
+            raise Problem(401, "Bad credentials" if presented else "Requires authentication")
+        return self._user
+
+    @property
+    def repository_name(self) -> str:
+        return f"{self.request.path_params['owner']}/{self.request.path_params['repo']}"
+
+    def app(self) -> App:
+        """The app that asks, on the operations only apps have."""
+        return self.state.app_with(bearer(self.request))
+
+    def repository(self, *, to_write: bool = False) -> Repository:
+        """The repository of the path, if this account may see it (404 otherwise) and write to it (403)."""
+        viewer, repository = self.user, self.state.repository(self.repository_name)
+        if not may_see(viewer, repository):
+            raise missing()
+        if to_write and not viewer.may_write:
+            raise forbidden()
+        return repository
+
+    def thread(self, *, to_write: bool = False) -> Issue:
+        return self.state.issue(
+            self.repository(to_write=to_write).name, self.request.path_params["issue_number"]
+        )
+
+    def pull(self, *, to_write: bool = False) -> Pull:
+        return self.state.pull(
+            self.repository(to_write=to_write).name, self.request.path_params["pull_number"]
+        )
+
+    def query(self, name: str, default: str = "") -> str:
+        return self.request.query_params.get(name, default)
+
+    async def text(self, name: str, resource: str) -> str:
+        """A field that must be there."""
+        value = (await fields(self.request)).get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise invalid(resource, name, "missing_field")
+        return value
+
+
+async def get_repository(call: Call) -> Response:
+    return reply(call.shape.repository(call.repository(), call.user))
+
+
+async def list_issues(call: Call) -> Response:
+    """Issues and pull requests alike, as on GitHub."""
+    threads = _in_state(call, call.state.threads(call.repository().name))
+    wanted = {name.casefold() for name in call.query("labels").split(",") if name}
+    since = call.query("since")
+    kept = [
+        thread
+        for thread in threads
+        if wanted <= {label.casefold() for label in thread.labels}
+        and (not since or (moment(thread.updated_at) or "") >= since)
+    ]
+    page, link = page_of(call.request, _sorted(call, kept))
+    return reply(call.shape.each(page), headers=link)
+
+
+async def get_issue(call: Call) -> Response:
+    return reply(call.shape.issue(call.thread()))
+
+
+async def list_comments(call: Call) -> Response:
+    thread = call.thread()
+    page, link = page_of(call.request, call.state.comments(thread.repository, thread.number))
+    return reply([call.shape.comment(comment) for comment in page], headers=link)
+
+
+async def create_comment(call: Call) -> Response:
+    thread = call.thread()
+    comment = call.state.add_comment(thread, await call.text("body", "IssueComment"), call.user.login)
+    return reply(call.shape.comment(comment), 201)
+
+
+async def update_comment(call: Call) -> Response:
+    repository = call.repository(to_write=True)
+    body = await call.text("body", "IssueComment")
+    comment = call.state.edit_comment(repository.name, call.request.path_params["comment_id"], body)
+    return reply(call.shape.comment(comment))
+
+
+async def add_labels(call: Call) -> Response:
+    thread = call.thread(to_write=True)
+    names = (await fields(call.request)).get("labels")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
+        raise invalid("Label", "name")
+    return reply(call.shape.labels(call.state.add_labels(thread, names)))
+
+
+async def remove_label(call: Call) -> Response:
+    thread = call.state.remove_label(call.thread(to_write=True), call.request.path_params["name"])
+    return reply(call.shape.labels(thread))
+
+
+async def list_pulls(call: Call) -> Response:
+    repository = call.repository()
+    await call.state.follow_branches(repository.name)
+    owner, colon, branch = call.query("head").partition(":")
+    pulls = [
+        pull
+        for pull in _in_state(call, call.state.pulls(repository.name))
+        # As on GitHub, a head without an owner filters nothing.
+        if not colon or (owner.casefold(), branch) == (repository.owner.casefold(), pull.head_branch)
+        if call.query("base") in ("", pull.base_branch)
+    ]
+    page, link = page_of(call.request, _sorted(call, pulls))
+    return reply([call.shape.pull(pull, alone=False) for pull in page], headers=link)
+
+
+async def get_pull(call: Call) -> Response:
+    await call.state.follow_branches(call.repository().name)
+    return reply(call.shape.pull(call.pull(), alone=True))
+
+
+async def create_pull(call: Call) -> Response:
+    repository = call.repository(to_write=True)
+    asked = await fields(call.request)
+    head, base, title = [await call.text(name, "PullRequest") for name in ("head", "base", "title")]
+    pull = await call.state.create_pull(
+        repository.name,
+        title=title,
+        body=asked.get("body") or "",
+        head=head,
+        base=base,
+        draft=bool(asked.get("draft", False)),
+        author=call.user.login,
+    )
+    return reply(call.shape.pull(pull, alone=True), 201)
+
+
+async def update_pull(call: Call) -> Response:
+    pull = call.pull(to_write=True)
+    asked = await fields(call.request)
+    pull = call.state.edit_thread(pull, title=asked.get("title"), body=asked.get("body"))
+    return reply(call.shape.pull(pull, alone=True))
+
+
+async def create_status(call: Call) -> Response:
+    repository = call.repository(to_write=True)
+    asked = await fields(call.request)
+    status = await call.state.create_status(
+        repository.name,
+        call.request.path_params["sha"],
+        state=await call.text("state", "Status"),
+        context=asked.get("context") or "default",
+        description=asked.get("description"),
+        target_url=asked.get("target_url"),
+        author=call.user.login,
+    )
+    return reply(call.shape.status(status), 201)
+
+
+READY = "markPullRequestReadyForReview"
+
+
+async def graphql(call: Call) -> Response:
+    """The one mutation REST does not have."""
+    viewer, asked = call.user, await fields(call.request)
+    if READY not in str(asked.get("query")):
+        return _graphql_error(f"Only {READY} is understood here", "INVALID")
+    wanted = (asked.get("variables") or {}).get("id")
+    pulls = [pull for repository in call.state.repositories() for pull in call.state.pulls(repository.name)]
+    found = next((pull for pull in pulls if node_id("PR", pull.id) == wanted), None)
+    if found is not None and not may_see(viewer, call.state.repository(found.repository)):
+        found = None
+    if found is None:
+        return _graphql_error(f"Could not resolve to a node with the global id of '{wanted}'.", "NOT_FOUND")
+    if not viewer.may_write:
+        return _graphql_error(f"{viewer.login} does not have permission for {READY}.", "FORBIDDEN")
+    ready = call.state.mark_ready(found)
+    return reply({"data": {READY: {"pullRequest": {"id": wanted, "isDraft": ready.draft}}}})
+
+
+async def get_installation(call: Call) -> Response:
+    app, repository = call.app(), call.state.repository(call.repository_name)
+    if repository.name not in app.repositories:
+        raise missing()
+    account = call.shape.user(repository.owner)
+    return reply({"id": app.installation_id, "app_id": app.id, "app_slug": app.slug, "account": account})
+
+
+async def create_installation_token(call: Call) -> Response:
+    app, asked = call.app(), await fields(call.request)
+    grant = call.state.grant(app, call.request.path_params["installation_id"], asked.get("repositories"))
+    return reply({"token": grant.token, "expires_at": moment(grant.expires_at)}, 201)
+
+
+def _graphql_error(message: str, kind: str) -> Response:
+    return reply({"data": {READY: None}, "errors": [{"type": kind, "path": [READY], "message": message}]})
+
+
+def _in_state(call: Call, threads: list[T]) -> list[T]:
+    state = call.query("state", "open")
+    return [thread for thread in threads if state == "all" or thread.open == (state == "open")]
+
+
+def _sorted(call: Call, threads: list[T]) -> list[T]:
+    moments: dict[str, Any] = {"updated": lambda thread: (thread.updated_at, thread.number)}
+    order = moments.get(call.query("sort"), lambda thread: (thread.created_at, thread.number))
+    return sorted(threads, key=order, reverse=call.query("direction", "desc") == "desc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing GitHub can be asked, under the name its documentation has for it."""
+
+    name: str
+    method: str
+    template: str
+    answer: Callable[[Call], Awaitable[Response]]
+
+    @property
+    def path(self) -> str:
+        """The template as a Starlette path: numbers are numbers, and a label's name may hold slashes."""
+        path = self.template.replace("/labels/{name}", "/labels/{name:path}")
+        for number in ("issue_number", "comment_id", "pull_number", "installation_id"):
+            path = path.replace(f"{{{number}}}", f"{{{number}:int}}")
+        return path
+
+
+def _operation(
+    name: str, method: str, template: str, answer: Callable[[Call], Awaitable[Response]]
+) -> Operation:
+    return Operation(name=name, method=method, template=template, answer=answer)
+
+
+REPO = "/repos/{owner}/{repo}"
+ISSUE = REPO + "/issues/{issue_number}"
+OPERATIONS = (
+    _operation("repos/get", "GET", REPO, get_repository),
+    _operation("issues/list-for-repo", "GET", REPO + "/issues", list_issues),
+    _operation("issues/get", "GET", ISSUE, get_issue),
+    _operation("issues/list-comments", "GET", ISSUE + "/comments", list_comments),
+    _operation("issues/create-comment", "POST", ISSUE + "/comments", create_comment),
+    _operation("issues/update-comment", "PATCH", REPO + "/issues/comments/{comment_id}", update_comment),
+    _operation("issues/add-labels", "POST", ISSUE + "/labels", add_labels),
+    _operation("issues/remove-label", "DELETE", ISSUE + "/labels/{name}", remove_label),
+    _operation("pulls/list", "GET", REPO + "/pulls", list_pulls),
+    _operation("pulls/get", "GET", REPO + "/pulls/{pull_number}", get_pull),
+    _operation("pulls/create", "POST", REPO + "/pulls", create_pull),
+    _operation("pulls/update", "PATCH", REPO + "/pulls/{pull_number}", update_pull),
+    _operation("repos/create-commit-status", "POST", REPO + "/statuses/{sha}", create_status),
+    _operation("apps/get-repo-installation", "GET", REPO + "/installation", get_installation),
+    _operation(
+        "apps/create-installation-access-token",
+        "POST",
+        "/app/installations/{installation_id}/access_tokens",
+        create_installation_token,
+    ),
+    _operation("graphql", "POST", "/graphql", graphql),
+)

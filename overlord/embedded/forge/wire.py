@@ -1,0 +1,192 @@
+"""The forge on the wire: who is asking, which fault was ordered, what was answered; REST and git on one address."""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from overlord.embedded.forge.fault import EVERY_OPERATION, Faults
+from overlord.embedded.forge.problem import Problem, missing
+from overlord.embedded.forge.record import Repository, User
+from overlord.embedded.forge.reply import bearer, refusal, unchanged_or
+from overlord.embedded.forge.rest import OPERATIONS, Call, Operation, may_see
+from overlord.embedded.forge.state import ForgeState
+from overlord.smart_http import serve_git, service_of
+
+GIT_PATH = re.compile(r"/(?P<name>[^/]+/[^/]+)\.git(?P<rest>/.*)")
+GIT_OPERATIONS = ("git/refs", "git/upload-pack", "git/receive-pack")
+PUSH = "git-receive-pack"
+REQUESTS_PER_HOUR = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One request the forge has had, for the transcript. Status 0: it was left without an answer."""
+
+    operation: str
+    method: str
+    path: str
+    status: int
+    login: str = ""
+
+
+class Wire:
+    """The ASGI application."""
+
+    def __init__(self, state: ForgeState) -> None:
+        self.state = state
+        self.faults = Faults()
+        self.requests: list[Seen] = []
+        self._spent: Counter[tuple[str, int]] = Counter()
+        routes = [
+            Route(operation.path, self._endpoint(operation), methods=[operation.method])
+            for operation in OPERATIONS
+        ]
+        self._rest = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        git = GIT_PATH.fullmatch(scope["path"])
+        if git is None:
+            await self._rest(scope, receive, send)
+        else:
+            await self._git(git, scope, receive, send)
+
+    # REST
+
+    def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            fault = self.faults.take(operation.name)
+            user = self._bearer(request)
+            if fault is None or fault.is_after:
+                response = await self._answer(operation, user, request)
+            if fault is not None:
+                response = fault.answer(self._window_end())
+            self._see(operation.name, request, response.status_code, user)
+            return response
+
+        return endpoint
+
+    async def _answer(self, operation: Operation, user: User | None, request: Request) -> Response:
+        try:
+            response = unchanged_or(request, await operation.answer(Call(self.state, user, request)))
+        except Problem as problem:
+            response = refusal(problem)
+        if user is not None:
+            response.headers.update(self._limits(user, counts=response.status_code != 304))
+        return response
+
+    def _bearer(self, request: Request) -> User | None:
+        token = bearer(request)
+        return self.state.user_with(token) if token else None
+
+    def _window_end(self) -> int:
+        return (int(self.state.now().timestamp()) // 3600 + 1) * 3600
+
+    def _limits(self, user: User, *, counts: bool) -> dict[str, str]:
+        """GitHub's rate limit headers; an unchanged answer costs nothing."""
+        window = self._window_end()
+        self._spent[user.login, window] += counts
+        used = self._spent[user.login, window]
+        return {
+            "x-ratelimit-limit": str(REQUESTS_PER_HOUR),
+            "x-ratelimit-remaining": str(max(REQUESTS_PER_HOUR - used, 0)),
+            "x-ratelimit-reset": str(window),
+            "x-ratelimit-used": str(used),
+            "x-ratelimit-resource": "core",
+        }
+
+    def _see(self, operation: str, request: Request, status: int, user: User | None) -> None:
+        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        login = user.login if user else ""
+        self.requests.append(
+            Seen(operation=operation, method=request.method, path=path, status=status, login=login)
+        )
+
+    # git
+
+    async def _git(self, path: re.Match[str], scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        service = service_of(scope, path["rest"]) or ""
+        operation = "git/refs" if path["rest"] == "/info/refs" else f"git/{service.removeprefix('git-')}"
+        user = self._basic(request)
+        statuses: list[int] = []
+
+        async def seeing(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        fault = self.faults.take(operation)
+        if fault is None:
+            await self._serve_repository(path, scope, receive, seeing)
+        elif fault.is_after:
+            await self._serve_repository(path, scope, receive, _discard)
+        if fault is not None:
+            await fault.answer(self._window_end())(scope, receive, seeing)
+        self._see(operation, request, statuses[0] if statuses else 0, user)
+
+    async def _serve_repository(
+        self, path: re.Match[str], scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        pushes = service_of(scope, path["rest"]) == PUSH
+        request = Request(scope)
+        user = self._basic(request)
+        try:
+            repository = self._admitted(path["name"], user, request, pushes=pushes)
+        except Problem as problem:
+            headers = {"www-authenticate": 'Basic realm="GitHub"'} if problem.status == 401 else {}
+            await PlainTextResponse(problem.message, problem.status, headers)(scope, receive, send)
+            return
+        await serve_git(
+            scope,
+            receive,
+            send,
+            repository=self.state.directory(repository.name),
+            path_info=path["rest"],
+            user=user.login if user else None,
+            forward_protocol=True,
+        )
+        if pushes and scope["method"] == "POST":
+            await self.state.follow_branches(repository.name)
+
+    def _admitted(self, name: str, user: User | None, request: Request, *, pushes: bool) -> Repository:
+        """The repository, for someone who may read it, or write to it when they push."""
+        if user is None and "authorization" in request.headers:
+            raise Problem(401, "Invalid username or token.")
+        repository = self.state.repository(name)
+        if user is None and (pushes or repository.private):
+            raise Problem(401, "No anonymous access.")
+        if user is not None and not may_see(user, repository):
+            raise missing("Repository not found.")
+        if user is not None and pushes and not user.may_write:
+            raise Problem(403, f"Permission to {name}.git denied to {user.login}.")
+        return repository
+
+    def _basic(self, request: Request) -> User | None:
+        """Whose token the password of `Basic` sign-in is; the name beside it does not matter."""
+        kind, _, encoded = request.headers.get("authorization", "").partition(" ")
+        try:
+            _, _, password = base64.b64decode(encoded, validate=True).decode().partition(":")
+        except ValueError:
+            return None
+        return self.state.user_with(password) if kind.lower() == "basic" and password else None
+
+
+KNOWN_OPERATIONS = frozenset(
+    {EVERY_OPERATION, *GIT_OPERATIONS, *(operation.name for operation in OPERATIONS)}
+)
+
+
+async def _discard(message: Message) -> None:
+    """Swallow an answer the client is not to have."""
+
+
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    return refusal(missing())

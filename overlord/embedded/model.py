@@ -1,0 +1,253 @@
+"""An OpenAI-shaped model that plays scripts: `/v1/chat/completions` and `/v1/models`, behind a key.
+
+A conversation is known by its first two messages; how far it is, by the number of assistant messages in the
+request. So a repeated request gets the same answer, and a session that starts over plays from the start.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
+
+from overlord.embedded.completion import Completion
+from overlord.embedded.play import Misbehaviour, Play, Turn
+from overlord.embedded.server import cut_connection, serve, until_disconnected
+
+MODEL = "scripted"
+RANDOM_RUNS = re.compile(r"[0-9a-f]{16,}")
+"""A mission's fence and ids differ from session to session; they are not what makes a conversation."""
+
+
+class _Message(BaseModel):
+    role: str
+    content: Any = None
+
+
+class _StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class CompletionRequest(BaseModel):
+    """What we read of a request; the rest is the caller's business."""
+
+    model: str
+    messages: list[_Message] = Field(min_length=1)
+    tools: list[dict[str, Any]] = []
+    stream: bool = False
+    stream_options: _StreamOptions | None = None
+
+    def opening(self) -> str:
+        """The first two messages, as text."""
+        return "\n".join(_text(message.content) for message in self.messages[:2])
+
+    def answered(self) -> int:
+        """How many turns the model has had."""
+        return sum(message.role == "assistant" for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One request the model has had, for the transcript. Turn -1: it was refused."""
+
+    status: int
+    conversation: str = ""
+    turn: int = -1
+    body: bytes = field(repr=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Performance:
+    """A play in one conversation: which of its one-time failures have happened."""
+
+    play: Play
+    spent: set[int] = field(default_factory=set)
+
+    def turn(self, answered: int) -> Turn:
+        """The turn after `answered` replies: failures that stand before the next reply come first, once each."""
+        replies = 0
+        for position, turn in enumerate(self.play.turns):
+            if turn.is_reply and replies == answered:
+                return turn
+            replies += turn.is_reply
+            if not turn.is_reply and replies == answered and position not in self.spent:
+                self.spent.add(position)
+                return turn
+        return self.play.turns[-1]
+
+
+class EmbeddedModel:
+    """The scripted model. It is an ASGI application; `serve` puts it on a port."""
+
+    def __init__(self, plays: Iterable[Play] = (), *, key: str | None = None) -> None:
+        self.key = key or f"sk-{secrets.token_hex(16)}"
+        self.requests: list[Seen] = []
+        self._waiting = list(plays)
+        self._played: list[Play] = []
+        self._performances: dict[str, _Performance] = {}
+        self._app = Starlette(
+            routes=[
+                Route("/v1/chat/completions", self._complete, methods=["POST"]),
+                Route("/v1/models", self._models),
+            ]
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def serve(self, *, host: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[str]:
+        """Serve while the block lasts; gives the address without `/v1`."""
+        return serve(self, host=host, port=port)
+
+    def will(self, *turns: Turn, when: str | None = None) -> None:
+        """Play these turns in the next new conversation (whose first two messages hold `when`)."""
+        self._waiting.append(Play(turns=turns, when=when))
+
+    def forget(self) -> None:
+        """Take every conversation for a new one from now on."""
+        self._performances.clear()
+
+    @property
+    def unplayed(self) -> Sequence[Play]:
+        """Plays no conversation has started yet."""
+        return tuple(self._waiting)
+
+    def messages(self, index: int = -1) -> list[dict[str, Any]]:
+        """The messages of a request, the last one's by default."""
+        found: list[dict[str, Any]] = json.loads(self.requests[index].body)["messages"]
+        return found
+
+    async def _models(self, request: Request) -> Response:
+        if not self._is_signed(request):
+            return _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+        model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "overlord"}
+        return JSONResponse({"object": "list", "data": [model]})
+
+    async def _complete(self, request: Request) -> Response:
+        body = await request.body()
+        if not self._is_signed(request):
+            refused = _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+            return self._noted(refused, body)
+        try:
+            asked = CompletionRequest.model_validate_json(body)
+        except ValidationError as error:
+            return self._noted(_error(400, str(error), "invalid_request_error"), body)
+        conversation = hashlib.sha256(RANDOM_RUNS.sub("", asked.opening()).encode()).hexdigest()
+        performance = self._performances.get(conversation) or self._cast(conversation, asked.opening())
+        if performance is None:
+            nothing = _error(
+                400, "No play is left for this conversation.", "invalid_request_error", "no_play"
+            )
+            return self._noted(nothing, body, conversation)
+        index = asked.answered()
+        completion = Completion(
+            performance.turn(index),
+            conversation=conversation,
+            index=index,
+            model=asked.model,
+            prompt_chars=len(body),
+        )
+        return self._noted(_response(completion, asked), body, conversation, index)
+
+    def _cast(self, conversation: str, opening: str) -> _Performance | None:
+        """The first play that waits for a conversation like this one; or one for such, played before."""
+        play = next((play for play in self._waiting if _fits(play, opening)), None)
+        if play is not None:
+            self._waiting.remove(play)
+            self._played.append(play)
+        else:
+            play = next((play for play in reversed(self._played) if play.when and _fits(play, opening)), None)
+        if play is None:
+            return None
+        return self._performances.setdefault(conversation, _Performance(play=play))
+
+    def _is_signed(self, request: Request) -> bool:
+        presented = request.headers.get("authorization", "").encode()
+        return secrets.compare_digest(presented, f"Bearer {self.key}".encode())
+
+    def _noted(self, response: Response, body: bytes, conversation: str = "", turn: int = -1) -> Response:
+        seen = Seen(status=response.status_code, conversation=conversation[:16], turn=turn, body=body)
+        self.requests.append(seen)
+        return response
+
+
+class _Cut(Response):
+    """Breaks the connection after whatever was said."""
+
+    def __init__(self, said: Iterable[bytes]) -> None:
+        super().__init__()
+        self._said = list(said)
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._said:
+            await send({"type": "http.response.start", "status": 200, "headers": [EVENT_STREAM]})
+        for piece in self._said:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await cut_connection(scope, receive, flush=True)
+
+
+class _Silence(Response):
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await until_disconnected(receive)
+
+
+EVENT_STREAM = (b"content-type", b"text/event-stream; charset=utf-8")
+
+
+def _response(completion: Completion, asked: CompletionRequest) -> Response:
+    turn = completion.turn
+    if turn.misbehaviour is Misbehaviour.STATUS:
+        headers = {} if turn.retry_after_s is None else {"retry-after": str(turn.retry_after_s)}
+        return _error(turn.status, f"The scripted model answers {turn.status}.", "scripted", headers=headers)
+    if turn.misbehaviour is Misbehaviour.GARBAGE:
+        return Response(b'<html>{"choices": [{"mess', media_type="application/json")
+    if turn.misbehaviour is Misbehaviour.SILENCE:
+        return _Silence()
+    if turn.misbehaviour is Misbehaviour.CUT:
+        chunks = list(completion.chunks(with_usage=False))
+        return _Cut(_event(chunk) for chunk in chunks[: len(chunks) // 2] if asked.stream)
+    if not asked.stream:
+        return JSONResponse(completion.whole())
+    with_usage = asked.stream_options is not None and asked.stream_options.include_usage
+    return StreamingResponse(_events(completion, with_usage), media_type="text/event-stream")
+
+
+async def _events(completion: Completion, with_usage: bool) -> AsyncIterator[bytes]:
+    for chunk in completion.chunks(with_usage=with_usage):
+        yield _event(chunk)
+    yield b"data: [DONE]\n\n"
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+
+
+def _error(
+    status: int, message: str, kind: str, code: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
+    body = {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    return JSONResponse(body, status, headers)
+
+
+def _fits(play: Play, opening: str) -> bool:
+    return play.when is None or play.when in opening
+
+
+def _text(content: Any) -> str:
+    """A message's text, also when it comes in parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,123 @@
+"""RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
+
+import sqlite3
+
+from minion.protocol import Outcome, Report
+from overlord.domain.decision import Subject, ask
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.session import (
+    MAX_LOSSES,
+    Ending,
+    Session,
+    SessionVerdict,
+    judge_ending,
+    why_short,
+)
+from overlord.domain.text import plain_line, quoted
+from overlord.engine import ending as endings
+from overlord.engine.parts import Parts
+from overlord.ports import RepositoryName, SessionId, Sha
+from overlord.store import decisions, jobs, sessions
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """See whether the job's session is over, and take in what it leaves."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None:
+        return await _lost_without_trace(parts, job)
+    over = await endings.over(parts, session)
+    if over is None:
+        return False
+    head = await canonical(parts, job, over.session)
+    await parts.database.write(lambda c: _settle(c, parts, job, over, head))
+    await endings.clear(parts, session)
+    return True
+
+
+async def canonical(parts: Parts, job: Job, session: Session) -> Sha | None:
+    """One commit of ours over what the session pushed last; the job's head as it was when that is nothing new."""
+    name, identifier = RepositoryName(job.space), SessionId(session.id)
+    parent = Sha(job.head_sha or job.base_sha or "")
+    tree = await parts.git.session_tree(identifier, session.branch)
+    if tree is None or tree == await parts.git.tree_of(name, parent):
+        return Sha(job.head_sha) if job.head_sha else None
+    title = plain_line(job.issue.title, limit=60)
+    message = f"{title}\n\nIssue {job.issue.number}, session {session.id}."
+    return await parts.git.canonical_commit(
+        name, identifier, tree=tree, parent=parent, message=message, at=session.prepared_at
+    )
+
+
+def _settle(
+    connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, head: Sha | None
+) -> None:
+    session, ending = over.session, over.ending
+    endings.close(connection, parts, over)
+    verdict = judge_ending(session, ending)
+    at = parts.clock.now()
+    data: dict[str, Json] = {"session": session.id, "head": head, "ending": ending.kind}
+    if verdict is SessionVerdict.SUBMITTED and head is not None:
+        jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=at, data=data, head_sha=head, losses=0)
+        return
+    if verdict is SessionVerdict.LOST and job.losses < MAX_LOSSES:
+        jobs.move(
+            connection,
+            job.id,
+            EventName.SESSION_LOST,
+            at=at,
+            data=data,
+            head_sha=head,
+            losses=job.losses + 1,
+            reason=f"a session was lost ({ending.kind}); this is start {job.losses + 2}",
+        )
+        return
+    subject, body = _question(session, ending, verdict)
+    jobs.move(
+        connection,
+        job.id,
+        EventName.SESSION_STOPPED_SHORT,
+        at=at,
+        data=data,
+        head_sha=head,
+        losses=0,
+        reason=body.splitlines()[0],
+    )
+    decisions.raise_decision(connection, ask(jobs.get(connection, job.id), subject, body, at=at))
+
+
+def _question(session: Session, ending: Ending, verdict: SessionVerdict) -> tuple[Subject, str]:
+    report = session.report if isinstance(session.report, Report) else None
+    if verdict is SessionVerdict.LOST:
+        return Subject.LOSSES, f"The last one: {why_short(session, ending)} {ending.detail}".strip()
+    if report is not None and report.outcome is Outcome.COMPLETE:
+        return Subject.STOPPED_SHORT, f"It says it is done and changed nothing.\n\n{quoted(report.summary)}"
+    why = why_short(session, ending)
+    said = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
+    if report is not None and report.outcome is Outcome.BLOCKED:
+        return Subject.BLOCKED, f"{why}{said}"
+    if report is not None and report.outcome is Outcome.OUT_OF_BUDGET:
+        return Subject.BUDGET, f"{why}{said}"
+    return Subject.STOPPED_SHORT, f"{why}{said}"
+
+
+async def _lost_without_trace(parts: Parts, job: Job) -> bool:
+    """A running job without a live session: only damage from outside makes one; it goes back to the queue."""
+    await parts.database.write(
+        lambda c: jobs.move(
+            c,
+            job.id,
+            EventName.SESSION_LOST,
+            at=parts.clock.now(),
+            losses=job.losses + 1,
+            reason="its session is gone from the database",
+        )
+    )
+    return True
+
+
+async def abandon(parts: Parts, session: Session) -> None:
+    """End a session whose job does not need it any more, keeping its evidence."""
+    over = await endings.end_now(parts, session)
+    await parts.database.write(lambda c: endings.close(c, parts, over))
+    await endings.clear(parts, session)

@@ -1,0 +1,122 @@
+"""DELIVERING → IN_REVIEW: the one place that pushes, and only what passed; then the pull request becomes ready.
+
+Every act looks first: after a crash it finds what was done and goes on from there.
+"""
+
+from overlord.domain.card import pull_body, pull_title
+from overlord.domain.decision import Subject
+from overlord.domain.event import EventName
+from overlord.domain.job import Job
+from overlord.engine import inbox
+from overlord.engine.parts import Parts
+from overlord.engine.story import story_of
+from overlord.errors import ForgeRefused, PushRejected
+from overlord.ports import Pull, RepositoryName, Sha
+from overlord.store import jobs
+
+STATUS_CONTEXT = "overlord/evaluation"
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """Push, open or complete the pull request, mark it ready, and say so on the commit."""
+    name = RepositoryName(job.space)
+    try:
+        job = await _push(parts, job)
+        pull = await _pull(parts, job)
+        story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
+        await parts.forge.edit_pull(name, pull.number, title=pull_title(job), body=pull_body(story))
+        if pull.draft:
+            await parts.forge.mark_ready(pull)
+        await parts.forge.set_status(
+            name,
+            Sha(job.head_sha or ""),
+            state="success",
+            context=STATUS_CONTEXT,
+            description="evaluation passed",
+        )
+    except (ForgeRefused, PushRejected) as error:
+        await inbox.wait_for_person(
+            parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, str(error), ending="not needed"
+        )
+        return True
+    await parts.database.write(
+        lambda c: jobs.move(
+            c,
+            job.id,
+            EventName.DELIVERED,
+            at=parts.clock.now(),
+            data={"pull": pull.number, "head": job.head_sha, "url": pull.url},
+        )
+    )
+    return True
+
+
+async def push_draft(parts: Parts, job: Job) -> None:
+    """Show in-scope work as a draft while it is still judged. A refusal waits until delivery, where people are asked."""
+    if job.pushed_sha == job.head_sha and job.pull_number is not None:
+        return
+    try:
+        job = await _push(parts, job)
+        await _pull(parts, job)
+        await parts.forge.set_status(
+            RepositoryName(job.space),
+            Sha(job.head_sha or ""),
+            state="pending",
+            context=STATUS_CONTEXT,
+            description="evaluating",
+        )
+    except (ForgeRefused, PushRejected):
+        return
+
+
+async def _push(parts: Parts, job: Job) -> Job:
+    """Bring the job's branch at the forge to its head, if it is not there yet."""
+    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    if job.pushed_sha == head:
+        return job
+    remote = await parts.forge.remote(name)
+    seen = await parts.git.remote_head(name, remote, job.branch)
+    if seen != head:
+        expected = Sha(job.pushed_sha) if job.pushed_sha else None
+        await parts.git.push(name, remote, sha=head, branch=job.branch, expected=expected)
+    return await parts.database.write(
+        lambda c: jobs.note(
+            c,
+            job.id,
+            EventName.BRANCH_PUSHED,
+            at=parts.clock.now(),
+            data={"branch": job.branch, "head": head},
+            pushed_sha=head,
+        )
+    )
+
+
+async def _pull(parts: Parts, job: Job) -> Pull:
+    """The job's open pull request: the one that is known, or was opened before a crash, or a new draft."""
+    name = RepositoryName(job.space)
+    if job.pull_number is not None:
+        return await parts.forge.pull(name, job.pull_number)
+    opened = [pull for pull in await parts.forge.pulls_from(name, job.branch) if pull.open]
+    if opened:
+        pull = opened[0]
+    else:
+        story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
+        pull = await parts.forge.open_pull(
+            name,
+            branch=job.branch,
+            base=job.base_branch,
+            title=pull_title(job),
+            body=pull_body(story),
+            draft=True,
+        )
+    await parts.database.write(
+        lambda c: jobs.note(
+            c,
+            job.id,
+            EventName.PULL_OPENED,
+            at=parts.clock.now(),
+            data={"pull": pull.number, "url": pull.url},
+            pull_number=pull.number,
+        )
+    )
+    return pull

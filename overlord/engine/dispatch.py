@@ -1,0 +1,250 @@
+"""QUEUED → RUNNING: contract → role → scope → brief; the session's row is written, its door opens, the runner starts."""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minion.protocol import Answer, Brief, CheckStep, Finding, Limits, Scope, ScopeError, SessionKind, encode
+from overlord.domain.decision import Subject
+from overlord.domain.event import EventName
+from overlord.domain.job import Job, branch_name
+from overlord.domain.scope import effective_scope
+from overlord.domain.session import Session, SessionState, session_id
+from overlord.engine import inbox
+from overlord.engine.parts import Parts
+from overlord.errors import RunnerRefused
+from overlord.ports import Launch, RepositoryName, SessionId, Sha
+from overlord.store import decisions, evaluations, grants, jobs, sessions, spaces
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """Prepare a session for a queued job if there is room for one, then start it once its door is open."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None:
+        return await _prepare_work(parts, job)
+    if session.door_opened_at is None:
+        return False
+    try:
+        await launch(parts, job, session)
+    except RunnerRefused as error:
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
+    at = parts.clock.now()
+
+    def started(connection: sqlite3.Connection) -> None:
+        sessions.start(connection, session, at=at)
+        jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data={"session": session.id})
+
+    await parts.database.write(started)
+    return True
+
+
+async def _prepare_work(parts: Parts, job: Job) -> bool:
+    if not await parts.database.read(lambda c: _has_room(c, parts, job)):
+        return False
+    name = RepositoryName(job.space)
+    await parts.git.refresh_mirror(name, await parts.forge.remote(name))
+    base = Sha(job.base_sha) if job.base_sha else await parts.git.branch_head(name, job.base_branch)
+    if base is None:
+        body = (
+            f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
+        )
+        return await _refuse(parts, job, Subject.EMPTY_REPOSITORY, body)
+    branch = job.branch if job.base_sha else await _free_branch(parts, job)
+    try:
+        scope = await scope_of(parts, job)
+    except ScopeError as error:
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
+    session = await _work_session(parts, job, branch=branch, base=base, scope=scope)
+
+    def prepared(connection: sqlite3.Connection) -> bool:
+        if jobs.get(connection, job.id).state is not job.state or not _has_room(connection, parts, job):
+            return False
+        jobs.repair(connection, job.id, base_sha=base, branch=branch, reason="")
+        sessions.prepare(connection, session)
+        return True
+
+    return await parts.database.write(prepared)
+
+
+async def launch(parts: Parts, job: Job, session: Session) -> None:
+    """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused."""
+    brief = _references(job, session)
+    writable = session.branch if session.kind is SessionKind.WORK else None
+    identifier = SessionId(session.id)
+    await parts.git.prepare_session(RepositoryName(job.space), identifier, brief, writable)
+    limits = parts.settings.sessions
+    await parts.runner.start(
+        Launch(
+            session=identifier,
+            job=str(job.id),
+            environment={"MINION_ID": session.id, "MINION_SCOPE": session.scope},
+            door=parts.home.door(session.id),
+            memory_mb=limits.memory_mb,
+            cpus=limits.cpus,
+        )
+    )
+
+
+def _references(job: Job, session: Session) -> Mapping[str, Sha]:
+    base = Sha(job.base_sha or "")
+    return {job.base_branch: base, session.branch: Sha(job.head_sha or base)}
+
+
+async def scope_of(parts: Parts, job: Job) -> Scope:
+    """What a session of this job may write now: its role's scope, its space's, and what people granted."""
+    contract = parts.contract(job.space)
+    rule = contract.role_of(job.phase).scope
+    if rule is None:
+        raise ScopeError(f"role {contract.phase(job.phase).role} declares none")
+    at = parts.clock.now()
+    granted = await parts.database.read(lambda c: grants.scope_patterns(c, job.id, at=at))
+    return effective_scope(rule.scope(), parts.settings.space(job.space).scope, granted)
+
+
+async def _free_branch(parts: Parts, job: Job) -> str:
+    """The first name of this job's that no branch at the forge has."""
+    taken = 0
+    while True:
+        branch = branch_name(job.issue.number, taken)
+        if await parts.git.branch_head(RepositoryName(job.space), branch) is None:
+            return branch
+        taken += 1
+
+
+async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope: Scope) -> Session:
+    at = parts.clock.now()
+
+    def context(connection: sqlite3.Connection) -> _Context:
+        past = evaluations.history(connection, job)
+        return _Context(
+            ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
+            findings=past[-1].findings if past else (),
+            answers=decisions.answers_for_brief(connection, job.id),
+            extra_tokens=grants.tokens(connection, job.id),
+        )
+
+    known = await parts.database.read(context)
+    budget = parts.contract(job.space).role_of(job.phase).budget
+    limits = limits_of(
+        parts, turns=budget.turns if budget else None, time_s=budget.time_s if budget else None
+    )
+    tokens = (budget.tokens if budget else None) or parts.settings.budget.session_tokens
+    identifier = session_id(job.id, SessionKind.WORK, known.ordinal)
+    brief = Brief(
+        session_id=identifier,
+        kind=SessionKind.WORK,
+        role=parts.contract(job.space).phase(job.phase).role,
+        repository=job.space,
+        base_branch=job.base_branch,
+        base_sha=base,
+        branch=branch,
+        head_sha=job.head_sha or base,
+        issue=job.issue,
+        scope=scope,
+        limits=limits,
+        findings=known.findings,
+        answers=known.answers,
+        guidance=await guidance(parts, job, base),
+    )
+    return Session(
+        id=identifier,
+        job_id=job.id,
+        kind=SessionKind.WORK,
+        state=SessionState.PREPARED,
+        brief=encode(brief).decode(),
+        scope=scope.to_json(),
+        branch=branch,
+        token_budget=tokens + known.extra_tokens,
+        time_limit_s=limits.time_s,
+        prepared_at=at,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Context:
+    ordinal: int
+    findings: tuple[Finding, ...]
+    answers: tuple[Answer, ...]
+    extra_tokens: int
+
+
+def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:
+    """A session's limits: the role's own numbers, else the settings'."""
+    settings = parts.settings.sessions
+    return Limits(
+        turns=turns or settings.turns,
+        time_s=time_s or settings.time_s,
+        tool_errors=settings.tool_errors,
+        command_s=settings.command_s,
+        context_tokens=settings.context_tokens,
+        questions=parts.settings.questions.per_session,
+        question_wait_s=parts.settings.questions.wait_s,
+    )
+
+
+_GUIDANCE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
+_GUIDANCE_CHARS = 8000
+
+
+async def guidance(parts: Parts, job: Job, base: Sha) -> str:
+    """What the repository says to those who work on it, at base; cut, and fenced by whoever shows it to a model."""
+    texts = []
+    for path in _GUIDANCE_FILES:
+        content = await parts.git.read_file(RepositoryName(job.space), base, path)
+        if content:
+            texts.append(f"{path}:\n{content.decode(errors='replace')[:_GUIDANCE_CHARS]}")
+    return "\n\n".join(texts)
+
+
+async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...]) -> bool:
+    """Prepare the session that runs the judge's commands on the job's head. False when there is no room now."""
+    at = parts.clock.now()
+    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
+    identifier = session_id(job.id, SessionKind.CHECK, ordinal)
+    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.checks.setup_s
+    brief = Brief(
+        session_id=identifier,
+        kind=SessionKind.CHECK,
+        role="check",
+        repository=job.space,
+        base_branch=job.base_branch,
+        base_sha=job.base_sha or "",
+        branch=job.branch,
+        head_sha=job.head_sha or "",
+        issue=job.issue,
+        scope=Scope.unrestricted(),
+        limits=limits_of(parts, time_s=time_limit_s),
+        steps=steps,
+    )
+    session = Session(
+        id=identifier,
+        job_id=job.id,
+        kind=SessionKind.CHECK,
+        state=SessionState.PREPARED,
+        brief=encode(brief).decode(),
+        scope=Scope.unrestricted().to_json(),
+        branch=job.branch,
+        token_budget=0,
+        time_limit_s=time_limit_s,
+        prepared_at=at,
+    )
+
+    def prepared(connection: sqlite3.Connection) -> bool:
+        if sessions.started_running(connection) >= parts.settings.sessions.concurrent:
+            return False
+        sessions.prepare(connection, session)
+        return True
+
+    return await parts.database.write(prepared)
+
+
+def _has_room(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
+    if spaces.get(connection, job.space).paused:
+        return False
+    return sessions.started_running(connection) < parts.settings.sessions.concurrent
+
+
+async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:
+    """No session can be started as things are: a person is asked."""
+    await inbox.wait_for_person(parts, job, EventName.DISPATCH_REFUSED, subject, body, ending="never started")
+    return True

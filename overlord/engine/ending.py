@@ -1,0 +1,110 @@
+"""How a session is brought to its end: what the runner says, what is overdue, and the evidence it leaves."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import timedelta
+
+from minion.protocol import encode
+from overlord.domain.session import Ending, EndKind, Session, StopReason
+from overlord.engine.parts import Parts
+from overlord.ports import SessionId
+from overlord.store import sessions
+from overlord.store.evidence import Exhibit, record
+
+LOG_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Over:
+    """A session that has ended, as last read, with the evidence it left."""
+
+    session: Session
+    ending: Ending
+    exhibits: tuple[Exhibit, ...] = ()
+
+
+async def over(parts: Parts, session: Session) -> Over | None:
+    """A started session's end with its evidence stored; None while it still runs."""
+    ending = await look(parts, session)
+    return None if ending is None else await _gather(parts, session, ending)
+
+
+async def end_now(parts: Parts, session: Session) -> Over:
+    """The end of a session its job does not need any more, stopping it if it still runs."""
+    ending = await look(parts, session)
+    if ending is None:
+        await stop(parts, session, StopReason.JOB_CLOSED)
+        ending = Ending(kind=EndKind.STOPPED, detail="its job was closed")
+    return await _gather(parts, session, ending)
+
+
+async def _gather(parts: Parts, session: Session, ending: Ending) -> Over:
+    fresh = await parts.database.read(lambda c: sessions.get(c, session.id))  # its report may have come since
+    return Over(session=fresh, ending=ending, exhibits=tuple(await keep_evidence(parts, fresh)))
+
+
+async def look(parts: Parts, session: Session) -> Ending | None:
+    """How a started session ended; None while it still runs. One that is overdue is stopped now."""
+    identifier = SessionId(session.id)
+    running = await parts.runner.find(identifier)
+    if running is None:
+        return Ending(kind=EndKind.LOST, detail="the runner knows nothing of it")
+    if running.ending is not None:
+        return running.ending
+    reason = _reason_to_stop(parts, session)
+    if reason is None:
+        return None
+    await stop(parts, session, reason)
+    stopped = await parts.runner.find(identifier)
+    return stopped.ending if stopped is not None else Ending(kind=EndKind.STOPPED)
+
+
+def _reason_to_stop(parts: Parts, session: Session) -> StopReason | None:
+    now, settings = parts.clock.now(), parts.settings.sessions
+    if session.report is not None and session.heartbeat_at is not None:
+        # It has said its last word; what still runs is only in the way.
+        return (
+            StopReason.REPORTED if now - session.heartbeat_at > timedelta(seconds=settings.grace_s) else None
+        )
+    return sessions.overdue(session, now, silent_s=settings.silent_s)
+
+
+async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
+    """Write down why, then stop it: TERM, and KILL after the grace."""
+    await parts.database.write(lambda c: sessions.stop_because(c, session.id, reason))
+    await parts.runner.stop(SessionId(session.id), grace_s=parts.settings.sessions.grace_s)
+
+
+async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:
+    """Store what a session printed and reported. The rows are written with the fact they belong to."""
+    log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
+    contents = {"log": log.encode(), "brief": session.brief.encode()}
+    if session.report is not None:
+        contents["report"] = encode(session.report)
+    return [
+        Exhibit(
+            job_id=session.job_id,
+            session_id=session.id,
+            kind=kind,
+            sha256=parts.evidence.put(content),
+            size=len(content),
+            at=parts.clock.now(),
+        )
+        for kind, content in contents.items()
+    ]
+
+
+def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
+    """Inside a transaction: the session has ended, and this is its evidence."""
+    ending = over.ending
+    described = f"{ending.kind}: {ending.detail}" if ending.detail else str(ending.kind)
+    sessions.end(connection, over.session, at=parts.clock.now(), ending=described)
+    for exhibit in over.exhibits:
+        record(connection, exhibit)
+
+
+async def clear(parts: Parts, session: Session) -> None:
+    """Free what an ended session held: its container, its repository. May be repeated."""
+    await parts.runner.remove(SessionId(session.id))
+    await parts.git.remove_session(SessionId(session.id))
+    parts.ring()

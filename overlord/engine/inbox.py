@@ -1,0 +1,86 @@
+"""WAITING: a person's answer is carried out once, in the transaction that marks it applied."""
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import timedelta
+
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.session import Ending, EndKind
+from overlord.engine import ending as endings
+from overlord.engine.parts import Parts
+from overlord.store import decisions, grants, jobs, sessions
+from overlord.store.grants import GrantKind
+
+MOVES: Mapping[Verb, EventName] = {
+    Verb.RETRY: EventName.WORK_RESUMED,
+    Verb.ONE_MORE: EventName.WORK_RESUMED,
+    Verb.ADD_BUDGET: EventName.WORK_RESUMED,
+    Verb.GRANT: EventName.SCOPE_GRANTED,
+    Verb.ACCEPT: EventName.GATE_APPROVED,
+    Verb.RECHECK: EventName.CHECKS_RESTORED,
+    Verb.REDELIVER: EventName.DELIVERY_RETRIED,
+    Verb.TAKE_OVER: EventName.TAKEN_OVER,
+    Verb.DROP: EventName.DROPPED,
+}
+SCOPE_GRANT_DAYS = 14
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """Carry out what people answered for a waiting job."""
+    answered = await parts.database.read(lambda c: decisions.unapplied(c, job.id))
+    due = [decision for decision in answered if decision.verb in MOVES]
+    if not due:
+        return False
+    await parts.database.write(lambda c: _apply(c, parts, job, due[0]))
+    return True
+
+
+def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:
+    at = parts.clock.now()
+    event = MOVES[decision.verb or Verb.RETRY]
+    if decision.verb is Verb.GRANT:
+        expires_at = at + timedelta(days=SCOPE_GRANT_DAYS)
+        grants.add(
+            connection,
+            job.id,
+            GrantKind.SCOPE,
+            decision.patterns,
+            by=decision.answered_by,
+            at=at,
+            expires_at=expires_at,
+        )
+    if decision.verb is Verb.ADD_BUDGET:
+        amount = int(decision.answer)
+        grants.add(connection, job.id, GrantKind.TOKENS, amount, by=decision.answered_by, at=at)
+    data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
+    jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data)
+    decisions.mark_applied(connection, decision)
+    decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+
+
+async def wait_for_person(
+    parts: Parts, job: Job, event: EventName, subject: Subject, body: str, *, ending: str
+) -> None:
+    """Move a job to WAITING with the decision it waits for; a session that was prepared for it ends here."""
+    at = parts.clock.now()
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+
+    def wait(connection: sqlite3.Connection) -> None:
+        if session is not None:
+            lost = Ending(kind=EndKind.LOST, detail=ending)
+            endings.close(connection, parts, endings.Over(session=session, ending=lost))
+        jobs.move(
+            connection,
+            job.id,
+            event,
+            at=at,
+            data={"subject": str(subject), "body": body},
+            reason=body.splitlines()[0],
+        )
+        decisions.raise_decision(connection, ask(job, subject, body, at=at))
+
+    await parts.database.write(wait)
+    if session is not None:
+        await endings.clear(parts, session)

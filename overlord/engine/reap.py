@@ -1,0 +1,27 @@
+"""What outlived its job: sessions of closed jobs, and sessions the runner holds that no row knows."""
+
+from overlord.domain.job import Job
+from overlord.engine import collect
+from overlord.engine.parts import Parts
+from overlord.errors import RunnerUnavailable
+from overlord.store import sessions
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """End the live session of a job that is closed."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None:
+        return False
+    await collect.abandon(parts, session)
+    return True
+
+
+async def orphans(parts: Parts) -> None:
+    """Remove what the runner holds for this Overlord and the database does not know as live."""
+    live = {session.id for session in await parts.database.read(sessions.live)}
+    try:
+        for running in await parts.runner.sessions():
+            if running.session not in live:
+                await parts.runner.remove(running.session)
+    except RunnerUnavailable:
+        return  # nothing is known now; the next poll looks again

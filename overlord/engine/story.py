@@ -1,0 +1,26 @@
+"""A job's story: everything a card or a status line tells, read from the store in one consistent view."""
+
+import sqlite3
+
+from overlord.domain.card import Story
+from overlord.domain.contract import Contract
+from overlord.domain.job import Job
+from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sessions
+
+
+def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
+    """Gather a job's story."""
+    job = jobs.get(connection, job.id)
+    usage, calls = exchanges.job_usage(connection, job.id)
+    return Story(
+        job=job,
+        attempts=contract.phase(job.phase).attempts,
+        evaluations=tuple(evaluations.history(connection, job)),
+        sessions=tuple(sessions.of_job(connection, job.id)),
+        decisions=tuple(decisions.waiting(connection, job.id)),
+        answered=tuple(decisions.answered(connection, job.id)),
+        usage=usage,
+        calls=calls,
+        work_s=sessions.work_time_s(connection, job),
+        ledger_head=ledger.head(connection),
+    )

@@ -1,0 +1,1 @@
+"""Who calls us: the daemon and the command line. They parse and render; `commands.py` acts."""

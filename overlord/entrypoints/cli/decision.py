@@ -1,0 +1,67 @@
+"""`overlord decisions …`: what waits for a person, and the answer."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from overlord import commands
+from overlord.domain.decision import Verb, label_of
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import age, as_json, console, person, say, table
+from overlord.store import decisions
+
+app = typer.Typer(help="Decisions: what waits for a person.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Number = Annotated[int, typer.Argument(help="The decision's number.")]
+
+
+@app.command("list")
+def list_decisions(json: Json = False) -> None:
+    """Every decision that waits."""
+    with state.reading() as connection:
+        waiting = decisions.waiting(connection)
+    if json:
+        as_json(waiting)
+    elif not waiting:
+        console.print("Nothing waits for a person.")
+    else:
+        rows = [
+            (str(item.id), item.kind, item.title, " | ".join(item.verbs), age(item.created_at))
+            for item in waiting
+        ]
+        table(("id", "kind", "what", "answers", "age"), rows)
+
+
+@app.command()
+def show(number: Number, json: Json = False) -> None:
+    """One decision with what it rests on."""
+    with state.reading() as connection:
+        decision = decisions.get(connection, number)
+    if json:
+        as_json({"decision": decision, "digest": decision.digest})
+        return
+    say(f"{decision.kind} {decision.id}, {decision.state}: {decision.title}\n\n{decision.body}\n")
+    if decision.patterns:
+        say("paths: " + ", ".join(decision.patterns))
+    if decision.answered_by:
+        say(f"{decision.answered_by} answered: {decision.answer}")
+    for verb in decision.verbs if not decision.answered_by else ():
+        say(f"overlord decisions answer {decision.id} {verb}".ljust(48) + label_of(verb))
+    say(f"it blocks {decision.blocks} · shown as {decision.digest}")
+
+
+@app.command()
+def answer(
+    number: Number,
+    verb: Annotated[Verb, typer.Argument(help="One of the answers that `show` offers.")],
+    text: Annotated[str, typer.Argument(help="Free text; for add_budget the number of tokens.")] = "",
+    digest: Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")] = "",
+) -> None:
+    """Answer it. The first answer counts, from wherever it comes."""
+    command = commands.AnswerDecision(
+        decision_id=number, verb=verb, actor=person(), text=text, digest=digest or None
+    )
+    decision = state.write(lambda c: commands.answer_decision(c, command, at=datetime.now(UTC)))
+    console.print(f"Decision {decision.id}: {decision.answer}.")

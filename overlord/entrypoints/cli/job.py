@@ -1,0 +1,135 @@
+"""`overlord status` and `overlord job …`."""
+
+import sqlite3
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from overlord import commands
+from overlord.domain.card import evidence_card, state_in_words
+from overlord.domain.job import Job
+from overlord.domain.telling import tell
+from overlord.domain.text import count
+from overlord.engine.story import story_of
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import age, as_json, console, person, say, table
+from overlord.errors import NotFound
+from overlord.settings import contract_for
+from overlord.store import decisions, evidence, jobs, ledger, sessions, spaces
+from overlord.store.evidence import EvidenceStore
+
+app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
+
+
+def status(json: Json = False) -> None:
+    """What is going on: open jobs, what waits for people, and repositories that give trouble."""
+    settings = state.settings()
+    with state.reading() as connection:
+        open_jobs = jobs.open_jobs(connection)
+        waiting = decisions.waiting(connection)
+        troubled = [spaces.get(connection, name) for name in settings.repositories]
+        rows = [_row(connection, job) for job in open_jobs]
+    troubled = [space for space in troubled if space.trouble or space.paused]
+    if json:
+        as_json({"jobs": open_jobs, "decisions": waiting, "spaces": troubled})
+        return
+    if rows:
+        table(("job", "issue", "state", "doing", "pull request", "age"), rows)
+    else:
+        console.print("No open jobs. Label an issue to start one.")
+    for decision in waiting:
+        say(f"decision {decision.id}: {decision.title}\n    overlord decisions show {decision.id}")
+    for space in troubled:
+        say(f"{space.name}: {'paused ' if space.paused else ''}{space.trouble}")
+
+
+@app.command("list")
+def list_jobs(
+    every: Annotated[bool, typer.Option("--all", help="Closed jobs too.")] = False,
+    json: Json = False,
+) -> None:
+    """Open jobs, or all of them."""
+    with state.reading() as connection:
+        found = jobs.all_jobs(connection) if every else jobs.open_jobs(connection)
+        rows = [_row(connection, job) for job in found]
+    if json:
+        as_json(found)
+    elif rows:
+        table(("job", "issue", "state", "doing", "pull request", "age"), rows)
+    else:
+        console.print("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
+
+
+@app.command()
+def show(number: Number, json: Json = False) -> None:
+    """One job's story: what happened, what was checked, what it cost."""
+    settings = state.settings()
+    with state.reading() as connection:
+        job = jobs.get(connection, number)
+        story = story_of(connection, job, contract_for(settings, job.space))
+        entries = list(ledger.entries(connection, job_id=number))
+        files = evidence.exhibits(connection, number)
+    if json:
+        as_json({"story": story, "ledger": entries, "evidence": files})
+        return
+    say(f"Job {job.id}: {job.issue_ref}, {job.issue.title}\n{state_in_words(job.state)}: {job.reason}\n")
+    for entry in entries:
+        say(f"{entry.at[:19].replace('T', ' ')}  {tell(entry.name, _data(entry))}")
+    say(f"\n{evidence_card(story)}\n\n{count(len(files), 'evidence file')} in {state.home().evidence}")
+
+
+@app.command()
+def logs(
+    number: Number,
+    session: Annotated[str, typer.Option(help="A session's name; the job's last one if absent.")] = "",
+) -> None:
+    """What a session's program printed, from the evidence that was kept when it ended."""
+    with state.reading() as connection:
+        jobs.get(connection, number)
+        ran = sessions.of_job(connection, number)
+        kept = [item for item in evidence.exhibits(connection, number) if item.kind == "log"]
+    if session and session not in {item.id for item in ran}:
+        raise NotFound(
+            f"job {number} has no session {session}; it has {', '.join(i.id for i in ran) or 'none'}"
+        )
+    wanted = [item for item in kept if not session or item.session_id == session]
+    if not wanted:
+        raise NotFound(f"job {number} has no log yet; it is kept when a session ends")
+    say(EvidenceStore(state.home().evidence).get(wanted[-1].sha256).decode(errors="replace"))
+
+
+@app.command()
+def stop(
+    number: Number, reason: Annotated[str, typer.Option(help="Why; it is kept in the ledger.")] = ""
+) -> None:
+    """End a job. Its session is stopped; branch, pull request and evidence stay."""
+    command = commands.StopJob(job_id=number, actor=person(), reason=reason)
+    job = state.write(lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
+    console.print(f"Job {job.id} is {job.state}.")
+
+
+def _row(connection: sqlite3.Connection, job: Job) -> tuple[str, ...]:
+    session = sessions.live_of(connection, job.id)
+    doing = job.reason
+    if session is not None:
+        doing = f"turn {session.turn}: {session.last_action}" if session.turn else session.id
+    pull = f"#{job.pull_number}" if job.pull_number else "-"
+    return (
+        str(job.id),
+        f"{job.issue_ref} {job.issue.title[:50]}",
+        job.state,
+        doing[:80],
+        pull,
+        age(job.created_at),
+    )
+
+
+def _data(entry: ledger.Entry) -> dict[str, Any]:
+    from json import loads
+
+    data: dict[str, Any] = loads(entry.data)
+    return data

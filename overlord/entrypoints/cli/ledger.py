@@ -1,0 +1,51 @@
+"""`overlord ledger …`: is the record whole, and give it to me."""
+
+import json as jsonlib
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import as_json, console, say
+from overlord.errors import StoreError
+from overlord.store import evidence, ledger
+
+app = typer.Typer(help="The ledger: every fact, hash-chained.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def verify(json: Json = False) -> None:
+    """Check the chain from its first event, and every evidence file against its name."""
+    files = evidence.EvidenceStore(state.home().evidence)
+    with state.reading() as connection:
+        wrong = list(ledger.problems(connection))
+        head = ledger.head(connection)
+        kept = evidence.exhibits(connection)
+        length = sum(1 for _ in ledger.entries(connection))
+    for item in kept:
+        try:
+            files.get(item.sha256)
+        except StoreError as error:
+            wrong.append(f"{item.kind} of job {item.job_id}: {error}")
+    if json:
+        as_json({"events": length, "evidence": len(kept), "head": head, "problems": wrong})
+    elif wrong:
+        say("\n".join(wrong))
+    else:
+        console.print(f"{length} events and {len(kept)} evidence files, whole. Head {head}.")
+    raise typer.Exit(1 if wrong else 0)
+
+
+@app.command()
+def export(
+    job: Annotated[int | None, typer.Option(help="Only this job's events.")] = None,
+) -> None:
+    """Every event as a line of JSON, in order."""
+    with state.reading() as connection:
+        for entry in ledger.entries(connection, job_id=job):
+            typer.echo(
+                jsonlib.dumps({**asdict(entry), "data": jsonlib.loads(entry.data)}, ensure_ascii=False)
+            )

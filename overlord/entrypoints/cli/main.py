@@ -1,0 +1,118 @@
+"""`overlord`: parses, calls, renders. Errors are one sentence that names the fix; each kind has its exit code."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from overlord import errors
+from overlord.entrypoints.cli import decision, job, ledger
+from overlord.entrypoints.cli.show import as_json, console, error_console
+from overlord.settings import contract_for, load
+
+EXIT_CODES = """\
+Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a demo that ended badly) ·
+2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end unavailable.
+"""
+
+_CODES: tuple[tuple[type[errors.OverlordError], int], ...] = (
+    (errors.SettingsError, 3),
+    (errors.ContractError, 3),
+    (errors.NotFound, 4),
+    (errors.Refused, 5),
+    (errors.OverlordError, 6),
+)
+
+app = typer.Typer(
+    help="Labelled GitHub issues in, evaluated pull requests out.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(job.app, name="job")
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(decision.app, name="decisions")
+config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
+app.add_typer(config_app, name="config")
+app.command("status")(job.status)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        console.print(version("overlord"))
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Labelled GitHub issues in, evaluated pull requests out."""
+
+
+@app.command()
+def serve(
+    json: Annotated[bool, typer.Option("--json", help="Log as JSON lines.")] = False,
+) -> None:
+    """Run the daemon in the foreground until it is told to stop."""
+    from overlord.entrypoints import daemon
+
+    daemon.configure_logs(json=json)
+    asyncio.run(daemon.serve(load(os.environ)))
+
+
+@app.command()
+def demo(
+    runner: Annotated[str, typer.Option(help="auto, docker or process.")] = "auto",
+) -> None:
+    """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
+    from overlord.entrypoints import demo as story
+
+    raise typer.Exit(asyncio.run(story.tell(runner)))
+
+
+@config_app.command("check")
+def config_check(
+    json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON, secrets masked.")] = False,
+) -> None:
+    """Read the configuration as the daemon would, and say what it comes to."""
+    settings = load(os.environ)
+    for name in settings.repositories or ("",):
+        contract_for(settings, name)
+    if json:
+        as_json(settings.model_dump(mode="json"))
+        return
+    repositories = ", ".join(settings.repositories) or "none: set OVERLORD_REPOS=owner/repo"
+    console.print(
+        f"The configuration is sound.\n  home          {settings.home}\n  repositories  {repositories}"
+    )
+    console.print(
+        f"  runner        {settings.runner}\n  model         {settings.model.name or 'none'}", end=""
+    )
+    console.print(f" at {settings.model.base_url or 'no address: set OPENAI_BASE_URL'}")
+    console.print(f"  forge         {settings.forge.api_url}\n  contract      {settings.contract}")
+
+
+def run(command: Callable[[], None]) -> int:
+    """Run a command, turning our own errors into a sentence and an exit code."""
+    try:
+        command()
+    except errors.OverlordError as error:
+        error_console.print(f"overlord: {error}", markup=False, highlight=False, soft_wrap=True)
+        return next(code for kind, code in _CODES if isinstance(error, kind))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(app))

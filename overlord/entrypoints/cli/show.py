@@ -1,0 +1,67 @@
+"""How the command line prints: tables for people, JSON for programs, times as ages."""
+
+import dataclasses
+import getpass
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from overlord.domain.text import visible
+
+console = Console(highlight=False)
+error_console = Console(stderr=True, highlight=False)
+
+
+def as_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A plain table; cells are text, never markup."""
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(visible(cell)) for cell in row))
+    console.print(drawn)
+
+
+def say(text: str) -> None:
+    """Text as it is: no markup, no control characters, not wrapped."""
+    console.print(Text(visible(text)), soft_wrap=True)
+
+
+def age(moment: datetime | None) -> str:
+    """How long ago, in one unit."""
+    if moment is None:
+        return "-"
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def person() -> str:
+    """Who types: what the ledger records."""
+    return f"cli:{getpass.getuser()}"

@@ -1,0 +1,140 @@
+"""`overlord demo`: the whole story in an embedded world. Only the forge's far side and the model's words are stand-ins."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.text import Text
+
+from overlord.app import Overlord, overlord
+from overlord.domain.job import Job, JobState
+from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.model import EmbeddedModel
+from overlord.embedded.play import read_script
+from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.watch import Watch
+from overlord.ports import RepositoryName, Sha
+from overlord.settings import Settings, load
+from overlord.store import jobs, ledger
+
+REPOSITORY = "demo/till"
+PATIENCE_S = 180.0
+"""How long the demo waits for its jobs; a machine that needs longer is told so."""
+
+ISSUES = (
+    (
+        "Ten percent off makes everything free",
+        "`total([1000], discount=10)` is 0 and should be 900. The test for it fails.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    home: Path
+    forge: EmbeddedForge
+    settings: Settings
+
+
+async def tell(runner: str) -> int:
+    """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review."""
+    async with _embedded(runner) as world:
+        console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
+        for title, body in ISSUES:
+            number = await world.forge.open_issue(REPOSITORY, title, body)
+            await world.forge.label(REPOSITORY, number, "nebulus-ready")
+            console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
+        console.print()
+        async with overlord(world.settings) as running:
+            done = await _run(running)
+            await _show(world, running)
+    return 0 if done else 1
+
+
+@asynccontextmanager
+async def _embedded(runner: str) -> AsyncIterator[_World]:
+    home = Path(tempfile.mkdtemp(prefix="overlord-demo-"))
+    async with AsyncExitStack() as stack:
+        demo = stack.enter_context(as_file(files("overlord") / "config" / "demo"))
+        forge, model = EmbeddedForge(home / "forge"), EmbeddedModel(read_script(demo / "script.yaml"))
+        stack.callback(forge.close)
+        forge_url = await stack.enter_async_context(forge.serve())
+        model_url = await stack.enter_async_context(model.serve())
+        await forge.create_repository(REPOSITORY, source=demo / "repository")
+        settings = load(
+            {"OVERLORD_HOME": str(home), "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")},
+            repositories=[REPOSITORY],
+            runner=runner,
+            poll_s=1,
+            forge={"api_url": forge_url, "token": forge.token},
+            model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
+            spaces={REPOSITORY: {"scope": ["till.py", "tests/**"]}},
+        )
+        yield _World(home=home, forge=forge, settings=settings)
+
+
+async def _run(running: Overlord) -> bool:
+    """Let it work until every job is in review or waits for a person."""
+    console.print(f"Sessions run with the [bold]{running.parts.runner.name}[/] runner", end="")
+    isolated = running.parts.runner.capabilities.isolates_files
+    console.print("." if isolated else ": it isolates nothing, which is fine for a scripted model.")
+    console.print()
+    stopped, watch = asyncio.Event(), Watch(running)
+
+    async def stop_when_settled() -> None:
+        while not await _settled(running):
+            seen = running.bell.count
+            await watch.tell_news()
+            await running.bell.wait(seen, timeout_s=1.0)
+        stopped.set()
+        running.bell.ring()
+
+    try:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+            group.create_task(running.run(stopped))
+            group.create_task(stop_when_settled())
+    except TimeoutError:
+        console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
+    await watch.tell_news()
+    return all(job.state is JobState.IN_REVIEW for job in await _jobs(running))
+
+
+async def _jobs(running: Overlord) -> list[Job]:
+    return await running.parts.database.read(jobs.all_jobs)
+
+
+async def _settled(running: Overlord) -> bool:
+    found = await _jobs(running)
+    resting = {JobState.IN_REVIEW, JobState.WAITING}
+    return len(found) == len(ISSUES) and all(job.state in resting or not job.is_open for job in found)
+
+
+async def _show(world: _World, running: Overlord) -> None:
+    for pull in world.forge.pulls(REPOSITORY):
+        title = f"pull request #{pull.number}: {pull.title}"
+        console.print()
+        console.print(Panel(Text(pull.body), title=Text(title), title_align="left"))
+    for job in reversed(await _jobs(running)):
+        if job.head_sha and job.base_sha:
+            diff = await running.parts.git.diff(
+                RepositoryName(REPOSITORY), Sha(job.base_sha), Sha(job.head_sha), limit_bytes=20_000
+            )
+            console.print(Syntax(diff, "diff", background_color="default"))
+    broken = await running.parts.database.read(lambda c: list(ledger.problems(c)))
+    verdict = "whole" if not broken else "; ".join(broken)
+    console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")
+    home = world.home
+    console.print(f"  OVERLORD_HOME={home} overlord ledger export", soft_wrap=True)
+    console.print(f"  OVERLORD_HOME={home} overlord job show 1", soft_wrap=True)
+    console.print("\nTo do the same with a real model on your own repositories, two lines:")
+    console.print(
+        "  export OPENAI_BASE_URL=https://api.openai.com/v1 OPENAI_API_KEY=… OVERLORD_MODEL=…", soft_wrap=True
+    )
+    console.print("  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo overlord serve", soft_wrap=True)

@@ -1,0 +1,69 @@
+"""The exceptions of Overlord. The first question of each is: whose fault? Outcomes ("the tests failed") are values."""
+
+
+class OverlordError(Exception):
+    """Anything Overlord raises by itself. The message is a sentence for a person, and names the fix if there is one."""
+
+
+class SettingsError(OverlordError):
+    """The configuration is wrong; the message names the key and where it came from."""
+
+
+class ContractError(OverlordError):
+    """A contract breaks the constitution; the message names the rule."""
+
+
+class NotFound(OverlordError):
+    """A person named something that does not exist."""
+
+
+class Refused(OverlordError):
+    """A person asked for something that cannot be done now; the message says why and what can."""
+
+
+class IllegalMove(OverlordError):
+    """A fact that is not in TRANSITIONS for the state a job is in: a bug of ours or a race that was lost."""
+
+
+class StoreError(OverlordError):
+    """The database cannot be used: newer schema, another daemon, damage, disk."""
+
+
+class FarEndError(OverlordError):
+    """Something we do not own failed."""
+
+
+class ForgeUnavailable(FarEndError):
+    """The forge did not answer, or asked us to wait. Repeating later is right."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ForgeRefused(FarEndError):
+    """The forge understood and said no: permission, validation. Repeating will not help."""
+
+
+class ForgeMissing(ForgeRefused):
+    """No such repository, issue or pull request, or none that we may see."""
+
+
+class GitFailed(FarEndError):
+    """A git command failed; the message has its last words."""
+
+
+class PushRejected(GitFailed):
+    """The branch at the far end is not where we last saw it."""
+
+
+class RunnerUnavailable(FarEndError):
+    """The engine does not answer; what its sessions do is not known."""
+
+
+class RunnerRefused(FarEndError):
+    """The runner will not start this session as asked."""
+
+
+class ModelUnavailable(FarEndError):
+    """The model's endpoint gave no reply, or cut one off."""

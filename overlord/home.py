@@ -1,0 +1,45 @@
+"""Where everything lies under OVERLORD_HOME. Nothing else builds these paths."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from overlord.domain.session import door_name
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """One Overlord's state on disk."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        return self.root / "overlord.db"
+
+    @property
+    def evidence(self) -> Path:
+        return self.root / "evidence"
+
+    @property
+    def processes(self) -> Path:
+        return self.root / "processes"
+
+    @property
+    def bell(self) -> Path:
+        return self.root / "run" / "bell"
+
+    def mirror(self, repository: str) -> Path:
+        return self.root / "mirrors" / f"{repository.casefold()}.git"
+
+    def session(self, session: str) -> Path:
+        return self.root / "sessions" / session
+
+    def session_repository(self, session: str) -> Path:
+        return self.session(session) / "repo.git"
+
+    def door(self, session: str) -> Path:
+        """The directory a session's socket `s` is in, short enough for a socket's path."""
+        return self.root / "run" / door_name(session)
+
+    def socket(self, session: str) -> Path:
+        return self.door(session) / "s"

@@ -1,0 +1,284 @@
+"""What we don't own, on one page: the forge, git, the runner, the model and the clock.
+
+Each has one implementation that speaks the real thing (`adapters/`) and one conformance suite. Engine and routines
+see only these. A failure of the far end is an exception of `errors.py` that says whose fault it was.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import NewType, Protocol
+
+from minion.protocol import Comment, Issue
+from overlord.domain.scope import Change
+from overlord.domain.session import Ending as Ending  # noqa: PLC0414
+from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414
+
+RepositoryName = NewType("RepositoryName", str)
+"""`owner/name`, as GitHub spells it."""
+SessionId = NewType("SessionId", str)
+Sha = NewType("Sha", str)
+
+
+class Clock(Protocol):
+    """Time as a parameter. `now` is for records and leases; `monotonic` for durations within one process."""
+
+    def now(self) -> datetime:
+        """The wall clock, aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back; comparable only within this process."""
+        ...
+
+
+# ── The forge ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository as the forge describes it."""
+
+    name: RepositoryName
+    default_branch: str
+    clone_url: str
+    can_push: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueState:
+    """An issue as the forge shows it now."""
+
+    issue: Issue
+    open: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """A pull request. `node_id` is what the draft → ready mutation needs."""
+
+    number: int
+    node_id: str
+    url: str
+    head_branch: str
+    head_sha: str
+    draft: bool
+    open: bool
+    merged: bool
+    title: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """Where git fetches and pushes, and the credential for it (never part of the URL or of an argument list)."""
+
+    url: str
+    authorization: str = field(default="", repr=False)
+    """The value of an HTTP `Authorization` header, or nothing."""
+
+
+class Forge(Protocol):
+    """GitHub, or what speaks like it. Every call raises ForgeUnavailable (worth repeating later),
+    ForgeRefused (repeating the same call will not help) or ForgeMissing (no such thing)."""
+
+    async def repository(self, name: RepositoryName) -> Repository: ...
+    async def remote(self, name: RepositoryName) -> Remote:
+        """A clone URL and a credential fresh enough for one git operation."""
+        ...
+
+    async def issues_labelled(self, name: RepositoryName, label: str) -> Sequence[IssueState]:
+        """Every open issue (no pull requests) with this label, oldest first, without comments. All pages or an exception."""
+        ...
+
+    async def issue(self, name: RepositoryName, number: int) -> IssueState: ...
+    async def comments(self, name: RepositoryName, number: int) -> Sequence[tuple[int, Comment]]:
+        """Comments on an issue or pull request with their ids, oldest first."""
+        ...
+
+    async def add_comment(self, name: RepositoryName, number: int, body: str) -> int:
+        """Post, and return the new comment's id."""
+        ...
+
+    async def edit_comment(self, name: RepositoryName, comment_id: int, body: str) -> None: ...
+    async def add_label(self, name: RepositoryName, number: int, label: str) -> None:
+        """Put a label on an issue; GitHub makes a label that does not exist yet."""
+        ...
+
+    async def remove_label(self, name: RepositoryName, number: int, label: str) -> None:
+        """Take a label off; one that is not there is no error."""
+        ...
+
+    async def pulls_from(self, name: RepositoryName, branch: str) -> Sequence[Pull]:
+        """Pull requests whose head is `branch` of this repository, open and closed, newest first."""
+        ...
+
+    async def pull(self, name: RepositoryName, number: int) -> Pull: ...
+    async def open_pull(
+        self, name: RepositoryName, *, branch: str, base: str, title: str, body: str, draft: bool
+    ) -> Pull: ...
+    async def edit_pull(self, name: RepositoryName, number: int, *, title: str, body: str) -> None: ...
+    async def mark_ready(self, pull: Pull) -> None:
+        """Turn a draft into a pull request ready for review."""
+        ...
+
+    async def set_status(
+        self, name: RepositoryName, sha: Sha, *, state: str, context: str, description: str
+    ) -> None:
+        """A commit status: state `pending`, `success`, `failure` or `error`; description at most 140 characters."""
+        ...
+
+
+# ── git ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Git(Protocol):
+    """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed."""
+
+    async def refresh_mirror(self, name: RepositoryName, remote: Remote) -> None:
+        """Make or update the bare mirror of all branches."""
+        ...
+
+    async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
+        """What the mirror last saw this branch at."""
+        ...
+
+    async def prepare_session(
+        self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
+    ) -> None:
+        """Make a session's bare repository, borrowing the mirror, with these branches and one that may be pushed."""
+        ...
+
+    async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
+        """The tree a session last pushed to its branch, or None."""
+        ...
+
+    async def canonical_commit(
+        self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
+    ) -> Sha:
+        """One commit of our own making over a session's tree, brought into the mirror. Same arguments, same SHA."""
+        ...
+
+    async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha: ...
+    async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
+        """Every path that differs, with modes and line counts, renames detected."""
+        ...
+
+    async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
+        """The unified diff, cut at a limit with a line that says so."""
+        ...
+
+    async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
+        """A file's content at a commit, or None when it is not a file there."""
+        ...
+
+    async def push(
+        self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
+    ) -> None:
+        """Push to `refs/heads/minion/…` and nowhere else, if the branch still is at `expected` (None: absent).
+        Raises PushRejected when it is not."""
+        ...
+
+    async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
+        """Where the branch is at the far end now."""
+        ...
+
+    async def remove_session(self, session: SessionId) -> None: ...
+
+
+# ── The runner ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerCapabilities:
+    """What a runner promises, so that a promise it does not keep can be shown to the user."""
+
+    isolates_files: bool
+    isolates_network: bool
+    limits_memory: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What a runner starts: one session's program, with environment only."""
+
+    session: SessionId
+    job: str
+    environment: Mapping[str, str]
+    door: Path
+    """The directory that holds the door's socket `s`; mounted read-only where the runner mounts."""
+    memory_mb: int = 2048
+    cpus: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """One session as the runner sees it: still going while `ending` is None."""
+
+    session: SessionId
+    ending: Ending | None = None
+
+
+class Runner(Protocol):
+    """Processes, Docker, Swarm. Raises RunnerUnavailable when the engine does not answer (nothing is known then),
+    RunnerRefused when it will not start this launch (no such image, a profile that does not hold)."""
+
+    name: str
+    capabilities: RunnerCapabilities
+
+    async def start(self, launch: Launch) -> None:
+        """Start it. A session that was started already, running or ended, is left as it is: the call may be repeated."""
+        ...
+
+    async def find(self, session: SessionId) -> Running | None:
+        """What became of a session; None when this runner has no trace of ever starting it."""
+        ...
+
+    async def sessions(self) -> Sequence[Running]:
+        """Every session of this instance the runner still holds, running or ended, also from before a restart."""
+        ...
+
+    async def stop(self, session: SessionId, *, grace_s: float) -> None:
+        """TERM, and KILL what is left after `grace_s`, the whole process tree. Ended or unknown is no error."""
+        ...
+
+    async def logs(self, session: SessionId, *, limit_bytes: int) -> str:
+        """The end of what it printed, control characters made harmless; empty when nothing is known."""
+        ...
+
+    async def remove(self, session: SessionId) -> None:
+        """Forget an ended session and free what it held. A running one is killed first."""
+        ...
+
+    def follow(self) -> AsyncIterator[SessionId]:
+        """Sessions that ended, as it happens. A hint only: the tick asks `find` all the same."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of what watches; sessions go on and can be found by the next daemon."""
+        ...
+
+
+# ── The model ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ModelResponse(Protocol):
+    """A reply as it arrives."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body; raises ModelUnavailable when the stream is cut."""
+        ...
+
+
+class Model(Protocol):
+    """An OpenAI-compatible endpoint. Raises ModelUnavailable when there was no reply at all."""
+
+    def complete(self, body: bytes) -> AbstractAsyncContextManager[ModelResponse]:
+        """Send one chat completion request, JSON as given; the key is the adapter's to add."""
+        ...

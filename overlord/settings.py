@@ -1,0 +1,260 @@
+"""Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+
+from minion.protocol import Scope, ScopeMode
+from overlord.domain.constitution import load_contract
+from overlord.domain.contract import Contract, first_problem
+from overlord.errors import SettingsError
+
+Positive = Annotated[int, Field(gt=0)]
+RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")]
+
+MAX_SOCKET_PATH = 107
+"""A unix socket's path is limited to this many bytes by the kernel."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Labels(_Section):
+    work: str
+    in_progress: str
+    in_review: str
+    attention: str
+    priority: str
+
+
+class Sessions(_Section):
+    concurrent: Positive
+    turns: Positive
+    time_s: Positive
+    tool_errors: Positive
+    command_s: Positive
+    silent_s: Positive
+    grace_s: Annotated[float, Field(ge=0)]
+    context_tokens: Positive
+    memory_mb: Annotated[int, Field(ge=64)]
+    cpus: Annotated[float, Field(gt=0)]
+
+
+class Checks(_Section):
+    tests_s: Positive
+    setup_s: Positive
+
+
+class Questions(_Section):
+    per_session: Annotated[int, Field(ge=0)]
+    wait_s: Positive
+
+
+class BudgetLimits(_Section):
+    session_tokens: Positive
+    completion_tokens: Positive
+
+
+class Delivery(_Section):
+    open_pulls: Positive
+
+
+class ModelEndpoint(_Section):
+    base_url: str
+    name: str
+    api_key: SecretStr
+    timeout_s: Annotated[float, Field(gt=0)]
+
+
+class ForgeEndpoint(_Section):
+    api_url: str
+    token: SecretStr
+    timeout_s: Annotated[float, Field(gt=0)]
+
+
+class DockerEngine(_Section):
+    host: str
+    image: str
+    runtime: str
+
+
+class SpaceSettings(_Section):
+    """What one repository has of its own."""
+
+    scope: tuple[str, ...] | None = None
+    base_branch: str | None = None
+    contract: str | None = None
+
+    @field_validator("scope")
+    @classmethod
+    def _parses(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None:
+            Scope.parse(Scope(mode=ScopeMode.DIRECTORY, patterns=value).to_json())
+        return value
+
+
+class Settings(_Section):
+    """Everything Overlord is told before it starts. `home` comes from OVERLORD_HOME alone."""
+
+    home: Path
+    repositories: tuple[RepositoryText, ...]
+    runner: Literal["auto", "docker", "process"]
+    contract: str
+    poll_s: Positive
+    labels: Labels
+    sessions: Sessions
+    checks: Checks
+    questions: Questions
+    budget: BudgetLimits
+    delivery: Delivery
+    model: ModelEndpoint
+    forge: ForgeEndpoint
+    docker: DockerEngine
+    spaces: dict[RepositoryText, SpaceSettings]
+
+    @field_validator("repositories")
+    @classmethod
+    def _named_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        folded = [name.casefold() for name in value]
+        if doubles := {name for name in folded if folded.count(name) > 1}:
+            raise ValueError(f"the same repository is listed twice: {', '.join(sorted(doubles))}")
+        return value
+
+    def space(self, name: str) -> SpaceSettings:
+        return self.spaces.get(name, SpaceSettings())
+
+
+ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
+    "OVERLORD_REPOS": ("repositories",),
+    "OVERLORD_RUNNER": ("runner",),
+    "OVERLORD_MODEL": ("model", "name"),
+    "OPENAI_BASE_URL": ("model", "base_url"),
+    "OPENAI_API_KEY": ("model", "api_key"),
+    "GITHUB_API_URL": ("forge", "api_url"),
+    "GITHUB_TOKEN": ("forge", "token"),
+    "DOCKER_HOST": ("docker", "host"),
+}
+"""Environment variables and the setting each one sets. Each also exists as `<NAME>_FILE`: a file that holds the value."""
+
+_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
+
+
+def packaged(name: str) -> str:
+    """A text file of `overlord/config/`, from the installed package."""
+    return (files("overlord") / "config" / name).read_text(encoding="utf-8")
+
+
+def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
+    """Settings from defaults, file, environment and `overrides` (nested dicts, for `demo` and tests).
+
+    Raises SettingsError with the key and the place it came from.
+    """
+    home = Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
+    explicit = environment.get("OVERLORD_CONFIG")
+    path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
+    merged = _merge(yaml.safe_load(packaged("overlord.yaml")), _read_yaml(path, required=bool(explicit)))
+    merged = _merge(merged, _from_environment(environment))
+    merged = _merge(merged, overrides)
+    try:
+        settings = Settings.model_validate({**merged, "home": home})
+    except ValidationError as error:
+        raise SettingsError(_explain(error, path, environment)) from None
+    check_socket_path(settings.home)
+    return settings
+
+
+def contract_for(settings: Settings, space: str) -> Contract:
+    """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
+    name = settings.space(space).contract or settings.contract
+    if name == "default":
+        return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+    try:
+        return load_contract(Path(name).read_text(encoding="utf-8"), name)
+    except OSError as error:
+        raise SettingsError(f"contract: {name} cannot be read: {error.strerror}") from None
+
+
+def check_socket_path(home: Path) -> None:
+    """Raises SettingsError when a door's socket under this home would have too long a path."""
+    length = len(str(home / "run" / "12345678" / "s").encode())
+    if length > MAX_SOCKET_PATH:
+        raise SettingsError(
+            f"OVERLORD_HOME={home} is too long: its sockets would need {length} bytes, and a path may have"
+            f" {MAX_SOCKET_PATH}. Choose a home at least {length - MAX_SOCKET_PATH} bytes shorter."
+        )
+
+
+def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if required:
+            raise SettingsError(f"OVERLORD_CONFIG names {path}, which does not exist") from None
+        return {}
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read as YAML: {error}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise SettingsError(f"{path} must be a mapping of settings, not a {type(value).__name__}")
+    if "home" in value:
+        raise SettingsError(f"{path}: home cannot be set in the file; set OVERLORD_HOME")
+    return value
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = _NOT_SETTINGS | ENVIRONMENT.keys() | {f"{name}_FILE" for name in ENVIRONMENT}
+    if unknown := sorted(name for name in environment if name.startswith("OVERLORD_") and name not in known):
+        raise SettingsError(f"unknown environment variable {unknown[0]}; known: {', '.join(sorted(known))}")
+    found: dict[str, Any] = {}
+    for name, keys in ENVIRONMENT.items():
+        value = _variable(environment, name)
+        if value is None:
+            continue
+        section = found
+        for key in keys[:-1]:
+            section = section.setdefault(key, {})
+        is_list = keys == ("repositories",)
+        section[keys[-1]] = [part.strip() for part in value.split(",") if part.strip()] if is_list else value
+    return found
+
+
+def _variable(environment: Mapping[str, str], name: str) -> str | None:
+    file = environment.get(f"{name}_FILE")
+    if not file:
+        return environment.get(name) or None
+    if environment.get(name):
+        raise SettingsError(f"both {name} and {name}_FILE are set; keep one")
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise SettingsError(f"{name}_FILE names {file}, which cannot be read: {error.strerror}") from None
+
+
+def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        known = merged.get(key)
+        merged[key] = (
+            _merge(known, value) if isinstance(known, dict) and isinstance(value, Mapping) else value
+        )
+    return merged
+
+
+def _explain(error: ValidationError, path: Path, environment: Mapping[str, str]) -> str:
+    location = [str(part) for part in error.errors(include_url=False, include_context=False)[0]["loc"]]
+    variable = next(
+        (
+            name
+            for name, keys in ENVIRONMENT.items()
+            if list(keys) == location[: len(keys)]
+            and (environment.get(name) or environment.get(f"{name}_FILE"))
+        ),
+        None,
+    )
+    return f"{variable or path}: {first_problem(error)}"

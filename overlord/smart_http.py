@@ -1,0 +1,245 @@
+"""git's smart HTTP over ASGI, through `git http-backend`: one repository, three endpoints, nothing else.
+
+Both directions are streamed, so neither side's size is ours to hold. The backend lives in a clean environment
+(no system or user configuration, no hooks) and in a process group that dies with the client's connection. It
+imports nothing of ours: the door and the embedded forge both serve git with it.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs
+
+from starlette.types import Receive, Scope, Send
+
+log = logging.getLogger(__name__)
+
+SERVICES = ("git-upload-pack", "git-receive-pack")
+CHUNK_BYTES = 64 * 1024
+LAST_WORDS_BYTES = 4096
+DEFAULT_MAX_REQUEST_BYTES = 512 * 1024 * 1024
+
+
+class _Gone(Exception):
+    """The client went away before its answer was complete."""
+
+
+class _TooLarge(Exception):
+    """The client sent more than it may."""
+
+
+class _NoAnswer(Exception):
+    """The backend ended without an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
+    status: int
+    text: str
+
+
+def service_of(scope: Scope, path_info: str) -> str | None:
+    """Which of git's two services a request is about, or None when it is not one of the three endpoints."""
+    if path_info == "/info/refs":
+        asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("service", [""])
+        return asked[0] if asked[0] in SERVICES else None
+    return path_info[1:] if path_info[1:] in SERVICES and path_info[:1] == "/" else None
+
+
+async def serve_git(
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    *,
+    repository: Path,
+    path_info: str,
+    user: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    forward_protocol: bool = False,
+    max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES,
+) -> None:
+    """Answer one request for the bare `repository`; `path_info` is the path beneath it (`/info/refs`, …).
+
+    `user` is who git says pushed; without one, git refuses pushes unless the repository itself allows them.
+    `environment` adds to the backend's clean one. `forward_protocol` lets the client ask for protocol v2.
+    A request body over `max_request_bytes` (as sent, compressed or not) is refused with 413.
+    """
+    refusal = _refusal(scope, path_info, repository, max_request_bytes)
+    if refusal is not None:
+        await _send_text(send, refusal)
+        return
+    variables = _environment(scope, path_info, repository, user, forward_protocol) | dict(environment or {})
+    try:
+        process = await _start(variables)
+    except OSError as error:
+        log.warning("git http-backend did not start: %s", error)
+        await _send_text(send, _NOT_SERVED)
+        return
+    try:
+        await _exchange(process, receive, _Answer(send), max_request_bytes)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _start(variables: Mapping[str, str]) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        "git",
+        *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "http-backend"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        env=variables,
+    )
+
+
+class _Answer:
+    """The response on its way out; remembers whether it has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.begun = False
+
+    async def relay(self, output: asyncio.StreamReader) -> None:
+        """Pass the backend's CGI answer on as it comes."""
+        try:
+            head = await output.readuntil(b"\r\n\r\n")
+            status, headers = _parse_head(head)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            raise _NoAnswer from None
+        self.begun = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        while chunk := await output.read(CHUNK_BYTES):
+            await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _exchange(
+    process: asyncio.subprocess.Process, receive: Receive, answer: _Answer, max_request_bytes: int
+) -> None:
+    assert process.stdin and process.stdout and process.stderr
+    words = asyncio.create_task(_last_words(process.stderr))
+    feeding = asyncio.create_task(_feed(receive, process.stdin, max_request_bytes))
+    answering = asyncio.create_task(answer.relay(process.stdout))
+    try:
+        # Feeding never ends by itself while the client stays: it goes on to watch for the client leaving.
+        done, _ = await asyncio.wait({feeding, answering}, return_when=asyncio.FIRST_COMPLETED)
+        (answering if answering in done else feeding).result()
+        await words
+    except _Gone:
+        log.debug("the client left in the middle of a git request")
+    except _TooLarge:
+        if not answer.begun:
+            await _send_text(answer.send, _TOO_LARGE)
+    except _NoAnswer:
+        log.warning("git http-backend gave no answer: %s", await words)
+        await _send_text(answer.send, _NOT_SERVED)
+    finally:
+        for task in (feeding, answering, words):
+            task.cancel()
+        await asyncio.gather(feeding, answering, words, return_exceptions=True)
+
+
+async def _feed(receive: Receive, into: asyncio.StreamWriter, max_request_bytes: int) -> None:
+    """Pass the request body on, close it, and then wait for the client to leave. Ends only by an exception."""
+    taken = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        body = message.get("body", b"")
+        taken += len(body)
+        if taken > max_request_bytes:
+            raise _TooLarge
+        # A backend that has heard enough closes its end; what it has to say about that is its answer.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            if body and not into.is_closing():
+                into.write(body)
+                await into.drain()
+        if not message.get("more_body", False):
+            into.close()
+
+
+async def _last_words(stream: asyncio.StreamReader) -> str:
+    kept = b""
+    while chunk := await stream.read(CHUNK_BYTES):
+        kept = (kept + chunk)[-LAST_WORDS_BYTES:]
+    return kept.decode(errors="replace").strip()
+
+
+_NOT_SERVED = _Refusal(status=500, text="git could not serve this repository")
+_TOO_LARGE = _Refusal(status=413, text="this push is larger than this server takes")
+
+
+def _refusal(scope: Scope, path_info: str, repository: Path, max_request_bytes: int) -> _Refusal | None:
+    """What is wrong with a request before git hears of it."""
+    if service_of(scope, path_info) is None or not repository.is_dir():
+        return _Refusal(status=404, text="not found")
+    if scope["method"] != ("GET" if path_info == "/info/refs" else "POST"):
+        return _Refusal(status=405, text="method not allowed")
+    length = _header(scope, b"content-length") or "0"
+    if not length.isdecimal():
+        return _Refusal(status=400, text="a Content-Length that is no number")
+    return _TOO_LARGE if int(length) > max_request_bytes else None
+
+
+def _environment(
+    scope: Scope, path_info: str, repository: Path, user: str | None, forward_protocol: bool
+) -> dict[str, str]:
+    """The CGI variables git reads, over an environment with nothing of ours in it."""
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "GIT_PROJECT_ROOT": str(repository),
+        "PATH_INFO": path_info,
+        "QUERY_STRING": scope.get("query_string", b"").decode("latin-1"),
+        "REQUEST_METHOD": scope["method"],
+        "REMOTE_ADDR": "localhost",
+        "CONTENT_TYPE": _header(scope, b"content-type"),
+        "CONTENT_LENGTH": _header(scope, b"content-length"),
+        "HTTP_CONTENT_ENCODING": _header(scope, b"content-encoding"),
+        "REMOTE_USER": user or "",
+        "GIT_PROTOCOL": _header(scope, b"git-protocol") if forward_protocol else "",
+    }
+    return {name: value for name, value in environment.items() if value}
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), "")
+
+
+def _parse_head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
+    """A CGI response head as a status and headers; raises ValueError when it is none."""
+    status, headers = 200, []
+    for line in head.split(b"\r\n"):
+        if not line:
+            continue
+        name, colon, value = line.partition(b":")
+        if not colon:
+            raise ValueError("a header line without a colon")
+        if name.lower() == b"status":
+            status = int(value.split()[0])
+        else:
+            headers.append((name.lower(), value.strip()))
+    return status, headers
+
+
+async def _send_text(send: Send, refusal: _Refusal) -> None:
+    body = refusal.text.encode() + b"\n"
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,160 @@
+"""Decisions: raised with what they rest on, answered once by compare-and-swap on what was shown, applied once by the tick."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import datetime
+
+from minion.protocol import Answer
+from overlord.domain.decision import Decision, DecisionState, Verb, label_of
+from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.errors import NotFound, Refused
+from overlord.store import ledger
+from overlord.store.rows import insert, select, update
+
+_NOT_COLUMNS = {"id"}
+
+
+def raise_decision(
+    connection: sqlite3.Connection, decision: Decision, *, question_id: str | None = None
+) -> Decision:
+    """Put something to people, in the transaction of the fact that made it necessary."""
+    columns = {
+        name: getattr(decision, name) for name in decision.__dataclass_fields__ if name not in _NOT_COLUMNS
+    }
+    number = insert(connection, "decisions", {**columns, "question_id": question_id})
+    raised = replace(decision, id=number)
+    data: dict[str, Json] = {
+        "decision": number,
+        "kind": decision.kind,
+        "subject": decision.subject,
+        "title": decision.title,
+        "digest": raised.digest,
+    }
+    _note(connection, EventName.DECISION_RAISED, raised, at=decision.created_at, data=data)
+    return raised
+
+
+def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
+    """Raises NotFound."""
+    found = select(connection, Decision, "SELECT * FROM decisions WHERE id = ?", decision_id)
+    if not found:
+        raise NotFound(f"there is no decision {decision_id}; `overlord decisions list` shows those that wait")
+    return found[0]
+
+
+def waiting(connection: sqlite3.Connection, job_id: int | None = None) -> list[Decision]:
+    """Open decisions, oldest first: of one job, or all."""
+    if job_id is None:
+        return select(connection, Decision, "SELECT * FROM decisions WHERE state = 'open' ORDER BY id")
+    query = "SELECT * FROM decisions WHERE state = 'open' AND job_id = ? ORDER BY id"
+    return select(connection, Decision, query, job_id)
+
+
+def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
+    """Answered decisions of a job that the tick has not carried out yet."""
+    query = "SELECT * FROM decisions WHERE state = 'answered' AND NOT applied AND job_id = ? ORDER BY id"
+    return select(connection, Decision, query, job_id)
+
+
+def of_question(connection: sqlite3.Connection, session_id: str, question_id: str) -> Decision | None:
+    """The decision a Minion's question became."""
+    query = "SELECT * FROM decisions WHERE session_id = ? AND question_id = ?"
+    return next(iter(select(connection, Decision, query, session_id, question_id)), None)
+
+
+def asked_by(connection: sqlite3.Connection, session_id: str) -> int:
+    """How many questions a session has asked."""
+    query = "SELECT count(*) FROM decisions WHERE session_id = ? AND question_id IS NOT NULL"
+    return int(connection.execute(query, (session_id,)).fetchone()[0])
+
+
+def answers_for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Answer, ...]:
+    """What people have told this job so far, for its next session."""
+    return tuple(Answer(question=item.title, answer=item.answer) for item in answered(connection, job_id))
+
+
+def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
+    """Every decision of a job that a person answered, oldest first."""
+    query = "SELECT * FROM decisions WHERE state = 'answered' AND job_id = ? ORDER BY id"
+    return select(connection, Decision, query, job_id)
+
+
+def answer(
+    connection: sqlite3.Connection,
+    decision_id: int,
+    *,
+    digest: str,
+    verb: Verb,
+    text: str,
+    actor: str,
+    at: datetime,
+) -> Decision:
+    """Record a person's answer to exactly what they were shown.
+
+    Raises NotFound; Refused when it was answered before, is stale or expired, or offers no such answer.
+    """
+    decision = get(connection, decision_id)
+    if decision.state is DecisionState.ANSWERED:
+        raise Refused(
+            f"decision {decision_id} was answered before, by {decision.answered_by}: {decision.answer}"
+        )
+    if decision.state is not DecisionState.OPEN:
+        raise Refused(f"decision {decision_id} is {decision.state} and takes no answer any more")
+    if decision.digest != digest:
+        raise Refused(f"decision {decision_id} has changed since it was shown; look at it again")
+    if decision.expires_at is not None and at >= decision.expires_at:
+        raise Refused(f"decision {decision_id} has expired and takes no answer any more")
+    if verb not in decision.verbs:
+        raise Refused(f"decision {decision_id} takes {', '.join(decision.verbs)}; not {verb}")
+    final = replace(
+        decision,
+        state=DecisionState.ANSWERED,
+        verb=verb,
+        answer=text or label_of(verb),
+        answered_by=actor,
+        answered_at=at,
+    )
+    names = ("state", "verb", "answer", "answered_by", "answered_at")
+    update(connection, "decisions", decision_id, {name: getattr(final, name) for name in names})
+    data: dict[str, Json] = {
+        "decision": decision_id,
+        "verb": verb,
+        "answer": final.answer,
+        "digest": digest,
+    }
+    _note(connection, EventName.DECISION_ANSWERED, final, at=at, actor=actor, data=data)
+    return final
+
+
+def mark_applied(connection: sqlite3.Connection, decision: Decision) -> None:
+    """The tick has carried the answer out, in the same transaction as what it did."""
+    update(connection, "decisions", decision.id, {"applied": True})
+
+
+def close_waiting(
+    connection: sqlite3.Connection,
+    job_id: int,
+    state: DecisionState,
+    *,
+    at: datetime,
+    session_id: str | None = None,
+) -> None:
+    """Close what nobody needs to answer any more: the job moved on, or the question's time is over."""
+    event = EventName.DECISION_EXPIRED if state is DecisionState.EXPIRED else EventName.DECISION_SUPERSEDED
+    for decision in waiting(connection, job_id):
+        if session_id is not None and decision.session_id != session_id:
+            continue
+        update(connection, "decisions", decision.id, {"state": state})
+        _note(connection, event, decision, at=at, data={"decision": decision.id})
+
+
+def _note(
+    connection: sqlite3.Connection,
+    name: EventName,
+    decision: Decision,
+    *,
+    at: datetime,
+    data: dict[str, Json],
+    actor: str = OVERLORD,
+) -> None:
+    ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=decision.job_id, data=data))

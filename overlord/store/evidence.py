@@ -1,0 +1,94 @@
+"""Evidence: files named by the hash of what they hold, and a row for each that says whose they are."""
+
+import os
+import sqlite3
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+from overlord.errors import StoreError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """A stored file: what it proves and how to find it."""
+
+    job_id: int
+    session_id: str | None
+    kind: str
+    sha256: str
+    size: int
+    at: datetime
+
+
+class EvidenceStore:
+    """The folder of files. Writing is atomic: a name that exists holds its whole content."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def path(self, digest: str) -> Path:
+        return self._root / digest[:2] / digest[2:]
+
+    def put(self, content: bytes) -> str:
+        """Store content and return its SHA-256; storing the same content again is free."""
+        digest = sha256(content).hexdigest()
+        target = self.path(digest)
+        if target.exists():
+            return digest
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).rename(target)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Read content back; raises StoreError when it is gone or no longer what its name says."""
+        try:
+            content = self.path(digest).read_bytes()
+        except FileNotFoundError:
+            raise StoreError(f"evidence {digest} is missing") from None
+        if sha256(content).hexdigest() != digest:
+            raise StoreError(f"evidence {digest} was changed after it was written")
+        return content
+
+
+def record(connection: sqlite3.Connection, exhibit: Exhibit) -> None:
+    """Add a row inside the caller's transaction."""
+    connection.execute(
+        "INSERT INTO evidence (job_id, session_id, kind, sha256, size, at) VALUES (?,?,?,?,?,?)",
+        (
+            exhibit.job_id,
+            exhibit.session_id,
+            exhibit.kind,
+            exhibit.sha256,
+            exhibit.size,
+            exhibit.at.isoformat(),
+        ),
+    )
+
+
+def exhibits(connection: sqlite3.Connection, job_id: int | None = None) -> list[Exhibit]:
+    """A job's evidence, or all of it, oldest first."""
+    where, arguments = ("", ()) if job_id is None else (" WHERE job_id = ?", (job_id,))
+    rows = connection.execute(f"SELECT * FROM evidence{where} ORDER BY id", arguments)  # noqa: S608 - a constant
+    return [
+        Exhibit(
+            job_id=row["job_id"],
+            session_id=row["session_id"],
+            kind=row["kind"],
+            sha256=row["sha256"],
+            size=row["size"],
+            at=datetime.fromisoformat(row["at"]),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,143 @@
+"""Jobs: claimed once, moved only along TRANSITIONS, each move with its ledger event in the same transaction."""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from minion.protocol import Issue
+from overlord.domain.contract import Contract
+from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.domain.job import OPEN, Job, JobId, JobState, branch_name, next_state
+from overlord.errors import NotFound
+from overlord.store import ledger
+from overlord.store.rows import insert, select, update
+
+
+def claim(
+    connection: sqlite3.Connection,
+    *,
+    space: str,
+    issue: Issue,
+    base_branch: str,
+    contract: Contract,
+    at: datetime,
+) -> Job | None:
+    """Make the one live job of a task; None when it has one already."""
+    earlier = select(
+        connection, Job, "SELECT * FROM jobs WHERE space = ? AND issue_number = ?", space, issue.number
+    )
+    if any(job.is_open for job in earlier):
+        return None
+    lifetime = timedelta(hours=contract.lifetime_h or 0)
+    job = Job(
+        id=JobId(0),
+        space=space,
+        issue=issue,
+        state=JobState.QUEUED,
+        branch=branch_name(issue.number, taken=len(earlier)),
+        base_branch=base_branch,
+        contract=contract.name,
+        phase=contract.start,
+        created_at=at,
+        updated_at=at,
+        expires_at=at + lifetime,
+    )
+    columns = {name: getattr(job, name) for name in job.__dataclass_fields__ if name != "id"}
+    number = insert(connection, "jobs", {**columns, "issue_number": issue.number, "is_open": True})
+    job = replace(job, id=JobId(number))
+    data: dict[str, Json] = {
+        "issue": job.issue_ref,
+        "title": issue.title,
+        "branch": job.branch,
+        "contract": contract.name,
+    }
+    ledger.append(connection, LedgerEvent(name=EventName.CLAIMED, at=at, job_id=job.id, data=data))
+    return job
+
+
+def get(connection: sqlite3.Connection, job_id: int) -> Job:
+    """Raises NotFound."""
+    found = select(connection, Job, "SELECT * FROM jobs WHERE id = ?", job_id)
+    if not found:
+        raise NotFound(f"there is no job {job_id}; `overlord job list --all` shows every job")
+    return found[0]
+
+
+def move(
+    connection: sqlite3.Connection,
+    job_id: int,
+    event: EventName,
+    *,
+    at: datetime,
+    actor: str = OVERLORD,
+    data: Mapping[str, Json] | None = None,
+    **changes: object,
+) -> Job:
+    """Take a job along TRANSITIONS and write the fact. Raises IllegalMove, and then nothing has changed."""
+    job = get(connection, job_id)
+    state = next_state(job.state, event)
+    changes = {"reason": "", **changes, "state": state, "is_open": state in OPEN}
+    return _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
+
+
+def note(
+    connection: sqlite3.Connection,
+    job_id: int,
+    event: EventName,
+    *,
+    at: datetime,
+    actor: str = OVERLORD,
+    data: Mapping[str, Json] | None = None,
+    **changes: object,
+) -> Job:
+    """Write a fact that moves nothing, with the columns it changes."""
+    return _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
+
+
+def repair(connection: sqlite3.Connection, job_id: int, **changes: object) -> None:
+    """Remember what a projection was last seen at: columns that are no facts and leave no event."""
+    update(connection, "jobs", job_id, changes)
+
+
+def _write(
+    connection: sqlite3.Connection,
+    job_id: int,
+    event: EventName,
+    *,
+    at: datetime,
+    actor: str,
+    data: Mapping[str, Json] | None,
+    changes: Mapping[str, object],
+) -> Job:
+    update(connection, "jobs", job_id, {**changes, "updated_at": at})
+    ledger.append(connection, LedgerEvent(name=event, at=at, actor=actor, job_id=job_id, data=data or {}))
+    return get(connection, job_id)
+
+
+def open_jobs(connection: sqlite3.Connection) -> list[Job]:
+    """Every open job, oldest first."""
+    return select(connection, Job, "SELECT * FROM jobs WHERE is_open ORDER BY id")
+
+
+def all_jobs(connection: sqlite3.Connection, *, limit: int = 1000) -> list[Job]:
+    """Open and closed, newest first."""
+    return select(connection, Job, "SELECT * FROM jobs ORDER BY id DESC LIMIT ?", limit)
+
+
+def live_for(connection: sqlite3.Connection, space: str, issue_number: int) -> Job | None:
+    """The open job of an issue."""
+    query = "SELECT * FROM jobs WHERE space = ? AND issue_number = ? AND is_open"
+    return next(iter(select(connection, Job, query, space, issue_number)), None)
+
+
+def with_remains(connection: sqlite3.Connection) -> list[Job]:
+    """Closed jobs that still have a session which has not ended: the tick reaps these."""
+    query = """SELECT DISTINCT jobs.* FROM jobs JOIN sessions ON sessions.job_id = jobs.id
+               WHERE NOT jobs.is_open AND sessions.state != 'ended' ORDER BY jobs.id"""
+    return select(connection, Job, query)
+
+
+def unprojected_closed(connection: sqlite3.Connection) -> list[Job]:
+    """Closed jobs whose last labels and comment may not stand at the forge yet."""
+    return select(connection, Job, "SELECT * FROM jobs WHERE NOT is_open AND projected != state ORDER BY id")

@@ -1,0 +1,76 @@
+"""The ledger: append-only, each event hashed over the one before it, so that a gap or an edit shows."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from overlord.domain.event import LedgerEvent
+
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A ledger row as stored. `data` is the canonical JSON text that was hashed."""
+
+    seq: int
+    at: str
+    job_id: int | None
+    name: str
+    actor: str
+    data: str
+    previous: str
+    hash: str
+
+    def computed_hash(self) -> str:
+        fields = [self.seq, self.at, self.job_id, self.name, self.actor, self.data, self.previous]
+        return sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()
+
+
+def append(connection: sqlite3.Connection, event: LedgerEvent) -> str:
+    """Add an event inside the caller's transaction; returns the new head."""
+    last = connection.execute("SELECT seq, hash FROM ledger ORDER BY seq DESC LIMIT 1").fetchone()
+    entry = Entry(
+        seq=last["seq"] + 1 if last else 1,
+        at=event.at.isoformat(),
+        job_id=event.job_id,
+        name=event.name,
+        actor=event.actor,
+        data=json.dumps(dict(event.data), sort_keys=True, ensure_ascii=False),
+        previous=last["hash"] if last else GENESIS,
+        hash="",
+    )
+    digest = entry.computed_hash()
+    connection.execute(
+        "INSERT INTO ledger (seq, at, job_id, name, actor, data, previous, hash) VALUES (?,?,?,?,?,?,?,?)",
+        (entry.seq, entry.at, entry.job_id, entry.name, entry.actor, entry.data, entry.previous, digest),
+    )
+    return digest
+
+
+def entries(connection: sqlite3.Connection, *, job_id: int | None = None, after: int = 0) -> Iterator[Entry]:
+    """Events in order: all, those of one job, those after a known one."""
+    query = "SELECT * FROM ledger WHERE seq > ? AND (? IS NULL OR job_id = ?) ORDER BY seq"
+    for row in connection.execute(query, (after, job_id, job_id)):
+        yield Entry(**dict(row))
+
+
+def head(connection: sqlite3.Connection) -> str:
+    """The hash of the last event."""
+    row = connection.execute("SELECT hash FROM ledger ORDER BY seq DESC LIMIT 1").fetchone()
+    return row["hash"] if row else GENESIS
+
+
+def problems(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is wrong with the chain, one sentence each; nothing when it is whole."""
+    previous, expected = GENESIS, 1
+    for entry in entries(connection):
+        if entry.seq != expected:
+            yield f"event {expected} is missing: event {entry.seq} follows {expected - 1}"
+        if entry.previous != previous:
+            yield f"event {entry.seq} does not follow the one before it"
+        if entry.computed_hash() != entry.hash:
+            yield f"event {entry.seq} was changed after it was written"
+        previous, expected = entry.hash, entry.seq + 1

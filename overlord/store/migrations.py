@@ -1,0 +1,179 @@
+"""The schema, as numbered steps on `user_version`. A step that was released is never changed; a newer schema is refused."""
+
+import sqlite3
+
+from overlord.errors import StoreError
+
+_FIRST = (
+    """CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        space TEXT NOT NULL,
+        issue_number INTEGER NOT NULL,
+        issue TEXT NOT NULL,
+        state TEXT NOT NULL,
+        is_open INTEGER NOT NULL,
+        branch TEXT NOT NULL,
+        base_branch TEXT NOT NULL,
+        contract TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        updated_at TEXT NOT NULL,
+        expires_at TEXT NOT NULL,
+        base_sha TEXT,
+        head_sha TEXT,
+        pushed_sha TEXT,
+        pull_number INTEGER,
+        comment_id INTEGER,
+        round_kind TEXT NOT NULL DEFAULT 'claim',
+        revision INTEGER NOT NULL DEFAULT 0,
+        losses INTEGER NOT NULL DEFAULT 0,
+        reason TEXT NOT NULL DEFAULT '',
+        projected TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE UNIQUE INDEX one_live_job_per_task ON jobs (space, issue_number) WHERE is_open",
+    "CREATE INDEX open_jobs ON jobs (id) WHERE is_open",
+    """CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        kind TEXT NOT NULL,
+        state TEXT NOT NULL,
+        brief TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        token_budget INTEGER NOT NULL,
+        time_limit_s INTEGER NOT NULL,
+        prepared_at TEXT NOT NULL,
+        door_opened_at TEXT,
+        sealed_at TEXT,
+        started_at TEXT,
+        heartbeat_at TEXT,
+        ended_at TEXT,
+        turn INTEGER NOT NULL DEFAULT 0,
+        last_action TEXT NOT NULL DEFAULT '',
+        report TEXT,
+        stop_reason TEXT,
+        ending TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE UNIQUE INDEX one_live_session_per_job ON sessions (job_id) WHERE state != 'ended'",
+    "CREATE INDEX sessions_of_job ON sessions (job_id)",
+    """CREATE TABLE exchanges (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        at TEXT NOT NULL,
+        model TEXT NOT NULL,
+        reserved INTEGER NOT NULL,
+        settled INTEGER NOT NULL DEFAULT 0,
+        status INTEGER,
+        prompt INTEGER NOT NULL DEFAULT 0,
+        cached INTEGER NOT NULL DEFAULT 0,
+        completion INTEGER NOT NULL DEFAULT 0
+    ) STRICT""",
+    "CREATE INDEX exchanges_of_session ON exchanges (session_id)",
+    "CREATE INDEX exchanges_of_job ON exchanges (job_id)",
+    """CREATE TABLE evaluations (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        head_sha TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        checks TEXT NOT NULL,
+        overall TEXT NOT NULL,
+        closed INTEGER NOT NULL DEFAULT 0
+    ) STRICT""",
+    "CREATE INDEX evaluations_of_job ON evaluations (job_id)",
+    "CREATE UNIQUE INDEX one_open_evaluation_per_job ON evaluations (job_id) WHERE NOT closed",
+    """CREATE TABLE decisions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        session_id TEXT REFERENCES sessions (id),
+        question_id TEXT,
+        kind TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        title TEXT NOT NULL,
+        body TEXT NOT NULL,
+        verbs TEXT NOT NULL,
+        blocks TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        expires_at TEXT,
+        options TEXT NOT NULL DEFAULT '[]',
+        patterns TEXT NOT NULL DEFAULT '[]',
+        head_sha TEXT,
+        state TEXT NOT NULL DEFAULT 'open',
+        verb TEXT,
+        answer TEXT NOT NULL DEFAULT '',
+        answered_by TEXT NOT NULL DEFAULT '',
+        answered_at TEXT,
+        applied INTEGER NOT NULL DEFAULT 0
+    ) STRICT""",
+    "CREATE INDEX decisions_of_job ON decisions (job_id)",
+    "CREATE UNIQUE INDEX one_row_per_question ON decisions (session_id, question_id) WHERE question_id IS NOT NULL",
+    """CREATE TABLE evidence (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        session_id TEXT,
+        kind TEXT NOT NULL,
+        sha256 TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX evidence_of_job ON evidence (job_id)",
+    """CREATE TABLE ledger (
+        seq INTEGER PRIMARY KEY,
+        at TEXT NOT NULL,
+        job_id INTEGER,
+        name TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        data TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        hash TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX ledger_of_job ON ledger (job_id)",
+    """CREATE TRIGGER ledger_is_never_changed BEFORE UPDATE ON ledger
+       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    """CREATE TRIGGER ledger_is_never_shortened BEFORE DELETE ON ledger
+       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    """CREATE TABLE grants (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        kind TEXT NOT NULL,
+        value TEXT NOT NULL,
+        granted_by TEXT NOT NULL,
+        at TEXT NOT NULL,
+        expires_at TEXT
+    ) STRICT""",
+    "CREATE INDEX grants_of_job ON grants (job_id)",
+    """CREATE TABLE spaces (
+        name TEXT PRIMARY KEY,
+        paused INTEGER NOT NULL DEFAULT 0,
+        trouble TEXT NOT NULL DEFAULT '',
+        polled_at TEXT
+    ) STRICT""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+LATEST = len(MIGRATIONS)
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The number of migrations this database has seen."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, *, target: int = LATEST) -> None:
+    """Bring the schema to `target`, each step in a transaction of its own. Raises StoreError for a newer schema."""
+    version = schema_version(connection)
+    if version > LATEST:
+        raise StoreError(
+            f"the database has schema {version}, newer than this Overlord's {LATEST}; install the newer version again"
+        )
+    for number, statements in enumerate(MIGRATIONS[version:target], start=version + 1):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version={number}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")

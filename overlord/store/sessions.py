@@ -1,0 +1,142 @@
+"""Sessions: prepared by dispatch, opened by the door keeper, started by the tick, ended by what the runner says."""
+
+import sqlite3
+from datetime import datetime, timedelta
+
+from minion.protocol import CheckReport, Report, SessionKind
+from overlord.domain.event import EventName, LedgerEvent
+from overlord.domain.job import Job
+from overlord.domain.session import Session, SessionState, StopReason
+from overlord.errors import NotFound
+from overlord.store import ledger
+from overlord.store.rows import insert, select, update
+
+
+def count(connection: sqlite3.Connection, job_id: int, kind: SessionKind) -> int:
+    """How many sessions of this kind the job has had."""
+    query = "SELECT count(*) FROM sessions WHERE job_id = ? AND kind = ?"
+    return int(connection.execute(query, (job_id, kind)).fetchone()[0])
+
+
+def prepare(connection: sqlite3.Connection, session: Session) -> None:
+    """Write a session's row and fact; the keeper opens its door when it sees the row."""
+    insert(connection, "sessions", {name: getattr(session, name) for name in session.__dataclass_fields__})
+    ledger.append(
+        connection,
+        LedgerEvent(
+            name=EventName.SESSION_PREPARED,
+            at=session.prepared_at,
+            job_id=session.job_id,
+            data={
+                "session": session.id,
+                "kind": session.kind,
+                "scope": session.scope,
+                "branch": session.branch,
+            },
+        ),
+    )
+
+
+def get(connection: sqlite3.Connection, session_id: str) -> Session:
+    """Raises NotFound."""
+    found = select(connection, Session, "SELECT * FROM sessions WHERE id = ?", session_id)
+    if not found:
+        raise NotFound(f"there is no session {session_id}")
+    return found[0]
+
+
+def live_of(connection: sqlite3.Connection, job_id: int) -> Session | None:
+    """The job's one session that has not ended."""
+    query = "SELECT * FROM sessions WHERE job_id = ? AND state != 'ended'"
+    return next(iter(select(connection, Session, query, job_id)), None)
+
+
+def last_of(connection: sqlite3.Connection, job_id: int, kind: SessionKind) -> Session | None:
+    """The job's latest session of a kind."""
+    query = "SELECT * FROM sessions WHERE job_id = ? AND kind = ? ORDER BY rowid DESC LIMIT 1"
+    return next(iter(select(connection, Session, query, job_id, kind)), None)
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[Session]:
+    """Every session of a job, oldest first."""
+    return select(connection, Session, "SELECT * FROM sessions WHERE job_id = ? ORDER BY rowid", job_id)
+
+
+def live(connection: sqlite3.Connection) -> list[Session]:
+    """Every session that has not ended."""
+    return select(connection, Session, "SELECT * FROM sessions WHERE state != 'ended' ORDER BY rowid")
+
+
+def mark(connection: sqlite3.Connection, session_id: str, **changes: object) -> None:
+    """Change columns that are hints (door opened, heartbeat, progress) and leave no event."""
+    update(connection, "sessions", session_id, changes)
+
+
+def start(connection: sqlite3.Connection, session: Session, *, at: datetime) -> None:
+    """The runner has it. The job's own move, if there is one, is the caller's, in the same transaction."""
+    update(
+        connection,
+        "sessions",
+        session.id,
+        {"state": SessionState.STARTED, "started_at": at, "heartbeat_at": at},
+    )
+
+
+def end(connection: sqlite3.Connection, session: Session, *, at: datetime, ending: str) -> None:
+    """Nothing of it runs any more."""
+    update(
+        connection, "sessions", session.id, {"state": SessionState.ENDED, "ended_at": at, "ending": ending}
+    )
+    ledger.append(
+        connection,
+        LedgerEvent(
+            name=EventName.SESSION_ENDED,
+            at=at,
+            job_id=session.job_id,
+            data={"session": session.id, "ending": ending, "stopped_for": session.stop_reason},
+        ),
+    )
+
+
+def take_report(connection: sqlite3.Connection, session_id: str, report: Report | CheckReport) -> bool:
+    """Store a session's one report. True when it is stored, or the very same one was before; False for a second one."""
+    session = get(connection, session_id)
+    if session.report is not None:
+        return session.report == report
+    if session.state is SessionState.ENDED:
+        return False
+    update(connection, "sessions", session_id, {"report": report})
+    return True
+
+
+def stop_because(connection: sqlite3.Connection, session_id: str, reason: StopReason) -> None:
+    """Remember why we are about to stop it; the first reason stays."""
+    connection.execute(
+        "UPDATE sessions SET stop_reason = coalesce(stop_reason, ?) WHERE id = ?", (reason, session_id)
+    )
+
+
+def started_running(connection: sqlite3.Connection) -> int:
+    """How many sessions the runner has or is about to get: what `sessions.concurrent` limits."""
+    return int(connection.execute("SELECT count(*) FROM sessions WHERE state != 'ended'").fetchone()[0])
+
+
+def overdue(session: Session, now: datetime, *, silent_s: int) -> StopReason | None:
+    """Why a started session must be stopped now, if it must."""
+    if session.started_at is None:
+        return None
+    if now - session.started_at >= timedelta(seconds=session.time_limit_s):
+        return StopReason.TIME_LIMIT
+    heartbeat = session.heartbeat_at or session.started_at
+    if session.kind is SessionKind.WORK and now - heartbeat >= timedelta(seconds=silent_s):
+        return StopReason.SILENT
+    return None
+
+
+def work_time_s(connection: sqlite3.Connection, job: Job) -> float:
+    """Wall time of the job's ended sessions, in seconds."""
+    return sum(
+        (session.ended_at - session.started_at).total_seconds()
+        for session in of_job(connection, job.id)
+        if session.started_at and session.ended_at
+    )

@@ -1,0 +1,371 @@
+"""The GitHub adapter when things are not as they should be: limits, lost answers, odd payloads, and no leaks."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from minion.protocol import Comment
+from overlord.adapters.etag import EtagStore, Kept
+from overlord.adapters.github import READ_ATTEMPTS, GitHubForge
+from overlord.adapters.github_client import GitHubClient
+from overlord.adapters.github_operation import OPERATIONS
+from overlord.embedded.forge import rest
+from overlord.embedded.forge.fault import LIMIT_WAIT_S
+from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.server import serve
+from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
+from overlord.ports import Pull, RepositoryName, Sha
+
+REPO = RepositoryName("demo/calc")
+
+Ask = Callable[[GitHubForge], Awaitable[object]]
+
+
+@pytest.fixture
+async def people(tmp_path: Path) -> AsyncIterator[EmbeddedForge]:
+    forge = EmbeddedForge(tmp_path / "forge")
+    await forge.create_repository(REPO, files={"calc.py": "x = 1\n"})
+    await forge.open_issue(REPO, "One", labels=["ready"])
+    yield forge
+    forge.close()
+
+
+@pytest.fixture
+async def forge(people: EmbeddedForge) -> AsyncIterator[GitHubForge]:
+    async with people.serve() as url:
+        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
+        yield forge
+        await forge.close()
+
+
+A_PULL = Pull(
+    number=9,
+    node_id="PR_x",
+    url="http://127.0.0.1/demo/calc/pull/9",
+    head_branch="b",
+    head_sha="0",
+    draft=True,
+    open=True,
+    merged=False,
+    title="",
+    body="",
+)
+READS: dict[str, Ask] = {
+    "repos/get": lambda forge: forge.repository(REPO),
+    "issues/list-for-repo": lambda forge: forge.issues_labelled(REPO, "ready"),
+    "issues/get": lambda forge: forge.issue(REPO, 1),
+    "issues/list-comments": lambda forge: forge.comments(REPO, 1),
+    "pulls/list": lambda forge: forge.pulls_from(REPO, "topic"),
+    "pulls/get": lambda forge: forge.pull(REPO, 1),
+}
+WRITES: dict[str, Ask] = {
+    "issues/create-comment": lambda forge: forge.add_comment(REPO, 1, "Hello"),
+    "issues/update-comment": lambda forge: forge.edit_comment(REPO, 1, "Hello"),
+    "issues/add-labels": lambda forge: forge.add_label(REPO, 1, "x"),
+    "issues/remove-label": lambda forge: forge.remove_label(REPO, 1, "x"),
+    "pulls/create": lambda forge: forge.open_pull(
+        REPO, branch="b", base="main", title="T", body="", draft=True
+    ),
+    "pulls/update": lambda forge: forge.edit_pull(REPO, 1, title="T", body=""),
+    "repos/create-commit-status": lambda forge: forge.set_status(
+        REPO, Sha("0" * 40), state="success", context="c", description=""
+    ),
+    "graphql": lambda forge: forge.mark_ready(A_PULL),
+}
+MEANING: dict[str, tuple[type[FarEndError], bool]] = {
+    "401": (ForgeRefused, False),
+    "403": (ForgeRefused, False),
+    "403-rate-limit": (ForgeUnavailable, True),
+    "secondary-limit": (ForgeUnavailable, True),
+    "404": (ForgeMissing, False),
+    "409": (ForgeRefused, False),
+    "410": (ForgeMissing, False),
+    "422": (ForgeRefused, False),
+    "429": (ForgeUnavailable, True),
+    "500": (ForgeUnavailable, False),
+    "502-html": (ForgeUnavailable, False),
+    "503": (ForgeUnavailable, True),
+    "reset": (ForgeUnavailable, False),
+    "bad-json": (ForgeUnavailable, False),
+}
+"""Fault → the exception it becomes, and whether that says when to come back."""
+
+
+async def failure(asked: Awaitable[object]) -> FarEndError:
+    with pytest.raises(FarEndError) as caught:
+        await asked
+    return caught.value
+
+
+def test_the_embedded_forge_offers_what_we_call_and_nothing_more() -> None:
+    ours = {name: (method, re.sub(r"\{\?.*\}$", "", path)) for name, (method, path) in OPERATIONS.items()}
+    theirs = {operation.name: (operation.method, operation.template) for operation in rest.OPERATIONS}
+    assert ours == theirs
+
+
+def test_every_operation_of_the_forge_is_tried_below() -> None:
+    assert {*READS, *WRITES} == {name for name in OPERATIONS if not name.startswith("apps/")}
+
+
+@pytest.mark.parametrize("operation", [*READS, *WRITES])
+async def test_every_fault_of_every_operation_is_translated(
+    people: EmbeddedForge, forge: GitHubForge, operation: str
+) -> None:
+    ask = (READS | WRITES)[operation]
+    for kind, (expected, says_when) in MEANING.items():
+        people.fail(operation, kind=kind, times=READ_ATTEMPTS if operation in READS else 1)
+        error = await failure(ask(forge))
+        people.wire.faults.pending.clear()
+        assert isinstance(error, expected), (kind, error)
+        assert (getattr(error, "retry_after_s", None) is not None) == says_when, kind
+        assert "\n" not in str(error)
+        assert error.__cause__ is None
+
+
+async def test_a_change_is_never_sent_twice(people: EmbeddedForge, forge: GitHubForge) -> None:
+    for kind in ("500", "reset-after", "bad-json"):
+        people.requests.clear()
+        people.fail("issues/create-comment", kind=kind)
+        await failure(forge.add_comment(REPO, 1, kind))
+        assert len(people.requests) == 1
+    assert [comment.body for comment in people.comments(REPO, 1)] == ["reset-after", "bad-json"]
+
+
+async def test_a_read_is_repeated_until_there_is_an_answer(people: EmbeddedForge, forge: GitHubForge) -> None:
+    people.fail("issues/get", kind="502-html")
+    people.fail("issues/get", kind="reset")
+    assert (await forge.issue(REPO, 1)).issue.title == "One"
+    assert [seen.status for seen in people.requests] == [502, 0, 200]
+
+
+async def test_a_limit_is_not_hammered_and_says_when_to_come_back(
+    people: EmbeddedForge, forge: GitHubForge
+) -> None:
+    waits = {}
+    for kind in ("403-rate-limit", "secondary-limit", "429", "503"):
+        people.requests.clear()
+        people.fail("issues/get", kind=kind)
+        error = await failure(forge.issue(REPO, 1))
+        assert isinstance(error, ForgeUnavailable)
+        assert len(people.requests) == 1
+        waits[kind] = error.retry_after_s
+    assert waits["secondary-limit"] == waits["429"] == waits["503"] == LIMIT_WAIT_S
+    assert 0 < (waits["403-rate-limit"] or 0) <= 3600
+
+
+@pytest.mark.parametrize(("kind", "happened"), [("timeout-before", False), ("timeout-after", True)])
+async def test_a_call_that_is_not_answered_ends(people: EmbeddedForge, kind: str, happened: bool) -> None:
+    async with people.serve() as url:
+        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0, timeout_s=0.3)
+        people.fail("issues/create-comment", kind=kind)
+        error = await failure(forge.add_comment(REPO, 1, "Hello"))
+        await forge.close()
+    assert isinstance(error, ForgeUnavailable)
+    assert bool(people.comments(REPO, 1)) is happened
+
+
+async def test_nobody_at_the_address_is_unavailable(unused_tcp_port: int) -> None:
+    forge = GitHubForge.with_token("t", base_url=f"http://127.0.0.1:{unused_tcp_port}", retry_wait_s=0)
+    assert isinstance(await failure(forge.repository(REPO)), ForgeUnavailable)
+    await forge.close()
+
+
+async def test_every_page_is_followed_and_one_that_fails_fails_the_listing(
+    people: EmbeddedForge, forge: GitHubForge
+) -> None:
+    for number in range(2, 232):
+        await people.open_issue(REPO, f"Issue {number}", labels=["ready"])
+    listed = await forge.issues_labelled(REPO, "ready")
+    assert [state.issue.number for state in listed] == list(range(1, 232))
+    people.fail("issues/list-for-repo", kind="502-html", after=2, times=READ_ATTEMPTS)
+    assert isinstance(await failure(forge.issues_labelled(REPO, "ready")), ForgeUnavailable)
+
+
+async def test_asking_again_costs_nothing_and_sees_every_change(
+    people: EmbeddedForge, forge: GitHubForge
+) -> None:
+    first = await forge.issues_labelled(REPO, "ready")
+    assert await forge.issues_labelled(REPO, "ready") == first
+    await people.open_issue(REPO, "Two", labels=["ready"])
+    assert len(await forge.issues_labelled(REPO, "ready")) == 2
+    assert [seen.status for seen in people.requests] == [200, 304, 200]
+
+
+def test_the_etag_store_forgets_what_was_used_least() -> None:
+    store = EtagStore(max_bytes=10)
+    for name in ("a", "b"):
+        store.put(name, Kept(etag=name, headers={}, body=b"12345"))
+    assert store.get("a")
+    store.put("c", Kept(etag="c", headers={}, body=b"1234"))
+    assert (store.get("b"), len(store)) == (None, 2)
+    store.put("d", Kept(etag="d", headers={}, body=b"12345678901"))
+    assert store.get("d") is None
+    store.put("a", Kept(etag="a2", headers={}, body=b"123456"))
+    kept = store.get("a")
+    assert kept is not None
+    assert (kept.etag, len(store)) == ("a2", 2)
+
+
+async def test_the_token_is_in_no_address_log_exception_or_repr(
+    people: EmbeddedForge, forge: GitHubForge, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    remote = await forge.remote(REPO)
+    texts = [repr(remote), repr(forge), repr(vars(forge)), repr(vars(forge._client))]
+    for kind in MEANING:
+        people.fail("issues/get", kind=kind, times=READ_ATTEMPTS)
+        error = await failure(forge.issue(REPO, 1))
+        people.wire.faults.pending.clear()
+        texts += [repr(error), repr(error.__context__)]
+    texts += [seen.path for seen in people.requests] + [record.getMessage() for record in caplog.records]
+    assert not [text for text in texts if people.token in text]
+
+
+@pytest.mark.parametrize("token", ["", "  ", "two words", "ghp_\nx: y", "ghp_é"])
+def test_what_cannot_be_a_token_is_refused_at_once(token: str) -> None:
+    with pytest.raises(SettingsError, match="GITHUB_TOKEN"):
+        GitHubForge.with_token(token)
+
+
+@pytest.mark.parametrize(
+    ("api", "web", "graphql"),
+    [
+        ("https://api.github.com", "https://github.com", "https://api.github.com/graphql"),
+        ("https://ghe.example/api/v3/", "https://ghe.example", "https://ghe.example/api/graphql"),
+        ("https://api.corp.ghe.com", "https://corp.ghe.com", "https://api.corp.ghe.com/graphql"),
+        ("http://127.0.0.1:8123", "http://127.0.0.1:8123", "http://127.0.0.1:8123/graphql"),
+        ("http://localhost:8123/", "http://localhost:8123", "http://localhost:8123/graphql"),
+    ],
+)
+async def test_addresses_follow_from_the_apis(api: str, web: str, graphql: str) -> None:
+    client = GitHubClient(api)
+    assert (client.web_url, client.graphql_url) == (web, graphql)
+    await client.close()
+
+
+async def test_a_proxy_of_the_environment_is_not_used_for_loopback(
+    people: EmbeddedForge, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{unused_tcp_port}")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    async with people.serve() as url:
+        forge = GitHubForge.with_token(people.token, base_url=url)
+        assert (await forge.repository(REPO)).default_branch == "main"
+        await forge.close()
+
+
+# A far end that answers what we tell it to
+
+
+async def answered(respond: Callable[[Request], Response], ask: Ask) -> object:
+    async def everything(request: Request) -> Response:
+        return respond(request)
+
+    methods = ["GET", "POST", "PATCH", "DELETE"]
+    app = Starlette(routes=[Route("/{path:path}", everything, methods=methods)])
+    async with serve(app) as url:
+        forge = GitHubForge.with_token("ghp_secret", base_url=url, retry_wait_s=0)
+        try:
+            return await ask(forge)
+        finally:
+            await forge.close()
+
+
+ISSUE = {
+    "number": 1,
+    "title": "One",
+    "body": None,
+    "user": None,
+    "labels": ["plain", {"name": "full"}],
+    "state": "open",
+    "created_at": "2026-01-01T00:00:00Z",
+    "something_new": {"deep": 1},
+}
+PULL = {
+    "number": 7,
+    "node_id": "PR_7",
+    "html_url": "https://github.com/demo/calc/pull/7",
+    "state": "closed",
+    "title": "T",
+    "body": None,
+    "merged_at": "2026-01-01T00:00:00Z",
+    "head": {"ref": "topic", "sha": "abc", "repo": {"full_name": "Demo/Calc"}},
+}
+
+
+async def test_deleted_accounts_missing_bodies_and_new_fields_are_no_trouble() -> None:
+    state: Any = await answered(lambda _: JSONResponse(ISSUE), READS["issues/get"])
+    assert (state.issue.body, state.issue.author, state.issue.labels) == ("", "ghost", ("plain", "full"))
+    assert state.created_at == datetime(2026, 1, 1, tzinfo=UTC)
+    comments = [{"id": 5, "body": None, "user": None}]
+    assert await answered(lambda _: JSONResponse(comments), READS["issues/list-comments"]) == [
+        (5, Comment(author="ghost", association="NONE", body=""))
+    ]
+
+
+async def test_a_branch_of_that_name_in_a_fork_is_not_ours() -> None:
+    fork = PULL | {"number": 8, "head": {"ref": "topic", "sha": "1", "repo": {"full_name": "demo/fork"}}}
+    gone = PULL | {"number": 9, "head": {"ref": "topic", "sha": "1", "repo": None}}
+    other = PULL | {"number": 10, "head": {"ref": "Topic", "sha": "1", "repo": {"full_name": "demo/calc"}}}
+    pulls: Any = await answered(lambda _: JSONResponse([gone, fork, other, PULL]), READS["pulls/list"])
+    assert [(pull.number, pull.merged, pull.open) for pull in pulls] == [(7, True, False)]
+
+
+@pytest.mark.parametrize("answer", [{}, [], None, "text", ISSUE | {"number": "one"}])
+async def test_an_answer_of_another_shape_is_not_believed(answer: object) -> None:
+    error = await failure(answered(lambda _: JSONResponse(answer), READS["issues/get"]))
+    assert isinstance(error, ForgeUnavailable)
+    error = await failure(answered(lambda _: JSONResponse({"items": 3}), READS["issues/list-for-repo"]))
+    assert isinstance(error, ForgeUnavailable)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b""])
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=klingon", "text/html"])
+async def test_bytes_that_are_no_json_are_not_believed(content: bytes, kind: str) -> None:
+    error = await failure(answered(lambda _: Response(content, media_type=kind), READS["issues/get"]))
+    assert isinstance(error, ForgeUnavailable)
+
+
+async def test_a_repository_that_moved_is_named() -> None:
+    error = await failure(answered(lambda _: RedirectResponse("/elsewhere", 301), READS["repos/get"]))
+    assert isinstance(error, ForgeRefused)
+    assert "OVERLORD_REPOS" in str(error)
+
+
+async def test_a_next_page_on_another_host_is_not_followed(unused_tcp_port: int) -> None:
+    connected = asyncio.Event()
+
+    async def listen(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        writer.close()
+
+    elsewhere = await asyncio.start_server(listen, "127.0.0.1", unused_tcp_port)
+    link = {"link": f'<http://127.0.0.1:{unused_tcp_port}/repos/demo/calc/issues?page=2>; rel="next"'}
+    async with elsewhere:
+        error = await failure(
+            answered(lambda _: JSONResponse([ISSUE], headers=link), READS["issues/list-for-repo"])
+        )
+    assert isinstance(error, ForgeUnavailable)
+    assert not connected.is_set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("NOT_FOUND", ForgeMissing), ("FORBIDDEN", ForgeRefused), ("RATE_LIMITED", ForgeUnavailable)],
+)
+async def test_graphql_refuses_with_a_200(kind: str, expected: type[FarEndError]) -> None:
+    body = {"data": None, "errors": [{"type": kind, "message": "No\x1b[31m."}]}
+    error = await failure(answered(lambda _: JSONResponse(body), WRITES["graphql"]))
+    assert type(error) is expected
+    assert "\x1b" not in str(error)

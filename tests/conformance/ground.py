@@ -1,0 +1,126 @@
+"""Where the forge's suite is run: a repository with an issue tracker, and the few things people do there.
+
+The embedded one is always there. A real one is added by `GITHUB_TOKEN` and `OVERLORD_LIVE_REPOSITORY` (`owner/name`,
+a repository for nothing else: issues, branches and pull requests are made in it and closed again).
+"""
+
+import base64
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import httpx
+
+from overlord.adapters.github import GitHubForge
+from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.ports import Forge, RepositoryName, Sha
+
+LIVE_VARIABLES = ("GITHUB_TOKEN", "OVERLORD_LIVE_REPOSITORY")
+
+
+class Ground(Protocol):
+    """A repository at a far end, from the people's side."""
+
+    forge: Forge
+    name: RepositoryName
+
+    async def open_issue(self, title: str, *, labels: tuple[str, ...] = ()) -> int: ...
+    async def close_issue(self, number: int) -> None: ...
+    async def commit(self, branch: str) -> Sha:
+        """One more commit on a branch, which is made from the default branch if new."""
+        ...
+
+    async def close_pull(self, number: int) -> None: ...
+
+
+@dataclass(slots=True)
+class EmbeddedGround:
+    """The forge in this process."""
+
+    people: EmbeddedForge
+    forge: Forge
+    name: RepositoryName
+
+    async def open_issue(self, title: str, *, labels: tuple[str, ...] = ()) -> int:
+        return await self.people.open_issue(self.name, title, labels=labels)
+
+    async def close_issue(self, number: int) -> None:
+        await self.people.close_issue(self.name, number)
+
+    async def commit(self, branch: str) -> Sha:
+        content = secrets.token_hex(8)
+        return Sha(await self.people.push_files(self.name, branch, {"change.txt": content}, "Change"))
+
+    async def close_pull(self, number: int) -> None:
+        await self.people.close_pull(self.name, number)
+
+
+@dataclass(slots=True)
+class LiveGround:
+    """A real repository; leaves it as it was, but for closed issues and pull requests."""
+
+    forge: Forge
+    name: RepositoryName
+    client: httpx.AsyncClient
+    made: list[tuple[str, str, dict[str, Any] | None]] = field(default_factory=list)
+    """Requests that undo what was made."""
+
+    async def ask(self, method: str, path: str, data: dict[str, Any] | None = None) -> Any:
+        answer = await self.client.request(method, f"/repos/{self.name}{path}", json=data)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    async def open_issue(self, title: str, *, labels: tuple[str, ...] = ()) -> int:
+        issue = await self.ask("POST", "/issues", {"title": title, "labels": list(labels)})
+        self.made.append(("PATCH", f"/issues/{issue['number']}", {"state": "closed"}))
+        return int(issue["number"])
+
+    async def close_issue(self, number: int) -> None:
+        await self.ask("PATCH", f"/issues/{number}", {"state": "closed"})
+
+    async def commit(self, branch: str) -> Sha:
+        if (await self.client.get(f"/repos/{self.name}/branches/{branch}")).status_code == 404:
+            repository = await self.ask("GET", "")
+            base = await self.ask("GET", f"/git/ref/heads/{repository['default_branch']}")
+            asked = {"ref": f"refs/heads/{branch}", "sha": base["object"]["sha"]}
+            await self.ask("POST", "/git/refs", asked)
+            self.made.append(("DELETE", f"/git/refs/heads/{branch}", None))
+        content = base64.b64encode(os.urandom(8)).decode()
+        file = {"message": "Change", "branch": branch, "content": content}
+        done = await self.ask("PUT", f"/contents/{secrets.token_hex(4)}.txt", file)
+        return Sha(done["commit"]["sha"])
+
+    async def close_pull(self, number: int) -> None:
+        await self.ask("PATCH", f"/pulls/{number}", {"state": "closed"})
+
+    async def undo(self) -> None:
+        for method, path, data in reversed(self.made):
+            await self.client.request(method, f"/repos/{self.name}{path}", json=data)
+
+
+@asynccontextmanager
+async def embedded_ground(root: Path) -> AsyncIterator[Ground]:
+    people, name = EmbeddedForge(root), RepositoryName("demo/calc")
+    await people.create_repository(name, files={"README.md": "# Calc\n"})
+    async with people.serve() as url:
+        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
+        yield EmbeddedGround(people, forge, name)
+        await forge.close()
+    people.close()
+
+
+@asynccontextmanager
+async def live_ground() -> AsyncIterator[Ground]:
+    token, name = (os.environ[variable] for variable in LIVE_VARIABLES)
+    url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    headers = {"authorization": f"Bearer {token}", "accept": "application/vnd.github+json"}
+    forge = GitHubForge.with_token(token, base_url=url)
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30) as client:
+        ground = LiveGround(forge, RepositoryName(name), client)
+        yield ground
+        await ground.undo()
+    await forge.close()

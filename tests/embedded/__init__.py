@@ -1,0 +1,1 @@
+"""The stand-ins, looked at from the outside."""

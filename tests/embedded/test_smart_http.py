@@ -1,0 +1,222 @@
+"""git over ASGI: real git clients and hand-made requests against one bare repository."""
+
+import asyncio
+import gzip
+import os
+import shlex
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from overlord.embedded.forge import repository as bare
+from overlord.embedded.server import serve
+from overlord.smart_http import serve_git
+
+DEADLINE_S = 20
+
+Served = Callable[..., AbstractAsyncContextManager[str]]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    directory = tmp_path / "calc.git"
+    bare.create(directory, "main")
+    author = bare.Author(name="alice", at=datetime(2026, 1, 1, tzinfo=UTC))
+    bare.commit_files(directory, "main", {"calc.py": "x = 1\n"}, parent=None, message="First", author=author)
+    return directory
+
+
+@pytest.fixture
+def served(repository: Path) -> Served:
+    @asynccontextmanager
+    async def serving(**options: Any) -> AsyncIterator[str]:
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            path = scope["path"].removeprefix("/calc.git")
+            await serve_git(
+                scope, receive, send, **{"repository": repository, "path_info": path, "user": "bob"} | options
+            )
+
+        async with serve(app) as url:
+            yield f"{url}/calc.git"
+
+    return serving
+
+
+async def git(*arguments: str, directory: Path | None = None) -> tuple[int, str]:
+    identity = {"GIT_AUTHOR_NAME": "bob", "GIT_AUTHOR_EMAIL": "b@x", "GIT_COMMITTER_NAME": "bob"}
+    process = await asyncio.create_subprocess_exec(
+        "git",
+        *arguments,
+        cwd=directory,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={
+            "PATH": os.environ["PATH"],
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_COMMITTER_EMAIL": "b@x",
+            **identity,
+        },
+    )
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
+
+
+def packet(text: str) -> bytes:
+    return f"{len(text) + 4:04x}{text}".encode()
+
+
+def wants(repository: Path) -> bytes:
+    return packet(f"want {bare.heads(repository)['main']}\n") + b"0000" + packet("done\n")
+
+
+async def test_a_clone_and_a_large_push_go_through(served: Served, repository: Path, tmp_path: Path) -> None:
+    async with served() as url:
+        assert (await git("clone", "-q", url, str(tmp_path / "work"))) == (0, "")
+        # More than git's postBuffer, so that it is sent in chunks without a length.
+        (tmp_path / "work" / "large").write_bytes(os.urandom(3_000_000))
+        await git("add", "-A", directory=tmp_path / "work")
+        await git("commit", "-qm", "Large", directory=tmp_path / "work")
+        code, output = await git("push", "-q", "origin", "HEAD:refs/heads/topic", directory=tmp_path / "work")
+    assert code == 0, output
+    assert len(bare.files_at(repository, "topic")["large"]) == 3_000_000
+
+
+async def test_a_compressed_request_is_understood(served: Served, repository: Path) -> None:
+    headers = {"content-type": "application/x-git-upload-pack-request", "content-encoding": "gzip"}
+    async with served() as url, httpx.AsyncClient() as client:
+        compressed = gzip.compress(wants(repository))
+        answer = await client.post(f"{url}/git-upload-pack", content=compressed, headers=headers)
+    assert answer.status_code == 200
+    assert b"PACK" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/HEAD", 404),
+        ("GET", "/objects/info/packs", 404),
+        ("GET", "/info/refs", 404),
+        ("GET", "/info/refs?service=git-upload-archive", 404),
+        ("GET", "/../calc.git/config", 404),
+        ("GET", "/git-upload-pack", 405),
+        ("POST", "/info/refs?service=git-upload-pack", 405),
+        ("GET", "/info/refs?service=git-upload-pack", 200),
+    ],
+)
+async def test_only_the_smart_endpoints_exist(served: Served, method: str, path: str, status: int) -> None:
+    async with served() as url, httpx.AsyncClient() as client:
+        assert (await client.request(method, url + path)).status_code == status
+
+
+async def test_a_push_by_nobody_is_refused(served: Served) -> None:
+    async with served(user=None) as url, httpx.AsyncClient() as client:
+        answer = await client.get(f"{url}/info/refs?service=git-receive-pack")
+    assert answer.status_code == 403
+
+
+async def test_protocol_v2_is_spoken_only_when_it_is_forwarded(served: Served) -> None:
+    address, headers = "/info/refs?service=git-upload-pack", {"git-protocol": "version=2"}
+    async with httpx.AsyncClient(headers=headers) as client:
+        async with served() as url:
+            assert b"version 2" not in (await client.get(url + address)).content
+        async with served(forward_protocol=True) as url:
+            assert b"version 2" in (await client.get(url + address)).content
+
+
+async def test_a_request_over_the_limit_is_refused_with_and_without_a_length(served: Served) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(4):
+            yield b"0" * 600
+
+    headers = {"content-type": "application/x-git-receive-pack-request"}
+    async with served(max_request_bytes=1000) as url, httpx.AsyncClient(headers=headers) as client:
+        told = await client.post(f"{url}/git-receive-pack", content=b"0" * 1001)
+        found = await client.post(f"{url}/git-receive-pack", content=chunks())
+    assert (told.status_code, found.status_code) == (413, 413)
+
+
+async def test_a_repository_that_git_cannot_read_is_a_short_500(served: Served, repository: Path) -> None:
+    (repository / "config").write_text("[core\n")
+    async with served() as url, httpx.AsyncClient() as client:
+        answer = await client.get(f"{url}/info/refs?service=git-upload-pack")
+    assert answer.status_code == 500
+    assert str(repository) not in answer.text
+
+
+def fake_git(directory: Path, script: str) -> dict[str, str]:
+    """An environment in which `git` is this shell script."""
+    directory.mkdir()
+    (directory / "git").write_text(f"#!/bin/sh\n{script}\n")
+    (directory / "git").chmod(0o755)
+    return {"PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+async def test_a_backend_that_dies_without_an_answer_is_a_short_500(served: Served, tmp_path: Path) -> None:
+    environment = fake_git(tmp_path / "bin", "echo nothing useful; echo secret >&2; exit 3")
+    async with served(environment=environment) as url, httpx.AsyncClient() as client:
+        answer = await client.get(f"{url}/info/refs?service=git-upload-pack")
+    assert (answer.status_code, answer.text) == (500, "git could not serve this repository\n")
+
+
+async def test_a_missing_git_is_a_short_500(served: Served, tmp_path: Path) -> None:
+    async with served(environment={"PATH": str(tmp_path)}) as url, httpx.AsyncClient() as client:
+        answer = await client.get(f"{url}/info/refs?service=git-upload-pack")
+    assert answer.status_code == 500
+
+
+async def test_nothing_of_our_environment_reaches_the_backend(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "canary")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    seen = tmp_path / "seen"
+    environment = fake_git(tmp_path / "bin", f"env > {shlex.quote(str(seen))}; exit 1")
+    async with served(environment=environment) as url, httpx.AsyncClient() as client:
+        await client.get(f"{url}/info/refs?service=git-upload-pack", headers={"git-protocol": "version=2"})
+    names = {line.partition("=")[0] for line in seen.read_text().splitlines()}
+    assert names - {"PWD", "OLDPWD", "SHLVL", "_"} == {
+        "PATH",
+        "LC_ALL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_HTTP_EXPORT_ALL",
+        "GIT_PROJECT_ROOT",
+        "PATH_INFO",
+        "QUERY_STRING",
+        "REQUEST_METHOD",
+        "REMOTE_ADDR",
+        "REMOTE_USER",
+    }
+
+
+async def test_the_backend_dies_with_its_clients_connection(served: Served, tmp_path: Path) -> None:
+    started, ended = tmp_path / "started", tmp_path / "ended"
+    os.mkfifo(started)
+    os.mkfifo(ended)
+    # The fifo `ended` is held open by the backend and its child: its reader sees the end when both are gone.
+    script = f"exec 3>{shlex.quote(str(ended))}; sleep 600 & echo $! > {shlex.quote(str(started))}; wait"
+    environment = fake_git(tmp_path / "bin", script)
+    loop = asyncio.get_running_loop()
+    async with served(environment=environment) as url, httpx.AsyncClient() as client:
+        asking = asyncio.create_task(client.get(f"{url}/info/refs?service=git-upload-pack"))
+        gone = loop.run_in_executor(None, ended.read_bytes)
+        await asyncio.wait_for(loop.run_in_executor(None, started.read_bytes), DEADLINE_S)
+        asking.cancel()
+        assert await asyncio.wait_for(gone, DEADLINE_S) == b""
+
+
+async def test_hooks_of_the_repository_do_not_run(served: Served, repository: Path, tmp_path: Path) -> None:
+    hook = repository / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    async with served() as url:
+        await git("clone", "-q", url, str(tmp_path / "work"))
+        code, output = await git("push", "-q", "origin", "HEAD:refs/heads/topic", directory=tmp_path / "work")
+    assert code == 0, output

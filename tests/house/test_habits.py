@@ -1,0 +1,49 @@
+"""Habits that a test can see: no mocks, no sleeping tests, broad excepts only where they belong."""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+from tests.house.test_imports import ROOT, modules
+
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+BROAD = {"overlord/engine/tick.py": 1, "overlord/app.py": 1, "minion/__main__.py": 1}
+"""The tick, the daemon's side-task monitor, the Minion's outermost frame: each writes an event."""
+
+
+def calls(path: Path) -> Counter[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return Counter(ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def test_nothing_is_mocked() -> None:
+    pattern = re.compile(r"unittest\.mock|from mock|MagicMock|mocker\b|monkeypatch\.setattr")
+    own = Path(__file__)
+    assert [
+        str(path) for path in TESTS if path != own and pattern.search(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+def test_no_test_sleeps() -> None:
+    sleepers = {
+        str(path): name for path in TESTS for name in calls(path) if name in {"time.sleep", "asyncio.sleep"}
+    }
+    assert sleepers == {}
+
+
+def test_broad_excepts_stand_in_three_places() -> None:
+    found: Counter[str] = Counter()
+    for path in [*modules("overlord"), *modules("minion")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or ast.unparse(node.type) == "Exception"
+            ):
+                found[path.relative_to(ROOT).as_posix()] += 1
+    assert dict(found) == BROAD
+
+
+def test_nothing_is_left_undone() -> None:
+    pattern = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
+    sources = [*modules("overlord"), *modules("minion")]
+    assert [str(path) for path in sources if pattern.search(path.read_text(encoding="utf-8"))] == []

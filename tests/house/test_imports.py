@@ -1,0 +1,106 @@
+"""Imports point down: the rooms of ARCHITECTURE.md, proved on the import graph of the whole source."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+LEAVES = {"overlord.errors"}
+"""What every room of Overlord may import."""
+CHAIN = ("entrypoints", "app", "commands", "routines", "engine", "store", "domain")
+"""Each may import those after it."""
+ALLOWED: dict[str, set[str]] = {
+    **{
+        room: {"minion.protocol", *(f"overlord.{below}" for below in CHAIN[index + 1 :])}
+        for index, room in enumerate(CHAIN)
+    },
+    "ports": {"minion.protocol", "overlord.domain"},
+    "home": {"overlord.domain"},
+    "bell": set(),
+    "smart_http": set(),
+    "settings": {"minion.protocol", "overlord.domain"},
+    "adapters": {
+        "minion",
+        "minion.protocol",
+        "overlord.ports",
+        "overlord.domain",
+        "overlord.home",
+        "overlord.settings",
+    },
+    "door": {
+        "minion.protocol",
+        "overlord.store",
+        "overlord.domain",
+        "overlord.ports",
+        "overlord.home",
+        "overlord.settings",
+        "overlord.bell",
+        "overlord.smart_http",
+    },
+    "embedded": {"overlord.smart_http"},
+    "errors": set(),
+    "__main__": {"overlord.entrypoints"},
+}
+for _room in ("engine", "routines"):
+    ALLOWED[_room] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["app"] |= {
+    "overlord.adapters",
+    "overlord.door",
+    "overlord.ports",
+    "overlord.home",
+    "overlord.settings",
+    "overlord.bell",
+}
+ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded"}
+
+
+def modules(package: str) -> Iterator[Path]:
+    for path in sorted((ROOT / package).rglob("*.py")):
+        if "config/demo" not in path.as_posix():
+            yield path
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path} imports relatively"
+            yield node.module
+            yield from (
+                f"{node.module}.{alias.name}" for alias in node.names if node.module in {"overlord", "minion"}
+            )
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT / "overlord").parts[0].removesuffix(".py")
+
+
+def breaches() -> Iterator[str]:
+    for path in modules("overlord"):
+        room = room_of(path)
+        if room == "__init__":
+            continue
+        allowed = ALLOWED[room] | LEAVES | {f"overlord.{room}"}
+        for name in imported(path):
+            if name.split(".")[0] not in {"overlord", "minion"} or name in {"overlord", "minion"} & allowed:
+                continue
+            if name == "overlord" or any(name == good or name.startswith(f"{good}.") for good in allowed):
+                continue
+            yield f"{path.relative_to(ROOT)} imports {name}"
+    for path in modules("minion"):
+        yield from (
+            f"{path.relative_to(ROOT)} imports {name}"
+            for name in imported(path)
+            if name.startswith("overlord")
+        )
+
+
+def test_imports_point_down() -> None:
+    assert list(breaches()) == []
+
+
+def test_every_room_has_its_rule() -> None:
+    rooms = {room_of(path) for path in modules("overlord")} - {"__init__"}
+    assert rooms <= ALLOWED.keys()

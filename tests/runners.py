@@ -1,0 +1,160 @@
+"""Every runner in a form one suite can drive: make it, make it again as the next daemon would, hurt it from outside."""
+
+import asyncio
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker_engine import DockerEngine
+from overlord.adapters.docker_profile import Profile
+from overlord.adapters.process import ProcessRunner
+from overlord.errors import RunnerRefused, RunnerUnavailable
+from overlord.ports import Ending, Launch, Runner, SessionId
+from tests.puppet import DEADLINE_S, PUPPET, Door
+
+IMAGE = "overlord-minion"
+
+
+class Kit(Protocol):
+    """One kind of runner. Each `runner` call makes a new object over the same state, as a restarted daemon does."""
+
+    door: Door
+
+    def runner(self, program: str = "") -> Runner: ...
+    def source(self, program: str) -> str:
+        """A Python expression, with its imports in `exec` form, for the same runner in another process."""
+        ...
+
+    async def kill_from_outside(self, session: SessionId) -> None:
+        """End a session's program as a stranger would."""
+        ...
+
+
+@dataclass
+class ProcessKit:
+    root: Path
+    door: Door
+
+    def runner(self, program: str = "") -> ProcessRunner:
+        return ProcessRunner(self.root, command=self._command(program))
+
+    def source(self, program: str) -> str:
+        return (
+            "from pathlib import Path\nfrom overlord.adapters.process import ProcessRunner\n"
+            f"runner = ProcessRunner(Path({str(self.root)!r}), command={self._command(program)!r})\n"
+        )
+
+    def _command(self, program: str) -> list[str]:
+        return [sys.executable, "-c", PUPPET + program]
+
+    async def kill_from_outside(self, session: SessionId) -> None:
+        os.kill(self.pid(session), 9)
+
+    def pid(self, session: SessionId) -> int:
+        """The session's program, found the way a stranger would: by its environment."""
+        mark = f"MINION_WORK={self.root}/{session}/work\0".encode()
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with suppress(OSError):
+                if (
+                    mark in (entry / "environ").read_bytes()
+                    and b"shim" not in (entry / "cmdline").read_bytes()
+                ):
+                    return int(entry.name)
+        raise AssertionError(f"no process of {session}")
+
+
+@dataclass
+class DockerKit:
+    root: Path
+    door: Door
+    instance: str = field(default_factory=lambda: f"test-{uuid.uuid4().hex[:10]}")
+    profile: Profile = field(default_factory=Profile)
+    address: str | None = None
+
+    def runner(self, program: str = "") -> DockerRunner:
+        return DockerRunner(
+            self.root,
+            image=IMAGE,
+            instance=self.instance,
+            profile=self.profile,
+            command=self._command(program),
+            address=self.address,
+        )
+
+    def without(self, **walls: object) -> "DockerKit":
+        """The same kit with walls taken away (or moved)."""
+        return replace(self, profile=replace(self.profile, **walls))  # type: ignore[arg-type]
+
+    def source(self, program: str) -> str:
+        return (
+            "from pathlib import Path\nfrom overlord.adapters.docker import DockerRunner\n"
+            f"runner = DockerRunner(Path({str(self.root)!r}), image={IMAGE!r}, instance={self.instance!r},"
+            f" command={self._command(program)!r})\n"
+        )
+
+    def _command(self, program: str) -> list[str]:
+        return ["python", "-c", PUPPET + program]
+
+    def name(self, session: SessionId) -> str:
+        return f"overlord-{self.instance}-{session}"
+
+    async def kill_from_outside(self, session: SessionId) -> None:
+        engine = DockerEngine(address=self.address)
+        await engine.signal(self.name(session), "KILL")
+        engine.close()
+
+
+def launch(
+    kit: Kit, name: str = "s1", environment: Mapping[str, str] | None = None, memory_mb: int = 256
+) -> Launch:
+    return Launch(
+        session=SessionId(name),
+        job="job-1",
+        environment={"MINION_ID": name, **(environment or {})},
+        door=kit.door.path,
+        memory_mb=memory_mb,
+    )
+
+
+async def ending_of(runner: Runner, session: SessionId) -> Ending:
+    """Wait until `follow` tells the end of this session, and look."""
+    async with asyncio.timeout(DEADLINE_S):
+        async for told in runner.follow():
+            if told == session and (running := await runner.find(session)) is not None and running.ending:
+                return running.ending
+    raise AssertionError("the runner was closed")
+
+
+async def clean(runner: Runner) -> None:
+    for running in await runner.sessions():
+        await runner.remove(running.session)
+    await runner.close()
+
+
+async def engine_or_skip() -> None:
+    """Skip where no engine answers or the image is not built; fail there when OVERLORD_REQUIRE says docker."""
+    engine = DockerEngine()
+    try:
+        await engine.image(IMAGE)
+    except RunnerUnavailable as error:
+        _missing(str(error))
+    except RunnerRefused as error:
+        _missing(f"{error}: run `make images`")
+    finally:
+        engine.close()
+
+
+def _missing(why: str) -> None:
+    if "docker" in os.environ.get("OVERLORD_REQUIRE", "").split(","):
+        pytest.fail(why)
+    pytest.skip(why)

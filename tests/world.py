@@ -1,0 +1,300 @@
+"""The world in a box for scenarios: an embedded forge and model, a clock that is moved, and an Overlord on a temporary home.
+
+A scenario opens issues, writes what the model will do, lets the world settle, and looks. On failure the transcript is
+printed: every ledger event, every request the forge and the model saw.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from overlord import commands
+from overlord.adapters.git_command import git
+from overlord.app import Overlord, overlord
+from overlord.domain.decision import Decision, Verb
+from overlord.domain.evaluation import CheckResult, EvaluationResult
+from overlord.domain.job import Job, JobState
+from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.model import EmbeddedModel
+from overlord.embedded.play import Turn, run
+from overlord.ports import Runner
+from overlord.settings import Settings, load
+from overlord.store import decisions, evaluations, jobs, ledger, sessions
+
+REPO = "acme/calc"
+DEADLINE_S = 90.0
+"""How long a scenario may wait in real time for something to happen; only a broken one reaches it."""
+
+CALC = {
+    "README.md": "# calc\n\nAdds numbers.\n",
+    "calc.py": "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n",
+    "tests/test_calc.py": (
+        "from calc import add, double\n\n\ndef test_add():\n    assert add(2, 2) == 4\n\n\n"
+        "def test_double():\n    assert double(4) == 8\n"
+    ),
+}
+"""A small repository with a failing test."""
+FIX = ("calc.py", "return a - b", "return a + b")
+
+ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
+
+
+class WorldClock:
+    """Time that passes only when a scenario says so."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+        self._monotonic = 1000.0
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def move(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+        self._monotonic += seconds
+
+
+@dataclass
+class World:
+    """Everything a scenario touches."""
+
+    root: Path
+    forge: EmbeddedForge
+    model: EmbeddedModel
+    clock: WorldClock
+    forge_url: str
+    model_url: str
+    runner: Runner | None = None
+    overrides: dict[str, Any] = field(default_factory=dict)
+    _running: Overlord | None = None
+    _stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+
+    @property
+    def overlord(self) -> Overlord:
+        assert self._running is not None, "start the Overlord first"
+        return self._running
+
+    def settings(self) -> Settings:
+        given = {
+            "repositories": [REPO],
+            "runner": "process",
+            "forge": {"api_url": self.forge_url, "token": self.forge.token},
+            "model": {"base_url": f"{self.model_url}/v1", "name": "scripted", "api_key": self.model.key},
+            "sessions": {"grace_s": 1},
+        }
+        return load({"OVERLORD_HOME": str(self.root / "home")}, **_merged(given, self.overrides))
+
+    async def start(self) -> None:
+        """Start (or start again) the Overlord on its home."""
+        self._stack = contextlib.AsyncExitStack()
+        self._running = await self._stack.enter_async_context(
+            overlord(self.settings(), clock=self.clock, runner=self.runner)
+        )
+        self._stack.push_async_callback(_cancelled, asyncio.create_task(self._follow()))
+
+    async def stop(self) -> None:
+        """Let the Overlord go; what it started goes on."""
+        await self._stack.aclose()
+        self._running = None
+
+    async def _follow(self) -> None:
+        async for _ in self.overlord.parts.runner.follow():
+            self.overlord.bell.ring()
+
+    async def settle(self) -> None:
+        """Let everything happen that can happen by itself, until every job waits for people or has ended."""
+        if self._running is None:
+            await self.start()
+        self.clock.move(self.overlord.parts.settings.poll_s + 1)
+        await self.until(self._is_settled)
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the bell, not for time."""
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                seen = self.overlord.bell.count
+                moved = await self.overlord.turn()
+                holds = condition()
+                if asyncio.iscoroutine(holds):
+                    holds = await holds
+                if holds and not moved:
+                    return
+                if not moved:
+                    await self._wait(seen)
+
+    async def _wait(self, seen: int) -> None:
+        delay = self.overlord.tick.next_delay_s()
+        if delay is not None and not await self._live():
+            self.clock.move(delay + 0.1)
+            return
+        await self.overlord.bell.wait(seen, timeout_s=1.0)
+
+    async def _is_settled(self) -> bool:
+        open_jobs = await self.read(jobs.open_jobs)
+        return not any(job.state in ACTIVE for job in open_jobs) and not await self._live()
+
+    async def _live(self) -> bool:
+        return bool(await self.read(sessions.live))
+
+    async def read(self, act: Callable[..., Any], *arguments: Any) -> Any:
+        return await self.overlord.parts.database.read(lambda c: act(c, *arguments))
+
+    async def job(self, number: int = 1) -> Job:
+        found: Job = await self.read(jobs.get, number)
+        return found
+
+    async def events(self, number: int = 1) -> list[str]:
+        """The names of a job's ledger events, in order."""
+        return [entry.name for entry in await self.read(lambda c: list(ledger.entries(c, job_id=number)))]
+
+    async def decisions(self) -> Sequence[Decision]:
+        """What waits for a person."""
+        waiting: list[Decision] = await self.read(decisions.waiting)
+        return waiting
+
+    async def answer(self, decision: Decision, verb: Verb, text: str = "", *, by: str = "cli:alice") -> None:
+        command = commands.AnswerDecision(
+            decision_id=decision.id, verb=verb, text=text, actor=by, digest=decision.digest
+        )
+        await self.overlord.parts.database.write(
+            lambda c: commands.answer_decision(c, command, at=self.clock.now())
+        )
+
+    async def stop_job(self, number: int = 1) -> None:
+        command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
+        await self.overlord.parts.database.write(lambda c: commands.stop_job(c, command, at=self.clock.now()))
+
+    async def issue(self, title: str, body: str = "", *, label: str = "nebulus-ready") -> int:
+        """A person opens an issue and labels it."""
+        return int(await self.forge.open_issue(REPO, title, body, labels=[label] if label else []))
+
+    async def checks(self, number: int = 1) -> list[CheckResult]:
+        """Every check of every evaluation of a job, in the order they were made."""
+        job = await self.job(number)
+        past: list[EvaluationResult] = await self.read(evaluations.history, job)
+        return [check for evaluation in past for check in evaluation.checks]
+
+    async def git_log(self, branch: str) -> list[tuple[str, str]]:
+        """Author and subject of each commit at the forge, newest first."""
+        repository = self.forge.directory(REPO)
+        output = await git(repository, "log", "--format=%an%x09%s", branch)
+        return [(line.split("\t")[0], line.split("\t")[1]) for line in output.decode().splitlines()]
+
+    def hold(self) -> Turn:
+        """A turn in which the Minion's command runs until `let_go`."""
+        return run(
+            f"touch {self.root}/holding-$(basename $PWD); until test -e {self.root}/go; do sleep 0.02; done"
+        )
+
+    def is_holding(self) -> bool:
+        return any(self.root.glob("holding-*"))
+
+    def let_go(self) -> None:
+        (self.root / "go").touch()
+
+    async def until_holding(self, session: str = "j1-work-1") -> None:
+        """Until the Minion of this session runs its `hold` command."""
+        if self._running is None:
+            await self.start()
+        self.clock.move(self.overlord.parts.settings.poll_s + 1)
+        for mark in self.root.glob("holding-*"):
+            mark.unlink()
+
+        async def holds() -> bool:
+            live = await self.read(sessions.live)
+            return self.is_holding() and [item.id for item in live] == [session]
+
+        await self.until(holds)
+
+    async def kill_session(self, session: str) -> None:
+        """Somebody else kills the session's program and everything below it."""
+        for process in _processes_of(session):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    async def something_happens(self) -> None:
+        """Wait for the next request to the forge or the model, or a moment, whichever is first."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await asyncio.Event().wait()
+
+    def model_will(self, *turns: Turn, when: str | None = None) -> None:
+        self.model.will(*turns, when=when)
+
+    async def transcript(self) -> str:
+        if self._running is None:
+            return "(the Overlord is not running)\n" + self.forge.transcript()
+        rows = await self.read(lambda c: list(ledger.entries(c)))
+        told = [f"{row.seq:4} {row.job_id or '-'} {row.name} by {row.actor} {row.data}" for row in rows]
+        logs = []
+        for job in await self.read(jobs.all_jobs):
+            for session in await self.read(sessions.of_job, job.id):
+                logs.append(f"{session.id}: {session.state} {session.ending} report={str(session.report)[:300]}")
+        return "\n".join(["LEDGER", *told, "SESSIONS", *logs, "FORGE", self.forge.transcript()])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            print(await self.transcript())
+        await self.stop()
+
+
+def _processes_of(session: str) -> list[int]:
+    """The processes whose environment names this session."""
+    mark = f"MINION_ID={session}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdecimal() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        known = merged.get(key)
+        merged[key] = _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return merged
+
+
+@contextlib.asynccontextmanager
+async def made_world(
+    files: dict[str, str] | None = None, *, runner: Runner | None = None, **overrides: Any
+) -> AsyncIterator[World]:
+    """A fresh world around one repository; `overrides` go over the settings."""
+    root = Path(tempfile.mkdtemp(prefix="ov-", dir="/tmp"))
+    forge, model, clock = EmbeddedForge(root / "forge"), EmbeddedModel(), WorldClock()
+    try:
+        await forge.create_repository(REPO, files=CALC if files is None else files)
+        async with (
+            forge.serve() as forge_url,
+            model.serve() as model_url,
+            World(root, forge, model, clock, forge_url, model_url, runner, overrides) as world,
+        ):
+            yield world
+    finally:
+        forge.close()
+        shutil.rmtree(root, ignore_errors=True)
