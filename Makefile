@@ -19,7 +19,7 @@ check: .venv/test.stamp
 bench: .venv/test.stamp
 	$(BIN)/python -m bench
 
-images: .venv/demo.stamp
+images:
 	docker/images
 
 live: .venv/test.stamp

@@ -15,10 +15,11 @@ RELIEVED = 0.5
 """and the share it is brought down to."""
 KEPT_RECENT = 6
 """The last messages, which are shortened only when nothing else is left."""
-SHORT_CHARS = 400
+SHORT_CHARS = (400, 60)
+"""What is left of an old output: enough to know it by; and, when there are very many, less."""
 USUAL_BYTES_PER_TOKEN = 3.5
 
-_SHORTENED = "\n[… {} characters left out here to keep the conversation inside the model's window …]"
+_SHORTENED = "\n[… the rest was left out, to keep the conversation inside the model's window]"
 
 
 class Conversation:
@@ -55,12 +56,16 @@ class Conversation:
         """Bring the conversation down to a share of the window, oldest output first; False when nothing gave way."""
         before = self._bytes
         target = share * self._window_tokens * self._bytes_per_token
+        for chars in SHORT_CHARS:
+            self._shorten_to(target, chars)
+        return self._bytes < before
+
+    def _shorten_to(self, target: float, chars: int) -> None:
         for index in range(2, len(self._messages)):
             recent = index >= len(self._messages) - KEPT_RECENT
             if self._bytes <= target or (recent and self._bytes <= FILLED / RELIEVED * target):
-                break
-            self._replace(index, _shortened(self._messages[index]))
-        return self._bytes < before
+                return
+            self._replace(index, _shortened(self._messages[index], chars))
 
     def _put(self, message: bytes) -> None:
         self._messages.append(message)
@@ -76,24 +81,22 @@ def _dump(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def _shortened(data: bytes) -> bytes:
-    if len(data) <= 2 * SHORT_CHARS:
+def _shortened(data: bytes, chars: int) -> bytes:
+    if len(data) <= chars:
         return data
     message = json.loads(data)
     if isinstance(message.get("content"), str):
-        message["content"] = _cut(message["content"])
+        message["content"] = _cut(message["content"], chars)
     for call in message.get("tool_calls") or ():
-        call["function"]["arguments"] = _cut_arguments(call["function"]["arguments"])
+        call["function"]["arguments"] = _cut_arguments(call["function"]["arguments"], chars)
     return _dump(message)
 
 
-def _cut(text: str) -> str:
-    left_out = len(text) - SHORT_CHARS
-    return text if left_out < SHORT_CHARS // 2 else text[:SHORT_CHARS] + _SHORTENED.format(left_out)
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars + 2 * len(_SHORTENED) else text[:chars] + _SHORTENED
 
 
-def _cut_arguments(arguments: str) -> str:
+def _cut_arguments(arguments: str, chars: int) -> str:
     values = json.loads(arguments)
-    return json.dumps(
-        {key: _cut(value) if isinstance(value, str) else value for key, value in values.items()}
-    )
+    cut = {key: _cut(value, chars) if isinstance(value, str) else value for key, value in values.items()}
+    return json.dumps(cut)

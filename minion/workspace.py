@@ -113,14 +113,16 @@ class Workspace:
 
     def _write_tree(self, *, strict: bool) -> str:
         extra = {"GIT_INDEX_FILE": str(self._index)}
+        words = ("add", "--all") if strict else ("add", "--all", "--ignore-errors")
         try:
             # With its time: git compares files against it to find edits made within the same clock tick.
             shutil.copy2(self.root / ".git" / "index", self._index)
-        except OSError:
+            self._git.run(self.root, *words, extra=extra)
+        except (OSError, GitFailed):
+            # A command left an index that cannot be used, or a file that cannot be added: once more, from the start.
             self._index.unlink(missing_ok=True)
             self._git.run(self.root, "read-tree", self._start, extra=extra)
-        words = ("add", "--all") if strict else ("add", "--all", "--ignore-errors")
-        self._git.run(self.root, *words, extra=extra, check=strict)
+            self._git.run(self.root, *words, extra=extra, check=strict)
         return self._git.run(self.root, "write-tree", extra=extra).strip()
 
     def _persistently(self, attempt: Callable[[], str]) -> None:

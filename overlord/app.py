@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,9 @@ from functools import cache
 import structlog
 
 from overlord.adapters.clock import SystemClock
+from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker_engine import DockerEngine
+from overlord.adapters.docker_profile import Profile
 from overlord.adapters.git import GitMirrors
 from overlord.adapters.github import GitHubForge
 from overlord.adapters.model import OpenAIModel
@@ -20,7 +24,7 @@ from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
 from overlord.engine.parts import Parts
 from overlord.engine.tick import Tick
-from overlord.errors import RunnerUnavailable, SettingsError
+from overlord.errors import FarEndError, SettingsError
 from overlord.home import Home
 from overlord.ports import Clock, Runner
 from overlord.settings import Settings, check_socket_path, contract_for
@@ -98,19 +102,11 @@ async def overlord(
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        model = OpenAIModel(
-            settings.model.base_url,
-            settings.model.api_key.get_secret_value(),
-            read_timeout_s=settings.model.timeout_s,
-        )
+        model, forge = _model(settings), _forge(settings)
         stack.push_async_callback(model.close)
-        forge = GitHubForge.with_token(
-            settings.forge.token.get_secret_value(),
-            base_url=settings.forge.api_url,
-            timeout_s=settings.forge.timeout_s,
-        )
         stack.push_async_callback(forge.close)
-        runner = runner or await choose_runner(settings)
+        epoch = await database.read(_starts) + 1
+        runner = runner or await choose_runner(settings, epoch=epoch)
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
             DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=bell)
@@ -128,28 +124,64 @@ async def overlord(
             contract=contracts,
             ring=bell.ring,
         )
-        started = LedgerEvent(
-            name=EventName.DAEMON_STARTED, at=clock.now(), data={"pid": os.getpid(), "runner": runner.name}
-        )
+        data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": epoch}
+        started = LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data)
         await database.write(lambda c: ledger.append(c, started))
         yield Overlord(parts=parts, doors=doors, tick=Tick(parts), bell=bell)
 
 
-async def choose_runner(settings: Settings) -> Runner:
-    """The runner of the settings; `auto` takes Docker when an engine answers and has the image. Raises SettingsError."""
+def _model(settings: Settings) -> OpenAIModel:
+    endpoint = settings.model
+    return OpenAIModel(
+        endpoint.base_url, endpoint.api_key.get_secret_value(), read_timeout_s=endpoint.timeout_s
+    )
+
+
+def _forge(settings: Settings) -> GitHubForge:
+    endpoint = settings.forge
+    return GitHubForge.with_token(
+        endpoint.token.get_secret_value(), base_url=endpoint.api_url, timeout_s=endpoint.timeout_s
+    )
+
+
+def _starts(connection: sqlite3.Connection) -> int:
+    query = "SELECT count(*) FROM ledger WHERE name = ?"
+    return int(connection.execute(query, (EventName.DAEMON_STARTED,)).fetchone()[0])
+
+
+async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
+    """The runner of the settings; `auto` takes Docker when an engine answers and has the image. Raises SettingsError.
+
+    `epoch` counts the starts of this Overlord; what it starts carries the number.
+    """
     if settings.runner == "process":
         return ProcessRunner(Home(settings.home).processes)
     try:
-        return await _docker(settings)
-    except RunnerUnavailable as error:
+        return await _docker(settings, epoch)
+    except FarEndError as error:
         if settings.runner == "docker":
             raise SettingsError(f"runner: docker, but {error}") from error
-        log.info("no_container_engine", reason=str(error), runner="process")
+        log.info("no_containers", reason=str(error), runner="process")
         return ProcessRunner(Home(settings.home).processes)
 
 
-async def _docker(_settings: Settings) -> Runner:
-    raise RunnerUnavailable("this Overlord has no Docker runner yet")
+async def _docker(settings: Settings, epoch: int) -> Runner:
+    docker = settings.docker
+    engine = DockerEngine(address=docker.host or None)
+    try:
+        await engine.info()
+        await engine.image(docker.image)
+    finally:
+        engine.close()
+    home = Home(settings.home)
+    return DockerRunner(
+        home.containers,
+        image=docker.image,
+        instance=home.instance(),
+        epoch=epoch,
+        profile=Profile(runtime=docker.runtime or None),
+        address=docker.host or None,
+    )
 
 
 def _check_far_ends(settings: Settings) -> None:

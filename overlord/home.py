@@ -1,5 +1,7 @@
 """Where everything lies under OVERLORD_HOME. Nothing else builds these paths."""
 
+import contextlib
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,17 @@ class Home:
     @property
     def processes(self) -> Path:
         return self.root / "processes"
+
+    @property
+    def containers(self) -> Path:
+        return self.root / "containers"
+
+    def instance(self) -> str:
+        """What tells this Overlord's containers from another's on the same engine; made once for each home."""
+        file = self.root / "instance"
+        with contextlib.suppress(FileExistsError), file.open("x", encoding="ascii") as new:
+            new.write(secrets.token_hex(6))
+        return file.read_text(encoding="ascii")
 
     @property
     def bell(self) -> Path:

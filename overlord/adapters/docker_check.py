@@ -4,7 +4,7 @@ import json
 import os
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,6 @@ from overlord.ports import Launch, SessionId
 
 _PARTS = ("sandbox_calls", "sandbox_limits", "sandbox_check")
 _MEMORY_MB = 256
-_SESSION = SessionId("self-check")
 _NAMESPACES = ("net", "pid", "ipc", "mnt", "uts")
 # Each part becomes a module under the name the next one imports it by; the last one runs.
 _START = """
@@ -37,47 +36,47 @@ class Wall:
     detail: str
 
 
+Make = Callable[[Path, Sequence[str]], DockerRunner]
+"""Makes the runner to be checked: with this root, and this command in place of the Minion."""
+
+
 async def check_sandbox(
-    image: str,
-    *,
-    profile: Profile | None = None,
-    address: str | None = None,
-    points: Sequence[str] = (),
-    services: Sequence[tuple[str, int]] = (),
-    canary: str = "",
+    make: Make, *, points: Sequence[str] = (), services: Sequence[tuple[str, int]] = (), canary: str = ""
 ) -> Sequence[Wall]:
     """Try every wall (or `points`) from inside. `services` are listeners of this machine that must not be reached,
     `canary` a text that a process of it carries in its environment. Raises RunnerUnavailable, RunnerRefused."""
-    expect = _expectation() | {"points": points, "services": services, "canary": canary or uuid.uuid4().hex}
+    # Reversed, because what a session is told stands in its own environment, where the canary must not be found.
+    asked = {"points": points, "services": services, "canary_reversed": (canary or uuid.uuid4().hex)[::-1]}
     with tempfile.TemporaryDirectory(prefix="overlord-check-") as directory:
-        door = Path(directory, "door")
-        door.mkdir()
-        # Open to all, so that only the read-only mount stands between a session and its door's files.
-        door.chmod(0o777)
-        (door / "s").touch()
-        runner = DockerRunner(
-            Path(directory, "runner"),
-            image=image,
-            instance=f"check-{uuid.uuid4().hex[:8]}",
-            profile=profile,
-            command=("python3", "-I", "-c", _program()),
-            address=address,
-        )
-        environment = {"SANDBOX_EXPECT": json.dumps(expect)}
+        runner = make(Path(directory, "runner"), ("python3", "-I", "-c", _program()))
         launch = Launch(
-            session=_SESSION, job="self-check", environment=environment, door=door, memory_mb=_MEMORY_MB
+            session=SessionId(f"self-check-{uuid.uuid4().hex[:8]}"),
+            job="self-check",
+            environment={"SANDBOX_EXPECT": json.dumps({**_expectation(), **asked})},
+            door=_open_door(Path(directory)),
+            memory_mb=_MEMORY_MB,
         )
         return _walls(await _output(runner, launch), [*points])
+
+
+def _open_door(directory: Path) -> Path:
+    """A door open to all, so that only the read-only mount stands between a session and its files."""
+    door = directory / "door"
+    door.mkdir()
+    door.chmod(0o777)
+    (door / "s").touch()
+    return door
 
 
 async def _output(runner: DockerRunner, launch: Launch) -> str:
     try:
         await runner.start(launch)
-        async for _ in runner.follow():
-            break
-        return await runner.logs(_SESSION, limit_bytes=MEGABYTE)
+        async for ended in runner.follow():
+            if ended == launch.session:
+                break
+        return await runner.logs(launch.session, limit_bytes=MEGABYTE)
     finally:
-        await runner.remove(_SESSION)
+        await runner.remove(launch.session)
         await runner.close()
 
 

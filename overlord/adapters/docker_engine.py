@@ -6,6 +6,7 @@ A hung engine must not take the daemon's threads with it, so nothing here runs i
 import asyncio
 import contextlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,8 +40,9 @@ class Faulted(RunnerUnavailable):
 class DockerEngine:
     """One engine, as `DOCKER_HOST` and its relatives name it. Connects when it is first asked something."""
 
-    def __init__(self, *, address: str | None = None) -> None:
+    def __init__(self, *, address: str | None = None, call_s: int = CALL_S) -> None:
         self._address = address
+        self._call_s = call_s
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
         self._client: Any = None
         self._connecting = threading.Lock()
@@ -135,7 +137,7 @@ class DockerEngine:
         from requests.exceptions import ChunkedEncodingError, ConnectionError, Timeout
 
         url = f"{api.base_url}/v{api.api_version}/events"
-        with api.get(url, params=params, stream=True, timeout=(CALL_S, QUIET_S)) as reply:
+        with api.get(url, params=params, stream=True, timeout=(self._call_s, QUIET_S)) as reply:
             reply.raise_for_status()
             lines = reply.iter_lines()
             self._stream = CancellableStream(lines, reply)
@@ -154,10 +156,10 @@ class DockerEngine:
                 return ask(self._connected())
 
         try:
-            async with asyncio.timeout(CALL_S * 2):
+            async with asyncio.timeout(self._call_s * 2):
                 return await asyncio.get_running_loop().run_in_executor(self._threads, run)
         except TimeoutError:
-            raise RunnerUnavailable(f"the Docker engine did not answer within {CALL_S * 2} s") from None
+            raise RunnerUnavailable(f"the Docker engine did not answer within {self._call_s * 2} s") from None
 
     def _connected(self) -> Any:
         with self._connecting:
@@ -165,8 +167,9 @@ class DockerEngine:
                 from docker import APIClient
                 from docker.utils import kwargs_from_env
 
-                where = kwargs_from_env() if self._address is None else {"base_url": self._address}
-                self._client = APIClient(**where, timeout=CALL_S, max_pool_size=THREADS + 1)
+                address = {} if self._address is None else {"DOCKER_HOST": self._address}
+                where = kwargs_from_env(environment={**os.environ, **address})
+                self._client = APIClient(**where, timeout=self._call_s, max_pool_size=THREADS + 1)
             return self._client
 
 

@@ -122,9 +122,14 @@ def root_files(_: Expect) -> str | None:
 
 def mounts(_: Expect) -> str | None:
     fields = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    inside = [(field[4], field[5].split(",")) for field in fields]
-    open_ones = [where for where, options in inside if "rw" in options and where not in WRITABLE]
+    writable = {field[4] for field in fields if "rw" in field[5].split(",")} - WRITABLE
+    open_ones = [place for place in sorted(writable) if os.access(place, os.W_OK) and not _is_masked(place)]
     return f"writable: {', '.join(open_ones)}" if open_ones else None
+
+
+def _is_masked(place: str) -> bool:
+    """Whether the engine laid /dev/null over it."""
+    return Path(place).stat().st_rdev == os.makedev(1, 3)
 
 
 def door(_: Expect) -> str | None:
@@ -155,9 +160,10 @@ def namespaces(expect: Expect) -> str | None:
 
 
 def other_environments(expect: Expect) -> str | None:
+    canary = expect["canary_reversed"][::-1].encode()
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
-            if expect["canary"].encode() in entry.read_bytes():
+            if canary in entry.read_bytes():
                 return "a stranger's environment can be read"
     return None
 

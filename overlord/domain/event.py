@@ -24,6 +24,7 @@ class EventName(StrEnum):
     SESSION_STOPPED_SHORT = "session_stopped_short"
     CHECK_COMPLETED = "check_completed"
     CHECK_STARTED = "check_started"
+    CHECK_LOST = "check_lost"
     PASSED = "passed"
     PHASE_COMPLETED = "phase_completed"
     REVISION_ORDERED = "revision_ordered"

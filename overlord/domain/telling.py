@@ -18,6 +18,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SESSION_LOST: "the session was lost to infrastructure; it goes back to the queue",
     E.SESSION_STOPPED_SHORT: "the session ended before its work was done",
     E.CHECK_STARTED: lambda d: f"{d['session']} runs the repository's checks",
+    E.CHECK_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the checks are run again",
     E.CHECK_COMPLETED: lambda d: f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}",
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: "the evaluation asks for a revision on the same branch",

@@ -2,14 +2,14 @@
 
 import sqlite3
 
-from minion.protocol import CheckReport, CheckStep
+from minion.protocol import CheckReport, CheckStep, SessionKind
 from overlord.domain.contract import Contract
 from overlord.domain.decision import Subject, ask
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, Verdict, describe, ordered, overall
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.scope import check_scope
-from overlord.domain.session import Ending, EndKind, Session, SessionState
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
 from overlord.domain.testing import TESTS_STEP, judge_tests, unclear
 from overlord.domain.text import code_block
 from overlord.engine import deliver, dispatch
@@ -58,9 +58,28 @@ async def _check_tests(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     over = await endings.over(parts, session)
     if over is None:
         return False
+    if await _to_be_repeated(parts, job, row, over):
+        await parts.database.write(lambda c: _lose(c, parts, job, over))
+        await endings.clear(parts, over.session)
+        return True
     report = over.session.report if isinstance(over.session.report, CheckReport) else None
     await _finish(parts, row, judge_tests(report, over.ending), over)
     return True
+
+
+async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:
+    """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
+    by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
+    if over.session.report is not None or over.session.stop_reason is not None or not by_itself:
+        return False
+    tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
+    return tried <= MAX_LOSSES
+
+
+def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over) -> None:
+    endings.close(connection, parts, over)
+    data: dict[str, Json] = {"session": over.session.id, "ending": over.ending.kind}
+    jobs.note(connection, job.id, EventName.CHECK_LOST, at=parts.clock.now(), data=data)
 
 
 async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> bool:

@@ -18,6 +18,12 @@ def count(connection: sqlite3.Connection, job_id: int, kind: SessionKind) -> int
     return int(connection.execute(query, (job_id, kind)).fetchone()[0])
 
 
+def count_since(connection: sqlite3.Connection, job_id: int, kind: SessionKind, since: datetime) -> int:
+    """How many sessions of this kind the job has had from a moment on."""
+    found = (session for session in of_job(connection, job_id) if session.kind is kind)
+    return sum(session.prepared_at >= since for session in found)
+
+
 def prepare(connection: sqlite3.Connection, session: Session) -> None:
     """Write a session's row and fact; the keeper opens its door when it sees the row."""
     insert(connection, "sessions", {name: getattr(session, name) for name in session.__dataclass_fields__})

@@ -151,7 +151,7 @@ class Door:
         self._server.cut_all()
         self._server.server_close()
         self._server = None
-        self.socket.unlink()
+        self.socket.unlink(missing_ok=True)
 
     def note(self, keep: Callable[[], None]) -> None:
         with self.happened:

@@ -131,7 +131,7 @@ def test_old_output_is_shortened_in_one_large_step_that_spares_the_beginning_and
     assert conversation.tokens < 30_000
     assert (len(said[0]["content"]), len(said[1]["content"])) == (1_000, 1_000)
     assert sum(item["role"] == "assistant" for item in said) == 40
-    shortened = ["left out here" in item["content"] for item in said if item["role"] == "tool"]
+    shortened = ["the rest was left out" in item["content"] for item in said if item["role"] == "tool"]
     assert shortened == sorted(shortened, reverse=True)
     assert not any(shortened[-KEPT_RECENT // 2 :])
 
@@ -143,7 +143,7 @@ def test_shortening_is_rare() -> None:
         before = conversation.joined()
         conversation.add("tool", f"{number}" + "x" * 4_000)
         changed += not conversation.joined().startswith(before)
-    assert 0 < changed <= 20
+    assert 0 < changed <= 25
 
 
 def test_long_arguments_are_shortened_and_stay_json() -> None:

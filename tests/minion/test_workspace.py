@@ -1,0 +1,152 @@
+"""The clone and its saves: always a step forward, whatever commands did to it."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from minion.errors import GitFailed
+from minion.git import Git, failure
+from minion.session import Session
+from minion.workspace import Workspace
+from tests.minion.conftest import make_session
+from tests.minion.door import BRANCH, git, make_brief
+
+
+@pytest.fixture
+def workspace(session: Session) -> Workspace:
+    return session.workspace
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Path:
+    return tmp_path / "far" / "repo.git"
+
+
+def shell(root: Path, command: str) -> None:
+    subprocess.run(["bash", "-ec", command], cwd=root, check=True, capture_output=True)
+
+
+def test_a_save_commits_everything_but_leftovers_under_our_name(workspace: Workspace, far: Path) -> None:
+    (workspace.root / "new.txt").write_text("new")
+    (workspace.root / "calc.py").unlink()
+    for leftover in ("__pycache__/a.cpython-311.pyc", ".pytest_cache/x", "old.pyc"):
+        (workspace.root / leftover).parent.mkdir(exist_ok=True)
+        (workspace.root / leftover).touch()
+    assert set(workspace.changed()) == {"new.txt", "calc.py"}
+    workspace.save("All of it\n\nand why")
+    assert git(far, "ls-tree", "-r", "--name-only", BRANCH) == "new.txt"
+    told = git(far, "log", "-1", "--format=%an <%ae>|%cn|%s", BRANCH)
+    assert told == "Overlord Minion <minion@overlord.invalid>|Overlord Minion|All of it"
+    assert workspace.head == git(far, "rev-parse", BRANCH)
+
+
+def test_a_save_without_a_change_pushes_nothing(workspace: Workspace, far: Path) -> None:
+    workspace.save("nothing")
+    assert workspace.head is None
+    assert git(far, "branch", "--list", BRANCH) == ""
+
+
+def test_saves_follow_each_other_and_the_clones_own_history_stays_as_it_is(
+    workspace: Workspace, far: Path
+) -> None:
+    for text in ("one", "two", "two"):
+        (workspace.root / "new.txt").write_text(text)
+        workspace.save(text)
+    assert git(far, "log", "--format=%s", BRANCH).split() == ["two", "one", "seed"]
+    assert git(workspace.root, "log", "--format=%s") == "seed"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "git commit -qam mine; git reset -q --hard HEAD~1; echo x > new.txt",
+        "git checkout -q --orphan other; echo x > new.txt; git add new.txt",
+        "echo x > new.txt; echo garbage > .git/index",
+        "echo x > new.txt; rm .git/index; touch .git/index.lock",
+        "echo x > new.txt; printf '#!/bin/sh\\nexit 1' > hook; chmod +x hook; mkdir -p .git/hooks; mv hook .git/hooks/pre-push; cp .git/hooks/pre-push .git/hooks/pre-commit; git config core.hooksPath .git/hooks",
+        "git config user.email evil@example.invalid; git config commit.gpgsign true; git config remote.origin.url /nowhere; echo x > new.txt",
+        "echo new.txt > .gitignore; echo x > new.txt; git add -f new.txt",
+    ],
+)  # fmt: skip
+def test_whatever_a_command_did_the_tree_is_pushed(workspace: Workspace, far: Path, damage: str) -> None:
+    (workspace.root / "calc.py").write_text("x = 1\n")
+    workspace.save("first")
+    shell(workspace.root, damage)
+    workspace.save("second")
+    assert git(far, "show", f"{BRANCH}:new.txt") == "x"
+    assert git(far, "log", "-1", "--format=%ae", BRANCH) == "minion@overlord.invalid"
+
+
+def test_an_edit_of_the_same_size_within_the_same_moment_is_seen(workspace: Workspace) -> None:
+    (workspace.root / "calc.py").write_text("def add(a, b):\n    return a + b\n")
+    assert workspace.changed() == ("calc.py",)
+
+
+def test_names_of_any_bytes_are_saved(workspace: Workspace, far: Path) -> None:
+    (workspace.root / "naïve name\n.txt").write_text("x")
+    assert workspace.changed() == ("naïve name\n.txt",)
+    workspace.save("names")
+    assert git(far, "show", f"{BRANCH}:naïve name\n.txt") == "x"
+
+
+def test_a_repository_that_is_gone_fails_the_save_but_not_the_rescue(workspace: Workspace) -> None:
+    (workspace.root / "new.txt").write_text("x")
+    shell(workspace.root, "rm -rf .git")
+    workspace.rescue("in progress")
+    with pytest.raises(GitFailed, match="not a git repository"):
+        workspace.save("done")
+
+
+def test_a_rescue_keeps_what_it_can(workspace: Workspace, far: Path) -> None:
+    (workspace.root / "new.txt").write_text("x")
+    shell(workspace.root, "git init -q broken")
+    with pytest.raises(GitFailed, match="git add"):
+        workspace.save("done")
+    workspace.rescue("in progress")
+    assert git(far, "show", f"{BRANCH}:new.txt") == "x"
+
+
+def test_a_branch_that_moved_is_never_forced(workspace: Workspace, far: Path) -> None:
+    seed = far.parent / "seed"
+    git(seed, "commit", "--quiet", "--allow-empty", "-m", "someone else")
+    git(seed, "push", "--quiet", str(far), f"HEAD:refs/heads/{BRANCH}")
+    there = git(far, "rev-parse", BRANCH)
+    (workspace.root / "new.txt").write_text("x")
+    with pytest.raises(GitFailed, match="rejected"):
+        workspace.save("done")
+    assert git(far, "rev-parse", BRANCH) == there
+
+
+def test_a_clone_that_fails_says_why(tmp_path: Path) -> None:
+    workspace = Workspace(
+        tmp_path, str(tmp_path / "none.git"), make_brief(), Git("/usr/bin:/bin"), patience_s=0
+    )
+    workspace.begin()
+    with pytest.raises(GitFailed, match=r"git clone: .*does not exist"):
+        workspace.wait()
+    assert not workspace.is_ready
+    workspace = Workspace(tmp_path, "x", make_brief(), Git("/nowhere"), patience_s=0)
+    workspace.begin()
+    with pytest.raises(GitFailed, match="No such file or directory: 'git'"):
+        workspace.wait()
+
+
+@pytest.mark.parametrize(
+    ("said", "transient"),
+    [
+        ("fatal: unable to access 'x': Failed to connect to 127.0.0.1 port 1: Connection refused", True),
+        ("error: RPC failed; HTTP 503 curl 22 The requested URL returned error: 503", True),
+        ("fatal: the remote end hung up unexpectedly", True),
+        ("error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413", False),
+        (" ! [remote rejected] a -> b (hook declined)\nerror: failed; the remote end hung up", False),
+        ("fatal: not a git repository", False),
+    ],
+)
+def test_only_a_cut_way_to_the_door_is_worth_another_try(said: str, transient: bool) -> None:
+    assert failure("push", said).transient is transient
+
+
+def test_a_repository_with_a_file_that_is_not_utf8_is_cloned(tmp_path: Path) -> None:
+    session = make_session(tmp_path, {"latin.txt": b"caf\xe9"})
+    assert (session.workspace.root / "latin.txt").read_bytes() == b"caf\xe9"
