@@ -86,14 +86,14 @@ def _run(start: Start, step: CheckStep, todo: Plan, place: Path, known: frozense
     # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
     environment = shell.command_environment(start.environment, place)
     try:
-        with start.interrupts.waiting():
-            done = shell.run(
-                todo.arguments,
-                directory=place / "tree",
-                environment=environment,
-                timeout_s=step.timeout_s,
-                keep_bytes=KEPT_OUTPUT,
-            )
+        done = shell.run(
+            todo.arguments,
+            directory=place / "tree",
+            environment=environment,
+            timeout_s=step.timeout_s,
+            keep_bytes=KEPT_OUTPUT,
+            waiting=start.interrupts.waiting,
+        )
     except FileNotFoundError as error:
         return StepResult(
             name=step.name, outcome=StepOutcome.NO_TOOLCHAIN, command=todo.shown, output=str(error)

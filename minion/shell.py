@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,8 +102,12 @@ def run(
     environment: Mapping[str, str],
     timeout_s: float,
     keep_bytes: int,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Finished:
-    """Run one program to its end. Raises OSError when it cannot be started."""
+    """Run one program to its end; `waiting` surrounds the part that may be interrupted.
+
+    Raises OSError when the program cannot be started.
+    """
     began = time.monotonic()
     process = subprocess.Popen(
         arguments,
@@ -117,7 +121,8 @@ def run(
     assert process.stdout is not None
     kept = KeptOutput(keep_bytes)
     try:
-        in_time = _follow(process.pid, process.stdout.fileno(), kept, began + timeout_s)
+        with waiting():
+            in_time = _follow(process.pid, process.stdout.fileno(), kept, began + timeout_s)
     finally:
         # The leader is not reaped yet, so its number cannot belong to anyone else.
         with suppress(ProcessLookupError, PermissionError):

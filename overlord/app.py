@@ -89,9 +89,7 @@ class Overlord:
 
 
 @contextlib.asynccontextmanager
-async def overlord(
-    settings: Settings, *, clock: Clock | None = None, runner: Runner | None = None
-) -> AsyncIterator[Overlord]:
+async def overlord(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
     check_socket_path(settings.home)
     _check_far_ends(settings)
@@ -106,7 +104,7 @@ async def overlord(
         stack.push_async_callback(model.close)
         stack.push_async_callback(forge.close)
         epoch = await database.read(_starts) + 1
-        runner = runner or await choose_runner(settings, epoch=epoch)
+        runner = await choose_runner(settings, epoch=epoch)
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
             DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=bell)

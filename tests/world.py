@@ -26,9 +26,11 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
-from overlord.ports import Runner
+from overlord.errors import StoreError
+from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.store import decisions, evaluations, jobs, ledger, sessions
+from overlord.store.database import open_reader
 
 REPO = "acme/calc"
 DEADLINE_S = 90.0
@@ -45,6 +47,7 @@ CALC = {
 """A small repository with a failing test."""
 FIX = ("calc.py", "return a - b", "return a + b")
 
+HOLDING = ": holding"
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 
 
@@ -76,7 +79,6 @@ class World:
     clock: WorldClock
     forge_url: str
     model_url: str
-    runner: Runner | None = None
     overrides: dict[str, Any] = field(default_factory=dict)
     _running: Overlord | None = None
     _stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
@@ -99,9 +101,7 @@ class World:
     async def start(self) -> None:
         """Start (or start again) the Overlord on its home."""
         self._stack = contextlib.AsyncExitStack()
-        self._running = await self._stack.enter_async_context(
-            overlord(self.settings(), clock=self.clock, runner=self.runner)
-        )
+        self._running = await self._stack.enter_async_context(overlord(self.settings(), clock=self.clock))
         self._stack.push_async_callback(_cancelled, asyncio.create_task(self._follow()))
 
     async def stop(self) -> None:
@@ -193,30 +193,30 @@ class World:
         return [(line.split("\t")[0], line.split("\t")[1]) for line in output.decode().splitlines()]
 
     def hold(self) -> Turn:
-        """A turn in which the Minion's command runs until `let_go`."""
-        return run(
-            f"touch {self.root}/holding-$(basename $PWD); until test -e {self.root}/go; do sleep 0.02; done"
-        )
+        """A turn in which the Minion's command runs until `let_go`, wherever it runs."""
+        return run(f"{HOLDING}; until test -e {self.root}/go -o -e /run/door/go; do sleep 0.02; done")
 
-    def is_holding(self) -> bool:
-        return any(self.root.glob("holding-*"))
+    def is_holding(self, session: str = "j1-work-1") -> bool:
+        """Whether this session says that it runs its `hold` command."""
+        with (
+            contextlib.suppress(StoreError),
+            contextlib.closing(open_reader(Home(self.root / "home").database)) as c,
+        ):
+            return any(item.id == session and HOLDING in item.last_action for item in sessions.live(c))
+        return False
 
-    def let_go(self) -> None:
+    def let_go(self, session: str = "j1-work-1") -> None:
         (self.root / "go").touch()
+        door = Home(self.root / "home").door(session)
+        if door.exists():
+            (door / "go").touch()
 
     async def until_holding(self, session: str = "j1-work-1") -> None:
         """Until the Minion of this session runs its `hold` command."""
         if self._running is None:
             await self.start()
         self.clock.move(self.overlord.parts.settings.poll_s + 1)
-        for mark in self.root.glob("holding-*"):
-            mark.unlink()
-
-        async def holds() -> bool:
-            live = await self.read(sessions.live)
-            return self.is_holding() and [item.id for item in live] == [session]
-
-        await self.until(holds)
+        await self.until(lambda: self.is_holding(session))
 
     async def kill_session(self, session: str) -> None:
         """Somebody else kills the session's program and everything below it."""
@@ -241,7 +241,9 @@ class World:
         logs = []
         for job in await self.read(jobs.all_jobs):
             for session in await self.read(sessions.of_job, job.id):
-                logs.append(f"{session.id}: {session.state} {session.ending} report={str(session.report)[:300]}")
+                logs.append(
+                    f"{session.id}: {session.state} {session.ending} report={str(session.report)[:300]}"
+                )
         return "\n".join(["LEDGER", *told, "SESSIONS", *logs, "FORGE", self.forge.transcript()])
 
     async def __aenter__(self) -> Self:
@@ -281,9 +283,7 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def made_world(
-    files: dict[str, str] | None = None, *, runner: Runner | None = None, **overrides: Any
-) -> AsyncIterator[World]:
+async def made_world(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[World]:
     """A fresh world around one repository; `overrides` go over the settings."""
     root = Path(tempfile.mkdtemp(prefix="ov-", dir="/tmp"))
     forge, model, clock = EmbeddedForge(root / "forge"), EmbeddedModel(), WorldClock()
@@ -292,7 +292,7 @@ async def made_world(
         async with (
             forge.serve() as forge_url,
             model.serve() as model_url,
-            World(root, forge, model, clock, forge_url, model_url, runner, overrides) as world,
+            World(root, forge, model, clock, forge_url, model_url, overrides) as world,
         ):
             yield world
     finally:

@@ -16,14 +16,14 @@ def run_command(session: Session, *, command: str, directory: str = ".", timeout
     if not place.is_dir():
         raise ToolError(f"{directory} is not a directory of the workspace.")
     allowed_s = min(timeout_s or limits.command_s, limits.command_s)
-    with session.interrupts.waiting():
-        done = shell.run(
-            [shutil.which("bash", path=session.command_environment["PATH"]) or "sh", "-c", command],
-            directory=place,
-            environment=session.command_environment,
-            timeout_s=allowed_s,
-            keep_bytes=limits.output_chars,
-        )
+    done = shell.run(
+        [shutil.which("bash", path=session.command_environment["PATH"]) or "sh", "-c", command],
+        directory=place,
+        environment=session.command_environment,
+        timeout_s=allowed_s,
+        keep_bytes=limits.output_chars,
+        waiting=session.interrupts.waiting,
+    )
     output = done.output.rstrip("\n")
     ending = f"[exit code {done.exit_code}]"
     if done.exit_code is None:

@@ -92,8 +92,8 @@ async def kit(tmp_path: Path) -> AsyncIterator[DockerKit]:
 @pytest.fixture
 def stranger() -> Iterator[None]:
     """A process of this machine, of the user that sessions run as, with a secret in its environment."""
-    whose = {"user": 10001, "group": 10001} if os.getuid() == 0 else {}
-    process = subprocess.Popen(["sleep", "600"], env={"API_TOKEN": CANARY}, **whose)
+    whose = 10001 if os.getuid() == 0 else None
+    process = subprocess.Popen(["sleep", "600"], env={"API_TOKEN": CANARY}, user=whose, group=whose)
     yield
     process.kill()
     process.wait()
@@ -138,6 +138,8 @@ async def test_every_wall_of_the_profile_holds(service: tuple[str, int]) -> None
 @pytest.mark.parametrize("given", OPENED)
 async def test_a_wall_that_is_taken_away_is_missed(service: tuple[str, int], given: str) -> None:
     walls, raw, points = OPENED[given]
+    if os.getuid() != 0:
+        points = points - {"other_environments"}  # only root can leave a process of the sessions' user about
     found = await check(sorted(points), service, raw, **walls)
     assert {wall.point for wall in found if not wall.holds} == points, found
     assert not [wall for wall in found if "could not be tried" in wall.detail]

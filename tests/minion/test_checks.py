@@ -141,8 +141,12 @@ def test_leaves_something_running():
 def test_what_left_its_process_group_is_dead_before_results_are_read(judge: Judge) -> None:
     forge = "print('never')"
     wait = "[__import__('time').sleep(60) or " + forge + "]"
-    probe = "import os\ndef test_nobody_is_left():\n    names = [open(f'/proc/{p}/cmdline').read() for p in os.listdir('/proc') if p.isdigit()]\n"
-    probe += "    mine = open(f'/proc/{os.getpid()}/cmdline').read()\n    assert names.count(mine) == 1\n"
+    probe = (
+        "import os, pathlib\ndef test_nobody_is_left():\n"
+        "    words = [open(f'/proc/{p}/cmdline').read() for p in os.listdir('/proc') if p.isdigit()]\n"
+        "    assert any(str(pathlib.Path.cwd().parent) in word for word in words)\n"
+        "    assert not any(str(pathlib.Path.cwd().parent.parent / 'step-1') in word for word in words)\n"
+    )
     first, second = judge(
         {"a/test_escape.py": ESCAPE.format(action=wait), "b/test_probe.py": probe},
         check_step("escape", command=("pytest", "-q", "a")),

@@ -1,9 +1,13 @@
 """Commands: whatever they do, they end, and so does everything they started."""
 
 import os
+import select
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,22 +20,26 @@ from minion.shell import KeptOutput, printable
 Use = Callable[..., str]
 
 
-def run(command: str, home: Path, *, timeout_s: float = 30.0, keep_bytes: int = 10_000) -> shell.Finished:
+def run(command: str, home: Path, *, timeout_s: float = 30.0, **more: Any) -> shell.Finished:
     environment = shell.command_environment({"PATH": os.environ["PATH"]}, home)
+    words = ["bash", "-c", command]
     return shell.run(
-        ["bash", "-c", command],
-        directory=home,
-        environment=environment,
-        timeout_s=timeout_s,
-        keep_bytes=keep_bytes,
+        words, directory=home, environment=environment, timeout_s=timeout_s, keep_bytes=10_000, **more
     )
 
 
-def is_alive(pid: int) -> bool:
+def wait_for_end(pid: int) -> None:
+    """Return once the process is dead; one that stays fails the test."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    try:
+        assert poller.poll(20_000), f"process {pid} still runs"
+    finally:
+        os.close(descriptor)
 
 
 def test_output_errors_and_exit_code_come_back_together(use: Use) -> None:
@@ -49,14 +57,28 @@ def test_a_command_runs_in_the_workspace_or_a_directory_of_it(use: Use, session:
         use("run_command", command="a\0b")
 
 
-def test_input_is_closed(tmp_path: Path) -> None:
-    assert run("cat; echo done", tmp_path).output == "done\n"
+def test_input_is_closed_even_where_ours_is_open(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; from minion import shell\n"
+        "print(shell.run(['cat'], directory=Path('/'), environment={'PATH': '/bin'}, timeout_s=5, keep_bytes=9).exit_code)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as open_input:
+        assert open_input.stdout is not None
+        assert open_input.stdout.read() == b"0\n"
+
+
+def test_what_is_left_in_the_pipe_is_read_up_to_a_limit() -> None:
+    endless = os.open("/dev/zero", os.O_RDONLY)
+    shell._drain(endless, KeptOutput(10))
+    os.close(endless)
 
 
 def test_a_command_out_of_time_is_killed_with_all_its_children(tmp_path: Path) -> None:
     done = run("sleep 600 & echo $!; trap '' TERM; sleep 600", tmp_path, timeout_s=0.3)
     assert done.exit_code is None
-    assert not is_alive(int(done.output))
+    wait_for_end(int(done.output))
 
 
 def test_a_tool_call_cannot_take_longer_than_its_own_limit(use: Use) -> None:
@@ -69,7 +91,7 @@ def test_a_tool_call_cannot_take_longer_than_its_own_limit(use: Use) -> None:
 def test_a_background_child_that_keeps_the_pipe_is_not_waited_for(tmp_path: Path) -> None:
     done = run("sleep 600 & echo $!", tmp_path)
     assert done.exit_code == 0
-    assert not is_alive(int(done.output))
+    wait_for_end(int(done.output))
 
 
 def test_a_child_that_writes_for_ever_after_the_command_ended_is_cut(tmp_path: Path) -> None:
@@ -113,9 +135,9 @@ def interrupts() -> Iterator[Interrupts]:
 
 def test_term_ends_a_wait_and_the_command_in_it(tmp_path: Path, interrupts: Interrupts) -> None:
     command = f"echo $$ > pid; kill -TERM {os.getpid()}; sleep 600"
-    with pytest.raises(Interrupted, match="terminated"), interrupts.waiting():
-        run(command, tmp_path)
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    with pytest.raises(Interrupted, match="terminated"):
+        run(command, tmp_path, waiting=interrupts.waiting)
+    wait_for_end(int((tmp_path / "pid").read_text()))
 
 
 def test_term_outside_a_wait_is_raised_at_the_next_one(interrupts: Interrupts) -> None:

@@ -1,0 +1,83 @@
+"""A Docker engine of a test's own, to be shut down and killed: in a network of its own, beside the one that is used."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+
+class OwnEngine:
+    """Starts `dockerd` (as root), with one directory holding all it has."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="engine-"))
+        self.address = f"unix://{self.directory}/s"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it says that it listens."""
+        # Its own network namespace: an engine without a bridge would take away the bridge of the other one.
+        command = [
+            "unshare",
+            "--net",
+            "dockerd",
+            "--host",
+            self.address,
+            "--bridge",
+            "none",
+            "--iptables=false",
+        ]
+        for what in ("data-root", "exec-root", "pidfile"):
+            command += [f"--{what}", str(self.directory / what)]
+        (self.directory / "pidfile").unlink(missing_ok=True)
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+        said = []
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            said.append(line)
+            if b"API listen on" in line:
+                break
+        else:
+            raise AssertionError(b"".join(said[-20:]).decode())
+        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+
+    def load(self, image: str) -> None:
+        """Bring an image over from the engine that is used."""
+        with subprocess.Popen(["docker", "save", image], stdout=subprocess.PIPE) as saved:
+            command = ["docker", "--host", self.address, "load", "--quiet"]
+            subprocess.run(command, stdin=saved.stdout, check=True, stdout=subprocess.DEVNULL)
+
+    def end(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+        self._process.wait(timeout=60)
+        self._process = None
+
+    def lose_power(self, name: str) -> None:
+        """End everything at once, one container included, as when the machine goes down; what was in /run is gone."""
+        inspect = ["docker", "--host", self.address, "inspect", "--format", "{{.State.Pid}}", name]
+        container = int(subprocess.run(inspect, check=True, capture_output=True).stdout)
+        self.end(signal.SIGKILL)
+        mark = str(self.directory).encode()
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):
+                if entry.name.isdigit() and mark in (entry / "cmdline").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
+        os.kill(container, signal.SIGKILL)
+        self._unmount()
+        shutil.rmtree(self.directory / "exec-root", ignore_errors=True)
+
+    def remove(self) -> None:
+        if self._process is not None:
+            self.end(signal.SIGTERM)
+        self._unmount()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _unmount(self) -> None:
+        for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
+            if (place := line.split()[4]).startswith(str(self.directory)):
+                subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
