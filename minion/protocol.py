@@ -6,8 +6,10 @@ same records (`overlord/door/wire.py`); the Minion trusts its door and reads wit
 """
 
 import json
+import re
 import types
 import typing
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -63,13 +65,13 @@ class Scope:
         """
         try:
             value = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ScopeError(f"MINION_SCOPE is not JSON: {error}") from None
         if isinstance(value, list):
             value = {"mode": ScopeMode.DIRECTORY, "patterns": value}
         if not isinstance(value, dict) or not set(value) <= {"mode", "patterns"} or "mode" not in value:
             raise ScopeError('MINION_SCOPE must be a list of patterns or {"mode": …, "patterns": […]}')
-        if value["mode"] not in set(ScopeMode):
+        if not isinstance(value["mode"], str) or value["mode"] not in set(ScopeMode):
             raise ScopeError(
                 f"MINION_SCOPE has an unknown mode {value['mode']!r}; known: {', '.join(ScopeMode)}"
             )
@@ -90,11 +92,7 @@ class Scope:
             return True
         if self.mode is ScopeMode.EXPLICIT:
             return clean in {_relative(pattern) for pattern in self.patterns}
-        from pathspec import GitIgnoreSpec  # 40 ms of imports that a session pays only when it first writes
-
-        return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in self.patterns).match_file(
-            clean
-        )
+        return _globs(self.patterns, clean)
 
     def describe(self) -> str:
         """One phrase for people: what may be written."""
@@ -105,16 +103,33 @@ class Scope:
 
 def is_protected(path: str, patterns: tuple[str, ...] = ()) -> bool:
     """Whether `path` is closed to sessions, given the scope's patterns that may open a workflow directory."""
-    folded = path.casefold().split("/")
-    if folded[0].rstrip(". ") in PROTECTED_ALWAYS or ".git" in (part.rstrip(". ") for part in folded):
-        return True
-    if folded[0] in {"git~1"}:
+    place = path.casefold()
+    # `.git.`, `.git ` and `git~1` are other file systems' spellings of `.git`.
+    parts = [part.rstrip(". ") for part in place.split("/")]
+    if parts[0] in PROTECTED_ALWAYS or ".git" in parts or "git~1" in parts:
         return True
     for name in PROTECTED_UNLESS_NAMED:
-        inside = "/".join(folded).startswith(f"{name}/") or "/".join(folded) == name
-        if inside and not any(pattern.lstrip("/").startswith(f"{name}/") for pattern in patterns):
-            return True
+        if place == name or place.startswith(f"{name}/"):
+            naming = tuple(item for item in patterns if f"{item.strip('/')}/".startswith(f"{name}/"))
+            return not _opened(naming, path)
     return False
+
+
+def _opened(naming: tuple[str, ...], path: str) -> bool:
+    """Whether a pattern that names a protected directory is meant for this very path; an exact name is no glob."""
+    with suppress(ScopeError):
+        return path in naming or (bool(naming) and _globs(naming, path))
+    return False
+
+
+def _globs(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether a pattern matches, read as gitignore does, from the root. Raises ScopeError for what is no pattern."""
+    from pathspec import GitIgnoreSpec  # 40 ms of imports that a session pays only when it first writes
+
+    try:
+        return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in patterns).match_file(path)
+    except (ValueError, re.error) as error:
+        raise ScopeError(f"MINION_SCOPE has a pattern that cannot be read: {error}") from None
 
 
 def _relative(path: str) -> str | None:
@@ -134,6 +149,8 @@ def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
             raise ScopeError(
                 f"MINION_SCOPE has a pattern that names no path inside the repository: {pattern!r}"
             )
+        if value["mode"] == ScopeMode.DIRECTORY and set(pattern) & set("[\\"):
+            _globs((pattern,), "")  # only these can make a pattern that cannot be read
     unrestricted = value["mode"] == ScopeMode.UNRESTRICTED
     if unrestricted and patterns:
         raise ScopeError("MINION_SCOPE is unrestricted and lists patterns; it must be one or the other")
@@ -181,6 +198,8 @@ class Finding:
     line: int | None = None
     evidence: str = ""
     suggestion: str = ""
+    systemic: bool = False
+    """Seen in more than this one place: something to learn beyond this task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +255,13 @@ class CheckStep:
     command: tuple[str, ...] = ()
     """An argument list; empty means: find the repository's test runner (pytest, else unittest)."""
     timeout_s: int = 600
+    """For the command and its reruns together."""
+    junit: str = ""
+    """Where in the tree a command of the repository's own writes JUnit XML; empty if it writes none."""
+    reruns: int = 0
+    """How often tests that failed are run again, each time on a fresh copy (with the guarded pytest only)."""
+    capture: bool = False
+    """Keep what the command writes to standard output as it is, apart from its errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +328,7 @@ class StepOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What one check step did. `output` keeps head and tail; `junit` is the XML the runner wrote, if any."""
+    """What one check step did. `output` keeps head and tail; `junit` is the XML the runner wrote and vouched for, if any."""
 
     name: str
     outcome: StepOutcome
@@ -311,6 +337,10 @@ class StepResult:
     junit: str | None = None
     output: str = ""
     duration_s: float = 0.0
+    rerun_junit: tuple[str, ...] = ()
+    """The results of failed tests run again, one for each rerun that was made."""
+    captured: str | None = None
+    """Standard output, if the step asked for it and it was not too much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,6 +392,8 @@ def _build(kind: Any, value: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         return None if value is None else _build(arguments[0], value)
     if is_dataclass(kind) and isinstance(kind, type):
+        if not isinstance(value, dict):
+            raise TypeError(f"{kind.__name__} is an object, not {type(value).__name__}")
         hints = typing.get_type_hints(kind)
         known = {item.name for item in fields(kind)}
         return kind(**{name: _build(hints[name], item) for name, item in value.items() if name in known})

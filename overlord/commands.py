@@ -6,13 +6,18 @@ does the rest. Each says who did it in the ledger.
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from minion.protocol import Scope
 from overlord.domain.decision import Decision, DecisionState, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
+from overlord.domain.scope import effective_scope
 from overlord.errors import Refused
-from overlord.store import decisions, jobs
+from overlord.store import decisions, grants, jobs, sessions
+from overlord.store.grants import GrantKind
+
+SCOPE_GRANT_LIFETIME = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,7 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         raise Refused(
             f"say what to reply: `overlord decisions answer {decision.id} reply 'use the second one'`"
         )
-    return decisions.answer(
+    answered = decisions.answer(
         connection,
         command.decision_id,
         digest=command.digest or decision.digest,
@@ -75,3 +80,23 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         actor=command.actor,
         at=at,
     )
+    if command.verb is Verb.GRANT:
+        _grant_scope(connection, answered, at=at)
+    return answered
+
+
+def _grant_scope(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
+    """A grant holds at once: for the running session, for the next brief, and for the check of the diff."""
+    grants.add(
+        connection,
+        decision.job_id,
+        GrantKind.SCOPE,
+        decision.patterns,
+        by=decision.answered_by,
+        at=at,
+        expires_at=at + SCOPE_GRANT_LIFETIME,
+    )
+    if decision.session_id is not None:
+        scope = Scope.parse(sessions.get(connection, decision.session_id).scope)
+        widened = effective_scope(scope, None, decision.patterns)
+        sessions.mark(connection, decision.session_id, scope=widened.to_json())

@@ -162,6 +162,20 @@ class Git(Protocol):
         """One commit of our own making over a session's tree, brought into the mirror. Same arguments, same SHA."""
         ...
 
+    async def drop(
+        self,
+        name: RepositoryName,
+        commit: Sha,
+        *,
+        base: Sha,
+        paths: Sequence[str],
+        parent: Sha,
+        message: str,
+        at: datetime,
+    ) -> Sha:
+        """A commit of our own over `commit`'s tree with `paths` as they are at `base`. Same arguments, same SHA."""
+        ...
+
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha: ...
     async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
         """Every path that differs, with modes and line counts, renames detected."""

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 SERVICES = ("git-upload-pack", "git-receive-pack")
 CHUNK_BYTES = 64 * 1024
 LAST_WORDS_BYTES = 4096
+LINGER_BYTES = 64 * 1024 * 1024
+LINGER_S = 10.0
 DEFAULT_MAX_REQUEST_BYTES = 512 * 1024 * 1024
 
 
@@ -69,19 +71,90 @@ async def serve_git(
     `environment` adds to the backend's clean one. `forward_protocol` lets the client ask for protocol v2.
     A request body over `max_request_bytes` (as sent, compressed or not) is refused with 413.
     """
+    question = _Question(receive, max_request_bytes)
     refusal = _refusal(scope, path_info, repository, max_request_bytes)
+    if refusal is None:
+        variables = _environment(scope, path_info, repository, user, forward_protocol)
+        refusal = await _run(variables | dict(environment or {}), question, _Answer(send))
     if refusal is not None:
+        await question.drain()
         await _send_text(send, refusal)
-        return
-    variables = _environment(scope, path_info, repository, user, forward_protocol) | dict(environment or {})
+
+
+class _Question:
+    """The request body on its way in; knows when it has ended."""
+
+    def __init__(self, receive: Receive, max_bytes: int) -> None:
+        self._receive = receive
+        self._max_bytes = max_bytes
+        self._taken = 0
+        self.ended = asyncio.Event()
+
+    async def feed(self, into: asyncio.StreamWriter) -> None:
+        """Pass the body on, close it, and then wait for the client to leave. Ends only by an exception."""
+        while True:
+            body = await self._next()
+            if self._taken > self._max_bytes:
+                raise _TooLarge
+            # A backend that has heard enough closes its end; what it has to say about that is its answer.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                if body and not into.is_closing():
+                    into.write(body)
+                    await into.drain()
+            if self.ended.is_set():
+                into.close()
+
+    async def drain(self) -> None:
+        """Hear the client out, within bounds: one that is still sending does not hear our answer."""
+        heard = self._taken + LINGER_BYTES
+        with suppress(TimeoutError, _Gone):
+            async with asyncio.timeout(LINGER_S):
+                while not self.ended.is_set() and self._taken < heard:
+                    await self._next()
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise _Gone
+        body: bytes = message.get("body", b"")
+        self._taken += len(body)
+        if not message.get("more_body", False):
+            self.ended.set()
+        return body
+
+
+class _Answer:
+    """The response on its way out; remembers whether it has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self.send = send
+        self.begun = False
+
+    async def relay(self, output: asyncio.StreamReader, question: asyncio.Event) -> None:
+        """Pass the backend's CGI answer on as it comes; it ends when the question has, or soon after."""
+        try:
+            head = await output.readuntil(b"\r\n\r\n")
+            status, headers = _parse_head(head)
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            raise _NoAnswer from None
+        self.begun = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        while chunk := await output.read(CHUNK_BYTES):
+            await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+        # The server closes on a client that is still sending, and that client would not read what we said.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(question.wait(), LINGER_S)
+        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _run(variables: Mapping[str, str], question: _Question, answer: _Answer) -> _Refusal | None:
     try:
         process = await _start(variables)
     except OSError as error:
         log.warning("git http-backend did not start: %s", error)
-        await _send_text(send, _NOT_SERVED)
-        return
+        return _NOT_SERVED
     try:
-        await _exchange(process, receive, _Answer(send), max_request_bytes)
+        return await _exchange(process, question, answer)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -100,34 +173,14 @@ async def _start(variables: Mapping[str, str]) -> asyncio.subprocess.Process:
     )
 
 
-class _Answer:
-    """The response on its way out; remembers whether it has begun."""
-
-    def __init__(self, send: Send) -> None:
-        self.send = send
-        self.begun = False
-
-    async def relay(self, output: asyncio.StreamReader) -> None:
-        """Pass the backend's CGI answer on as it comes."""
-        try:
-            head = await output.readuntil(b"\r\n\r\n")
-            status, headers = _parse_head(head)
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            raise _NoAnswer from None
-        self.begun = True
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        while chunk := await output.read(CHUNK_BYTES):
-            await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await self.send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
 async def _exchange(
-    process: asyncio.subprocess.Process, receive: Receive, answer: _Answer, max_request_bytes: int
-) -> None:
+    process: asyncio.subprocess.Process, question: _Question, answer: _Answer
+) -> _Refusal | None:
+    """Carry both directions; returns what is left to say when the backend has not said it."""
     assert process.stdin and process.stdout and process.stderr
     words = asyncio.create_task(_last_words(process.stderr))
-    feeding = asyncio.create_task(_feed(receive, process.stdin, max_request_bytes))
-    answering = asyncio.create_task(answer.relay(process.stdout))
+    feeding = asyncio.create_task(question.feed(process.stdin))
+    answering = asyncio.create_task(answer.relay(process.stdout, question.ended))
     try:
         # Feeding never ends by itself while the client stays: it goes on to watch for the client leaving.
         done, _ = await asyncio.wait({feeding, answering}, return_when=asyncio.FIRST_COMPLETED)
@@ -136,35 +189,15 @@ async def _exchange(
     except _Gone:
         log.debug("the client left in the middle of a git request")
     except _TooLarge:
-        if not answer.begun:
-            await _send_text(answer.send, _TOO_LARGE)
+        return None if answer.begun else _TOO_LARGE
     except _NoAnswer:
         log.warning("git http-backend gave no answer: %s", await words)
-        await _send_text(answer.send, _NOT_SERVED)
+        return _NOT_SERVED
     finally:
         for task in (feeding, answering, words):
             task.cancel()
         await asyncio.gather(feeding, answering, words, return_exceptions=True)
-
-
-async def _feed(receive: Receive, into: asyncio.StreamWriter, max_request_bytes: int) -> None:
-    """Pass the request body on, close it, and then wait for the client to leave. Ends only by an exception."""
-    taken = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Gone
-        body = message.get("body", b"")
-        taken += len(body)
-        if taken > max_request_bytes:
-            raise _TooLarge
-        # A backend that has heard enough closes its end; what it has to say about that is its answer.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            if body and not into.is_closing():
-                into.write(body)
-                await into.drain()
-        if not message.get("more_body", False):
-            into.close()
+    return None
 
 
 async def _last_words(stream: asyncio.StreamReader) -> str:

@@ -115,9 +115,7 @@ class World:
 
     async def settle(self) -> None:
         """Let everything happen that can happen by itself, until every job waits for people or has ended."""
-        if self._running is None:
-            await self.start()
-        self.clock.move(self.overlord.parts.settings.poll_s + 1)
+        await self.make_due()
         await self.until(self._is_settled)
 
     async def until(self, condition: Callable[[], Any]) -> None:
@@ -211,11 +209,15 @@ class World:
         if door.exists():
             (door / "go").touch()
 
-    async def until_holding(self, session: str = "j1-work-1") -> None:
-        """Until the Minion of this session runs its `hold` command."""
+    async def make_due(self) -> None:
+        """Start the Overlord if it is not running, and make a poll due."""
         if self._running is None:
             await self.start()
         self.clock.move(self.overlord.parts.settings.poll_s + 1)
+
+    async def until_holding(self, session: str = "j1-work-1") -> None:
+        """Until the Minion of this session runs its `hold` command."""
+        await self.make_due()
         await self.until(lambda: self.is_holding(session))
 
     async def kill_session(self, session: str) -> None:

@@ -26,6 +26,7 @@ _KILLED_BY_OTHERS = {
 }
 _DEADLY = {"1", "2", "3", "9", "15"}
 _LOOK_AGAIN_S = 1.0
+_LISTEN_S = 5.0
 _CREATE_TRIES = 100
 _CREATE_PAUSE_S = 0.1
 _KILL_S = 10.0
@@ -63,15 +64,19 @@ class DockerRunner:
         self._endings = Endings()
         self._ended: dict[SessionId, asyncio.Event] = {}
         self._told: set[SessionId] = set()
-        self._watching = False
+        self._watching: asyncio.Event | None = None
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     async def start(self, launch: Launch) -> None:
-        self._watch()
+        listening = self._watch()
         name, asked = self._name(launch.session), self._configuration(launch)
         if not await self._create(launch.session, asked):
             return
         await self._check(name, asked)
+        # Listen before there is something to hear; if the engine lets us wait for that, looking must do.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LISTEN_S):
+                await listening.wait()
         try:
             await self._engine.start(name)
         except (Faulted, RunnerRefused) as error:
@@ -235,10 +240,11 @@ class DockerRunner:
             return Ending(kind=EndKind.KILLED, exit_code=code, detail=_KILLED_BY_OTHERS[code])
         return Ending(kind=EndKind.EXITED, exit_code=code, detail=str(state["Error"]))
 
-    def _watch(self) -> None:
-        if self._watching:
-            return
-        self._watching = True
+    def _watch(self) -> asyncio.Event:
+        """Set once the engine's events arrive."""
+        if self._watching is not None:
+            return self._watching
+        self._watching = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def tell(what: Any, *arguments: Any) -> None:
@@ -250,8 +256,10 @@ class DockerRunner:
             on_connect=lambda listed: tell(self._on_listing, listed),
             on_event=lambda event: tell(self._on_event, event),
         )
+        return self._watching
 
     def _on_listing(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        self._watch().set()
         states = {SessionId(entry["Labels"][f"{LABEL}.session"]): entry["State"] for entry in listed}
         self._told &= set(states)
         for note in self._root.glob("*.killed"):

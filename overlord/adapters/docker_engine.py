@@ -94,6 +94,8 @@ class DockerEngine:
             with contextlib.suppress(OSError, AttributeError):
                 self._stream.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._client is not None:
+            self._client.close()
 
     def watch(
         self,
@@ -123,32 +125,32 @@ class DockerEngine:
     ) -> str | None:
         with _translated():
             api = self._connected()
+            # From a moment on the engine's own clock, so that nothing falls between the stream and the listing.
+            since = since or _now(api)
             filters = json.dumps({"type": ["container"], "event": ["kill", "die"], "label": [label]})
-            # From a moment the engine's own clock named, so nothing falls between the listing and the stream.
-            params = {"filters": filters, "since": since or _now(api)}
-            on_connect(_labelled(api, label))
-            for event in self._events(api, params):
-                since = f"{event['timeNano'] // 10**9}.{event['timeNano'] % 10**9:09d}"
-                on_event(event)
-        return since or params["since"]
+            url = f"{api.base_url}/v{api.api_version}/events"
+            params = {"filters": filters, "since": since}
+            with api.get(url, params=params, stream=True, timeout=(self._call_s, QUIET_S)) as reply:
+                reply.raise_for_status()
+                on_connect(_labelled(api, label))
+                for event in self._events(reply):
+                    since = f"{event['timeNano'] // 10**9}.{event['timeNano'] % 10**9:09d}"
+                    on_event(event)
+        return since
 
-    def _events(self, api: Any, params: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    def _events(self, reply: Any) -> Iterator[Mapping[str, Any]]:
+        """Until the stream is cut, is quiet for long, or is closed under our hands: the caller opens another."""
         from docker.types import CancellableStream
         from requests.exceptions import ChunkedEncodingError, ConnectionError, Timeout
 
-        url = f"{api.base_url}/v{api.api_version}/events"
-        with api.get(url, params=params, stream=True, timeout=(self._call_s, QUIET_S)) as reply:
-            reply.raise_for_status()
-            lines = reply.iter_lines()
-            self._stream = CancellableStream(lines, reply)
-            try:
-                for line in lines:
-                    if self._closed.is_set():
-                        return
-                    if line:
-                        yield json.loads(line)
-            except (ChunkedEncodingError, ConnectionError, Timeout, AttributeError, ValueError):
-                return  # cut, quiet for long, or closed under our hands: the caller opens another
+        lines = reply.iter_lines()
+        self._stream = CancellableStream(lines, reply)
+        with contextlib.suppress(ChunkedEncodingError, ConnectionError, Timeout, AttributeError, ValueError):
+            for line in lines:
+                if self._closed.is_set():
+                    return
+                if line:
+                    yield json.loads(line)
 
     async def _call(self, ask: Callable[[Any], Result]) -> Result:
         def run() -> Result:

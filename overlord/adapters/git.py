@@ -7,6 +7,7 @@ session's commits never leave its quarantine: only their tree does, under a comm
 import asyncio
 import re
 import shutil
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -79,18 +80,7 @@ class GitMirrors:
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
         quarantine, mirror = self._home.session_repository(session), self._home.mirror(name)
-        output = await git(
-            quarantine,
-            "commit-tree",
-            tree,
-            "-p",
-            parent,
-            "-F",
-            "-",
-            environment=_identity(at),
-            stdin=message.encode(),
-        )
-        commit = Sha(output.decode().strip())
+        commit = await self._commit(quarantine, tree, parent, message, at)
         await git(quarantine, "update-ref", "refs/overlord/canonical", commit)
         async with self._locks[name]:
             await git(
@@ -105,6 +95,38 @@ class GitMirrors:
                 settings={"fetch.fsckObjects": "true"},
             )
         return commit
+
+    async def drop(
+        self,
+        name: RepositoryName,
+        commit: Sha,
+        *,
+        base: Sha,
+        paths: Sequence[str],
+        parent: Sha,
+        message: str,
+        at: datetime,
+    ) -> Sha:
+        mirror = self._home.mirror(name)
+        with tempfile.TemporaryDirectory(dir=self._home.root) as scratch:
+            index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
+            await git(mirror, "read-tree", commit, environment=index)
+            entries = b"".join([await self._entry(mirror, base, path) for path in paths])
+            await git(mirror, "update-index", "-z", "--index-info", environment=index, stdin=entries)
+            tree = (await git(mirror, "write-tree", environment=index)).decode().strip()
+        made = await self._commit(mirror, Sha(tree), parent, message, at)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        return made
+
+    async def _entry(self, mirror: Path, commit: Sha, path: str) -> bytes:
+        """The index line that puts `path` back as it is at `commit`, or takes it away when it is not there."""
+        found = await git(mirror, "--literal-pathspecs", "ls-tree", "-z", commit, "--", path)
+        return found or f"0 {'0' * 40}\t{path}\0".encode()
+
+    async def _commit(self, repository: Path, tree: Sha, parent: Sha, message: str, at: datetime) -> Sha:
+        arguments = ("commit-tree", tree, "-p", parent, "-F", "-")
+        output = await git(repository, *arguments, environment=_identity(at), stdin=message.encode())
+        return Sha(output.decode().strip())
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha:
         tree = await self._resolve(self._home.mirror(name), f"{commit}^{{tree}}")

@@ -50,9 +50,11 @@ class ProcessRunner:
 
     async def start(self, launch: Launch) -> None:
         directory = self._directory(launch.session)
-        if not (directory / "started").exists():
+        fresh = not (directory / "started").exists()
+        if fresh:
             await self._spawn(directory, launch)
-        self._watch(launch.session)
+        if not self._watch(launch.session) and fresh:
+            self._endings.tell(launch.session)  # it was over before it could be watched
 
     async def find(self, session: SessionId) -> Running | None:
         directory = self._directory(session)

@@ -97,8 +97,13 @@ def _checks(story: Story) -> str:
     rows = ["| check | verdict | |", "|---|---|---|"]
     for check in story.evaluations[-1].checks:
         mark = _MARKS[check.score] if check.score is not None else "❔ not made"
-        rows.append(f"| {check.name} | {mark} | {defused(check.summary).replace('|', '/')} |")
+        rows.append(f"| {check.name} | {mark} | {_cell(check.summary)} |")
     return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    """Text that stays in its cell of a table, and on its line of a list."""
+    return " ".join(defused(text).replace("|", "/").split())
 
 
 def _figures(story: Story) -> str:
@@ -118,4 +123,4 @@ def _figures(story: Story) -> str:
 
 
 def _answer(decision: Decision) -> str:
-    return f"{defused(decision.answered_by)} answered “{defused(decision.title)}”: {defused(decision.answer)}"
+    return f"{_cell(decision.answered_by)} answered “{_cell(decision.title)}”: {_cell(decision.answer)}"

@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.errors import ContractError
 
+MAX_LIFETIME_H = 24 * 366.0
+"""A job that outlives a year is forgotten, not worked on; rule 4.3 wants an end that comes."""
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,7 +72,7 @@ class Contract(_Part):
 
     name: str
     version: Literal[1]
-    lifetime_h: Annotated[float, Field(gt=0)] | None = None
+    lifetime_h: Annotated[float, Field(gt=0, le=MAX_LIFETIME_H)] | None = None
     merge: Literal["manual"] = "manual"
     start: str
     roles: dict[str, Role]

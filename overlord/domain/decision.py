@@ -101,7 +101,9 @@ class Decision:
             self.title,
             self.body,
             self.verbs,
+            self.options,
             self.patterns,
+            self.blocks,
             self.head_sha,
         ]
         return sha256(json.dumps(shown).encode()).hexdigest()[:16]

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding, Scope, ScopeError, ScopeMode, is_protected
+from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
+from overlord.domain.text import count
 
 GITLINK_MODE = "160000"
 SYMLINK_MODE = "120000"
+EMPTY_CHANGE = "empty-change"
 ESCALATE_AT = 3
 """So many violations, or one protected path, go to a person at once."""
 
@@ -44,7 +47,8 @@ def effective_scope(declared: Scope, space: Sequence[str] | None, granted: Seque
             raise ScopeError(
                 f"the space's scope ({', '.join(space)}) goes beyond its role's ({declared.describe()})"
             )
-        scope = Scope(mode=ScopeMode.DIRECTORY, patterns=tuple(space))
+        narrow = ScopeMode.EXPLICIT if declared.mode is ScopeMode.EXPLICIT else ScopeMode.DIRECTORY
+        scope = Scope(mode=narrow, patterns=tuple(space))
     if not granted:
         return scope
     patterns = ("**",) if scope.mode is ScopeMode.UNRESTRICTED else scope.patterns
@@ -52,44 +56,53 @@ def effective_scope(declared: Scope, space: Sequence[str] | None, granted: Seque
     return Scope(mode=mode, patterns=tuple(dict.fromkeys((*patterns, *granted))))
 
 
-def check_scope(scope: Scope, changes: Sequence[Change]) -> CheckResult:
-    """Judge every changed path against the scope the session was given."""
-    outside = sorted({path for change in changes for path in change.paths if not scope.allows(path)})
+def outside(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:
+    """Every changed path the scope does not allow; a rename counts with both its ends."""
+    return tuple(sorted({path for change in changes for path in change.paths if not scope.allows(path)}))
+
+
+def escalates(scope: Scope, paths: Sequence[str]) -> bool:
+    """Whether so much went outside that a person decides, instead of the change being taken out."""
+    return len(paths) >= ESCALATE_AT or any(is_protected(path, scope.patterns) for path in paths)
+
+
+def droppable(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:
+    """The paths whose changes are taken out of the work before it is judged: few, and none of them protected."""
+    paths = outside(scope, changes)
+    return () if escalates(scope, paths) else paths
+
+
+def check_scope(scope: Scope, changes: Sequence[Change], dropped: Sequence[str] = ()) -> CheckResult:
+    """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already."""
+    paths = outside(scope, changes)
+    findings = tuple(_violation(path, scope, dropped=True) for path in dropped)
+    findings += tuple(_violation(path, scope) for path in paths)
     if not changes:
-        return CheckResult(
-            name=CheckName.SCOPE,
-            score=CheckScore.NEEDS_REVISION,
-            summary="the session changed nothing",
-            findings=(
-                Finding(check=CheckName.SCOPE, rule="empty-change", message="The branch has no change."),
-            ),
+        nothing = Finding(check=CheckName.SCOPE, rule=EMPTY_CHANGE, message="The branch has no change.")
+        return _result(CheckScore.NEEDS_REVISION, "nothing was changed", (*findings, nothing))
+    if paths:
+        summary = f"{len(paths)} of {count(len(changes), 'file')} outside the scope"
+        score = CheckScore.FAIL if escalates(scope, paths) else CheckScore.NEEDS_REVISION
+        return _result(score, summary, findings)
+    if dropped:
+        return _result(
+            CheckScore.NEEDS_REVISION, f"{count(len(dropped), 'change')} outside was taken out", findings
         )
-    if not outside:
-        count = len(changes)
-        return CheckResult(
-            name=CheckName.SCOPE,
-            score=CheckScore.PASS,
-            summary=f"{count} file{'s' * (count != 1)}, all inside",
-        )
-    protected = [path for path in outside if is_protected(path, scope.patterns)]
-    escalates = bool(protected) or len(outside) >= ESCALATE_AT
-    return CheckResult(
-        name=CheckName.SCOPE,
-        score=CheckScore.FAIL if escalates else CheckScore.NEEDS_REVISION,
-        summary=f"{len(outside)} of {len(changes)} files outside the scope"
-        + (", protected" if protected else ""),
-        findings=tuple(_violation(path, scope, path in protected) for path in outside),
-        subject="scope" if escalates else "",
-    )
+    return _result(CheckScore.PASS, f"{count(len(changes), 'file')}, all inside", ())
 
 
-def _violation(path: str, scope: Scope, protected: bool) -> Finding:
+def _result(score: CheckScore, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
+    subject = Subject.SCOPE if score is CheckScore.FAIL else ""
+    return CheckResult(name=CheckName.SCOPE, score=score, summary=summary, findings=findings, subject=subject)
+
+
+def _violation(path: str, scope: Scope, *, dropped: bool = False) -> Finding:
+    protected = is_protected(path, scope.patterns)
+    message = f"{path} is protected." if protected else f"{path} is outside the scope ({scope.describe()})."
     return Finding(
         check=CheckName.SCOPE,
         rule="protected-path" if protected else "outside-scope",
         file=path,
-        message=f"{path} is protected."
-        if protected
-        else f"{path} is outside the scope ({scope.describe()}).",
-        suggestion="Undo the change to this file, or ask for the scope with ask_question(kind='scope').",
+        message=f"{message} The change to it was taken out." if dropped else message,
+        suggestion="Do without it, or ask for the scope with ask_question(kind='scope').",
     )

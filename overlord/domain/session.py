@@ -82,6 +82,8 @@ class Session:
     last_action: str = ""
     report: Report | CheckReport | None = None
     stop_reason: StopReason | None = None
+    dropped: tuple[str, ...] = ()
+    """Paths outside the scope whose changes were taken out of its work."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""
 

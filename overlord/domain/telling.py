@@ -49,8 +49,10 @@ _SENTENCES: Mapping[E, _Said] = {
 
 
 def tell(name: str, data: Mapping[str, Json]) -> str:
-    """One sentence, safe to print on a terminal."""
+    """One sentence, safe to print on a terminal; of a fact another version wrote in another shape, its name."""
     said = _SENTENCES.get(E(name)) if name in set(E) else None
-    if said is None:
-        return name.replace("_", " ")
-    return " ".join(visible(said if isinstance(said, str) else said(data)).split())
+    try:
+        sentence = said(data) if callable(said) else said or name.replace("_", " ")
+    except KeyError:
+        sentence = name.replace("_", " ")
+    return " ".join(visible(sentence).split())

@@ -3,9 +3,9 @@
 import re
 import unicodedata
 
-_CLOSING = re.compile(
-    r"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing))(\W{0,3}(?:[\w./-]*)?#)", re.IGNORECASE
-)
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_LIVE = re.compile(r"(@(?=\w)|#(?=\w)|GH\\?-(?=\d)|:(?=\\?/\\?/))", re.IGNORECASE)
+"""Where a mention, a reference (what a closing keyword needs) or an address begins, a backslash notwithstanding."""
 _ZERO_WIDTH = "\u200b"
 
 
@@ -18,17 +18,16 @@ def visible(text: str) -> str:
 
 def defused(text: str) -> str:
     """Text a forge reads as text: no mentions, no closing keywords, no references, no HTML, no images."""
-    text = visible(text)
-    text = _CLOSING.sub(lambda match: f"{match[1]}{match[2][:-1]}#{_ZERO_WIDTH}", text)
-    text = re.sub(r"@(?=\w)", f"@{_ZERO_WIDTH}", text)
-    text = re.sub(r"#(?=\d)", f"#{_ZERO_WIDTH}", text)
+    text = _ENTITY.sub("&amp;", visible(text))
+    text = _LIVE.sub(rf"\1{_ZERO_WIDTH}", text)
     return text.replace("<", "&lt;").replace("![", "!&#91;").replace("](", "]&#40;")
 
 
 def plain_line(text: str, *, limit: int) -> str:
     """One line of plain words for titles and commit messages."""
-    line = " ".join(visible(text).split())
-    line = re.sub(r"[@#](?=\w)", "", line)
+    line = re.sub(r"\w*://", " ", visible(text))
+    line = re.sub(r"[@#]+(?=\w)", "", " ".join(line.split()))
+    line = re.sub(r"(GH)-(?=\d)", r"\1 ", line, flags=re.IGNORECASE)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

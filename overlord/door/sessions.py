@@ -1,5 +1,6 @@
 """The session calls: brief, events, answers, report. The socket a request came through says which session it is."""
 
+import json
 import sqlite3
 from datetime import timedelta
 
@@ -94,7 +95,7 @@ async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
     scope = None
     if decision.verb is Verb.GRANT:
         widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))
-        scope = widened.scope
+        scope = json.loads(widened.scope)
     return {"answered": True, "answer": decision.answer, "scope": scope}
 
 

@@ -1,11 +1,13 @@
 """RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
 
 import sqlite3
+from dataclasses import dataclass
 
 from minion.protocol import Outcome, Report
 from overlord.domain.decision import Subject, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.scope import droppable
 from overlord.domain.session import (
     MAX_LOSSES,
     Ending,
@@ -16,6 +18,7 @@ from overlord.domain.session import (
 )
 from overlord.domain.text import plain_line, quoted
 from overlord.engine import ending as endings
+from overlord.engine.dispatch import scope_of
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import decisions, jobs, sessions
@@ -29,34 +32,57 @@ async def step(parts: Parts, job: Job) -> bool:
     over = await endings.over(parts, session)
     if over is None:
         return False
-    head = await canonical(parts, job, over.session)
-    await parts.database.write(lambda c: _settle(c, parts, job, over, head))
+    work = await _canonical(parts, job, over.session)
+    await parts.database.write(lambda c: _settle(c, parts, job, over, work))
     await endings.clear(parts, session)
     return True
 
 
-async def canonical(parts: Parts, job: Job, session: Session) -> Sha | None:
-    """One commit of ours over what the session pushed last; the job's head as it was when that is nothing new."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """What a session left: the job's head from now on, and the paths whose changes were taken out of it."""
+
+    head: Sha | None
+    dropped: tuple[str, ...] = ()
+
+
+async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
+    """One commit of ours over what the session pushed last; the job's head as it was when that is nothing new.
+
+    The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history.
+    """
     name, identifier = RepositoryName(job.space), SessionId(session.id)
-    parent = Sha(job.head_sha or job.base_sha or "")
+    base = Sha(job.base_sha or "")
+    parent = Sha(job.head_sha or base)
     tree = await parts.git.session_tree(identifier, session.branch)
     if tree is None or tree == await parts.git.tree_of(name, parent):
-        return Sha(job.head_sha) if job.head_sha else None
+        return _Work(head=Sha(job.head_sha) if job.head_sha else None)
     title = plain_line(job.issue.title, limit=60)
     message = f"{title}\n\nIssue {job.issue.number}, session {session.id}."
-    return await parts.git.canonical_commit(
-        name, identifier, tree=tree, parent=parent, message=message, at=session.prepared_at
+    at = session.prepared_at
+    head = await parts.git.canonical_commit(
+        name, identifier, tree=tree, parent=parent, message=message, at=at
     )
+    scope = await scope_of(parts, job)
+    dropped = droppable(scope, await parts.git.changes(name, base, head))
+    if not dropped:
+        return _Work(head=head)
+    head = await parts.git.drop(name, head, base=base, paths=dropped, parent=parent, message=message, at=at)
+    return _Work(head=head, dropped=dropped)
 
 
-def _settle(
-    connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, head: Sha | None
-) -> None:
-    session, ending = over.session, over.ending
+def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:
+    session, ending, head = over.session, over.ending, work.head
     endings.close(connection, parts, over)
+    sessions.mark(connection, session.id, dropped=work.dropped)
     verdict = judge_ending(session, ending)
     at = parts.clock.now()
-    data: dict[str, Json] = {"session": session.id, "head": head, "ending": ending.kind}
+    data: dict[str, Json] = {
+        "session": session.id,
+        "head": head,
+        "ending": ending.kind,
+        "dropped": list(work.dropped),
+    }
     if verdict is SessionVerdict.SUBMITTED and head is not None:
         jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=at, data=data, head_sha=head, losses=0)
         return

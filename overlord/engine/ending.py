@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from minion.protocol import encode
+from overlord.domain.decision import DecisionState
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.parts import Parts
 from overlord.ports import SessionId
-from overlord.store import sessions
+from overlord.store import decisions, sessions
 from overlord.store.evidence import Exhibit, record
 
 LOG_BYTES = 200_000
@@ -98,7 +99,10 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
     """Inside a transaction: the session has ended, and this is its evidence."""
     ending = over.ending
     described = f"{ending.kind}: {ending.detail}" if ending.detail else str(ending.kind)
-    sessions.end(connection, over.session, at=parts.clock.now(), ending=described)
+    at = parts.clock.now()
+    sessions.end(connection, over.session, at=at, ending=described)
+    superseded = DecisionState.SUPERSEDED
+    decisions.close_waiting(connection, over.session.job_id, superseded, at=at, session_id=over.session.id)
     for exhibit in over.exhibits:
         record(connection, exhibit)
 

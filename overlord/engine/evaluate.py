@@ -44,7 +44,8 @@ async def _check_scope(parts: Parts, job: Job, row: EvaluationRow) -> None:
     scope = await dispatch.scope_of(parts, job)
     base, head = Sha(job.base_sha or ""), Sha(row.head_sha)
     changes = await parts.git.changes(RepositoryName(job.space), base, head)
-    result = check_scope(scope, changes)
+    last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
+    result = check_scope(scope, changes, last.dropped if last is not None else ())
     await parts.database.write(lambda c: evaluations.add_check(c, row, result, at=parts.clock.now()))
 
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Mapping
-from datetime import timedelta
 
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
 from overlord.domain.event import EventName, Json
@@ -24,7 +23,6 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.TAKE_OVER: EventName.TAKEN_OVER,
     Verb.DROP: EventName.DROPPED,
 }
-SCOPE_GRANT_DAYS = 14
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -40,17 +38,6 @@ async def step(parts: Parts, job: Job) -> bool:
 def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:
     at = parts.clock.now()
     event = MOVES[decision.verb or Verb.RETRY]
-    if decision.verb is Verb.GRANT:
-        expires_at = at + timedelta(days=SCOPE_GRANT_DAYS)
-        grants.add(
-            connection,
-            job.id,
-            GrantKind.SCOPE,
-            decision.patterns,
-            by=decision.answered_by,
-            at=at,
-            expires_at=expires_at,
-        )
     if decision.verb is Verb.ADD_BUDGET:
         amount = int(decision.answer)
         grants.add(connection, job.id, GrantKind.TOKENS, amount, by=decision.answered_by, at=at)
@@ -58,6 +45,14 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data)
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+
+
+async def expire(parts: Parts) -> None:
+    """Close the questions whose time is over: whoever asked goes on without an answer."""
+    at = parts.clock.now()
+    if await parts.database.read(lambda c: decisions.due(c, at=at)):
+        await parts.database.write(lambda c: decisions.expire(c, at=at))
+        parts.ring()
 
 
 async def wait_for_person(

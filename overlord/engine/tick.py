@@ -53,6 +53,7 @@ class Tick:
         """One pass over everything. True when something moved, so that another pass is worth it at once."""
         parts = self._parts
         claimed = await intake.poll(parts)
+        await inbox.expire(parts)
         open_jobs = await parts.database.read(jobs.open_jobs)
         remains = await parts.database.read(jobs.with_remains)
         unprojected = await parts.database.read(jobs.unprojected_closed)

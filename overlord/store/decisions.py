@@ -139,13 +139,28 @@ def close_waiting(
     at: datetime,
     session_id: str | None = None,
 ) -> None:
-    """Close what nobody needs to answer any more: the job moved on, or the question's time is over."""
-    event = EventName.DECISION_EXPIRED if state is DecisionState.EXPIRED else EventName.DECISION_SUPERSEDED
+    """Close what nobody needs to answer any more: the job moved on, or the session that asked is over."""
     for decision in waiting(connection, job_id):
-        if session_id is not None and decision.session_id != session_id:
-            continue
-        update(connection, "decisions", decision.id, {"state": state})
-        _note(connection, event, decision, at=at, data={"decision": decision.id})
+        if session_id is None or decision.session_id == session_id:
+            _close(connection, decision, state, at=at)
+
+
+def due(connection: sqlite3.Connection, *, at: datetime) -> list[Decision]:
+    """Open decisions whose time is over."""
+    query = "SELECT * FROM decisions WHERE state = 'open' AND expires_at IS NOT NULL"
+    return [item for item in select(connection, Decision, query) if item.expires_at and item.expires_at <= at]
+
+
+def expire(connection: sqlite3.Connection, *, at: datetime) -> None:
+    """Close every open decision whose time is over."""
+    for decision in due(connection, at=at):
+        _close(connection, decision, DecisionState.EXPIRED, at=at)
+
+
+def _close(connection: sqlite3.Connection, decision: Decision, state: DecisionState, *, at: datetime) -> None:
+    event = EventName.DECISION_EXPIRED if state is DecisionState.EXPIRED else EventName.DECISION_SUPERSEDED
+    update(connection, "decisions", decision.id, {"state": state})
+    _note(connection, event, decision, at=at, data={"decision": decision.id})
 
 
 def _note(

@@ -52,6 +52,7 @@ _FIRST = (
         last_action TEXT NOT NULL DEFAULT '',
         report TEXT,
         stop_reason TEXT,
+        dropped TEXT NOT NULL DEFAULT '[]',
         ending TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE UNIQUE INDEX one_live_session_per_job ON sessions (job_id) WHERE state != 'ended'",
@@ -83,6 +84,14 @@ _FIRST = (
     ) STRICT""",
     "CREATE INDEX evaluations_of_job ON evaluations (job_id)",
     "CREATE UNIQUE INDEX one_open_evaluation_per_job ON evaluations (job_id) WHERE NOT closed",
+    """CREATE TABLE baselines (
+        space TEXT NOT NULL,
+        base_sha TEXT NOT NULL,
+        plan TEXT NOT NULL,
+        result TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (space, base_sha, plan)
+    ) STRICT""",
     """CREATE TABLE decisions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         job_id INTEGER NOT NULL REFERENCES jobs (id),

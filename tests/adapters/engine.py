@@ -1,6 +1,7 @@
 """A Docker engine of a test's own, to be shut down and killed: in a network of its own, beside the one that is used."""
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 
 class OwnEngine:
@@ -33,7 +35,9 @@ class OwnEngine:
         ]
         for what in ("data-root", "exec-root", "pidfile"):
             command += [f"--{what}", str(self.directory / what)]
-        (self.directory / "pidfile").unlink(missing_ok=True)
+        # Left by one that was killed; where nobody reaps the dead, the next engine would wait for it to answer.
+        for left in ("pidfile", "exec-root/containerd/containerd.pid"):
+            (self.directory / left).unlink(missing_ok=True)
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
         said = []
         assert self._process.stderr is not None
@@ -42,8 +46,10 @@ class OwnEngine:
             if b"API listen on" in line:
                 break
         else:
+            self._process.wait()
+            self._process = None
             raise AssertionError(b"".join(said[-20:]).decode())
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+        threading.Thread(target=_read_on, args=[self._process.stderr], daemon=True).start()
 
     def load(self, image: str) -> None:
         """Bring an image over from the engine that is used."""
@@ -52,10 +58,16 @@ class OwnEngine:
             subprocess.run(command, stdin=saved.stdout, check=True, stdout=subprocess.DEVNULL)
 
     def end(self, number: signal.Signals) -> None:
+        """Signal it, and wait until it and the daemon below it are gone: the next one would find that half dead."""
         assert self._process is not None
+        below = os.pidfd_open(int((self.directory / "exec-root/containerd/containerd.pid").read_text()))
         self._process.send_signal(number)
         self._process.wait(timeout=60)
         self._process = None
+        poll = select.poll()
+        poll.register(below, select.POLLIN)
+        poll.poll(60_000)
+        os.close(below)
 
     def lose_power(self, name: str) -> None:
         """End everything at once, one container included, as when the machine goes down; what was in /run is gone."""
@@ -73,7 +85,8 @@ class OwnEngine:
 
     def remove(self) -> None:
         if self._process is not None:
-            self.end(signal.SIGTERM)
+            self._process.terminate()
+            self._process.wait(timeout=60)
         self._unmount()
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -81,3 +94,9 @@ class OwnEngine:
         for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
             if (place := line.split()[4]).startswith(str(self.directory)):
                 subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
+
+
+def _read_on(stream: IO[bytes]) -> None:
+    with stream:
+        while stream.read(65536):
+            pass

@@ -129,16 +129,29 @@ async def test_protocol_v2_is_spoken_only_when_it_is_forwarded(served: Served) -
             assert b"version 2" in (await client.get(url + address)).content
 
 
-async def test_a_request_over_the_limit_is_refused_with_and_without_a_length(served: Served) -> None:
+def fake_git(directory: Path, script: str) -> dict[str, str]:
+    """An environment in which `git` is this shell script."""
+    directory.mkdir()
+    (directory / "git").write_text(f"#!/bin/sh\n{script}\n")
+    (directory / "git").chmod(0o755)
+    return {"PATH": f"{directory}:{os.environ['PATH']}"}
+
+
+async def test_a_request_over_the_limit_is_refused_with_and_without_a_length(
+    served: Served, tmp_path: Path
+) -> None:
     async def chunks() -> AsyncIterator[bytes]:
-        for _ in range(4):
-            yield b"0" * 600
+        for _ in range(400):
+            yield b"0" * 60_000
 
     headers = {"content-type": "application/x-git-receive-pack-request"}
-    async with served(max_request_bytes=1000) as url, httpx.AsyncClient(headers=headers) as client:
-        told = await client.post(f"{url}/git-receive-pack", content=b"0" * 1001)
+    environment = fake_git(tmp_path / "bin", "cat > /dev/null")
+    options = {"max_request_bytes": 100_000, "environment": environment}
+    async with served(**options) as url, httpx.AsyncClient(headers=headers) as client:
+        told = await client.post(f"{url}/git-receive-pack", content=b"0" * 100_001)
         found = await client.post(f"{url}/git-receive-pack", content=chunks())
-    assert (told.status_code, found.status_code) == (413, 413)
+        fits = await client.post(f"{url}/git-receive-pack", content=b"0" * 100_000)
+    assert (told.status_code, found.status_code, fits.status_code) == (413, 413, 500)
 
 
 async def test_a_repository_that_git_cannot_read_is_a_short_500(served: Served, repository: Path) -> None:
@@ -147,14 +160,6 @@ async def test_a_repository_that_git_cannot_read_is_a_short_500(served: Served, 
         answer = await client.get(f"{url}/info/refs?service=git-upload-pack")
     assert answer.status_code == 500
     assert str(repository) not in answer.text
-
-
-def fake_git(directory: Path, script: str) -> dict[str, str]:
-    """An environment in which `git` is this shell script."""
-    directory.mkdir()
-    (directory / "git").write_text(f"#!/bin/sh\n{script}\n")
-    (directory / "git").chmod(0o755)
-    return {"PATH": f"{directory}:{os.environ['PATH']}"}
 
 
 async def test_a_backend_that_dies_without_an_answer_is_a_short_500(served: Served, tmp_path: Path) -> None:
@@ -196,19 +201,33 @@ async def test_nothing_of_our_environment_reaches_the_backend(
 
 
 async def test_the_backend_dies_with_its_clients_connection(served: Served, tmp_path: Path) -> None:
-    started, ended = tmp_path / "started", tmp_path / "ended"
-    os.mkfifo(started)
-    os.mkfifo(ended)
-    # The fifo `ended` is held open by the backend and its child: its reader sees the end when both are gone.
-    script = f"exec 3>{shlex.quote(str(ended))}; sleep 600 & echo $! > {shlex.quote(str(started))}; wait"
+    os.mkfifo(tmp_path / "alive")
+    # Held open by the backend and its child: the reader sees the end when both are gone.
+    script = f"exec 3>{shlex.quote(str(tmp_path / 'alive'))}; sleep 60 & echo started >&3; wait"
     environment = fake_git(tmp_path / "bin", script)
-    loop = asyncio.get_running_loop()
+    alive = asyncio.StreamReader()
+    pipe = os.fdopen(os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK), "rb")
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(alive), pipe
+    )
     async with served(environment=environment) as url, httpx.AsyncClient() as client:
         asking = asyncio.create_task(client.get(f"{url}/info/refs?service=git-upload-pack"))
-        gone = loop.run_in_executor(None, ended.read_bytes)
-        await asyncio.wait_for(loop.run_in_executor(None, started.read_bytes), DEADLINE_S)
+        assert await asyncio.wait_for(alive.readline(), DEADLINE_S) == b"started\n"
         asking.cancel()
-        assert await asyncio.wait_for(gone, DEADLINE_S) == b""
+        assert await asyncio.wait_for(alive.read(), DEADLINE_S) == b""
+    transport.close()
+
+
+async def test_a_push_git_refuses_early_is_told_why(served: Served, repository: Path, tmp_path: Path) -> None:
+    bare.git(repository, "config", "receive.maxInputSize", "1000")
+    async with served() as url:
+        await git("clone", "-q", url, str(tmp_path / "work"))
+        (tmp_path / "work" / "large").write_bytes(os.urandom(20_000_000))
+        await git("add", "-A", directory=tmp_path / "work")
+        await git("commit", "-qm", "Large", directory=tmp_path / "work")
+        code, output = await git("push", "-q", "origin", "HEAD:refs/heads/topic", directory=tmp_path / "work")
+    assert code != 0
+    assert "pack exceeds maximum allowed size" in output
 
 
 async def test_hooks_of_the_repository_do_not_run(served: Served, repository: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -109,6 +110,8 @@ class Door:
     reports: list[Report | CheckReport] = field(default_factory=list)
     answers: list[Callable[["_Handler"], None]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    turns: list[tuple[float, float]] = field(default_factory=list)
+    """When each completion was asked for, and when it was answered."""
     happened: threading.Condition = field(default_factory=threading.Condition)
     _server: "_Server | None" = None
 
@@ -225,6 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.door.answers.pop(0)(self)
 
     def do_POST(self) -> None:
+        arrived = time.perf_counter()
         self.door.paths.append(self.path)
         self.door.note(lambda: None)
         body = self._body()
@@ -237,7 +241,8 @@ class _Handler(BaseHTTPRequestHandler):
             kind: Any = CheckReport if self.door.brief.kind is SessionKind.CHECK else Report
             self.door.note(lambda: self.door.reports.append(decode(kind, body)))
             return self.answer(204)
-        return self._complete(body)
+        self._complete(body)
+        return self.door.turns.append((arrived, time.perf_counter()))
 
     def answer(self, code: int, body: bytes = b"") -> None:
         self.send_response(code)

@@ -1,5 +1,6 @@
 """A check session: fresh trees, guarded runners, and results a judge can see through."""
 
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -225,13 +226,11 @@ def test_a_report_that_cannot_be_delivered_is_never_a_pass(make_door: MakeDoor, 
 def test_term_ends_a_check_and_what_it_runs(make_door: MakeDoor, start: Any) -> None:
     door = make_door({"x": ""}, kind=SessionKind.CHECK, steps=())
     begun = door.root / "begun"
-    door.brief = replace(
-        door.brief, steps=(check_step(command=("sh", "-c", f"mkfifo {begun}; echo > {begun}; sleep 600")),)
-    )
+    os.mkfifo(begun)
+    step = check_step(command=("sh", "-c", f"echo > {begun}; sleep 600"))
+    door.brief = replace(door.brief, steps=(step,))
     program: Program = start(door)
     door.wait_for(lambda: "/session/report" in door.paths)
-    while not begun.exists():
-        pass
     begun.read_text()
     program.terminate()
     assert program.wait() == 3

@@ -42,7 +42,7 @@ class ForgeState(Accounts):
         super().__init__(Shelf(root / "forge.sqlite3"), now)
         self.root = root
         self.writing = asyncio.Lock()
-        """Held from a check that needs git to the change it allows."""
+        """Held while people's commits are made, one after the other."""
 
     def directory(self, name: str) -> Path:
         """The bare repository of `owner/name`."""
@@ -175,25 +175,24 @@ class ForgeState(Accounts):
         _check_text("PullRequest", title, body)
         repository = self.repository(name)
         branch = head.removeprefix(f"{repository.owner}:")
-        async with self.writing:
-            head_sha, base_sha = await self._compared(repository, branch, base)
-            at = self.now()
-            pull = Pull(
-                id=self.shelf.next_id(),
-                repository=repository.name,
-                number=self._next_number(repository),
-                title=title,
-                body=body,
-                author=self.user(author).login,
-                created_at=at,
-                updated_at=at,
-                head_branch=branch,
-                head_sha=head_sha,
-                base_branch=base,
-                base_sha=base_sha,
-                draft=draft,
-            )
-            return self.shelf.put(pull)
+        head_sha, base_sha = await self._compared(repository, branch, base)
+        at = self.now()
+        pull = Pull(
+            id=self.shelf.next_id(),
+            repository=repository.name,
+            number=self._next_number(repository),
+            title=title,
+            body=body,
+            author=self.user(author).login,
+            created_at=at,
+            updated_at=at,
+            head_branch=branch,
+            head_sha=head_sha,
+            base_branch=base,
+            base_sha=base_sha,
+            draft=draft,
+        )
+        return self.shelf.put(pull)
 
     def edit_thread(self, thread: T, *, title: str | None, body: str | None) -> T:
         title, body = thread.title if title is None else title, thread.body if body is None else body

@@ -1,0 +1,154 @@
+"""What the Minion costs by itself, beside mini-swe-agent in the same run: `python -m bench.minion`.
+
+Both play the same task on a small real repository against a model without latency. *Start* is process start to
+first model request, *turn* is an answer sent to the next request arrived, *growth* is the turn in the first and in the
+last third of 120, *exit* is the last answer to the process's end (the Minion's includes commit, push and report).
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import peer
+from bench.far_end import Run, loopback, measure, median, percentile_95, thirds
+from minion.protocol import Limits
+from tests.minion.door import call, done, git, opened
+
+ROOT = Path(__file__).parents[1]
+TURNS, LONG_TURNS = 30, 120
+ROUNDS = 7
+PEER_ROUNDS = 3
+FILES = ("agent.py", "model.py", "shell.py", "workspace.py", "tools/read.py", "tools/edit.py")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The row of one agent, in the order of the table."""
+
+    start: float
+    turn: float
+    turn_95: float
+    command: float
+    first_third: float
+    last_third: float
+    exit: float
+    cpu: float
+    peak: float
+
+
+ROWS: Sequence[tuple[str, str, float]] = (
+    ("start", "start, ms", 150),
+    ("turn", "turn, median ms", 3),
+    ("turn_95", "turn, p95 ms", 10),
+    ("command", "turn with a command, median ms", 5),
+    ("first_third", "turn, first third of 120, ms", 3),
+    ("last_third", "turn, last third of 120, ms", 3),
+    ("exit", "exit, ms", 100),
+    ("cpu", "CPU, s for 30 turns", 0.4),
+    ("peak", "peak memory, MB", 45),
+)
+"""Field, label, and the goal of the Minion."""
+
+
+def repository() -> dict[str, str | bytes]:
+    """A small real repository: the Minion's own source, and a file to edit."""
+    source = ROOT / "minion"
+    files: dict[str, str | bytes] = {
+        str(file.relative_to(source)): file.read_text() for file in source.rglob("*.py")
+    }
+    return {**files, "MARKS": "mark 0\n"}
+
+
+def script(turns: int) -> list[bytes]:
+    replies = []
+    for turn in range(turns - 1):
+        old, new = f"mark {turn // 3}\n", f"mark {turn // 3 + 1}\n"
+        tools = (
+            call("read_file", path=FILES[turn % len(FILES)]),
+            call("edit_file", path="MARKS", old=old, new=new),
+            call("run_command", command="grep -c mark MARKS"),
+        )
+        replies.append(tools[turn % 3])
+    return [*replies, done("The marks are counted.")]
+
+
+def run_minion(turns: int) -> Run:
+    with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
+        scratch = Path(name)
+        with opened(scratch, repository(), limits=Limits(turns=turns + 1)) as door:
+            environment = {
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(ROOT),
+                "PYTHONSAFEPATH": "1",
+                "MINION_SCOPE": door.brief.scope.to_json(),
+                "OVERLORD_URL": door.url,
+                "MINION_WORK": str(scratch / "work"),
+            }
+            return measure(door, script(turns), [sys.executable, "-m", "minion"], environment, scratch)
+
+
+def run_peer(program: Sequence[str], turns: int) -> Run:
+    with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
+        scratch = Path(name)
+        with opened(scratch, repository()) as door, loopback(door) as base_url:
+            git(scratch, "clone", "--quiet", str(door.repository), "clone")
+            words, environment = peer.words(program, scratch), peer.environment(base_url, scratch)
+            return measure(door, peer.script(turns, FILES), words, environment, scratch / "clone")
+
+
+def summary(run: Callable[[int], Run], rounds: int) -> Summary:
+    run(3)  # bytecode and file caches
+    runs = [run(TURNS) for _ in range(rounds)]
+    long_runs = [run(LONG_TURNS) for _ in range(max(rounds // 3, 1))]
+    turns = [turn for one in runs for turn in one.turns_ms]
+    commands = [turn for one in runs for turn in one.turns_ms[2::3]]
+    halves = [thirds(one.turns_ms) for one in long_runs]
+    return Summary(
+        start=median([one.start_ms for one in runs]),
+        turn=median(turns),
+        turn_95=percentile_95(turns),
+        command=median(commands),
+        first_third=median([first for first, _ in halves]),
+        last_third=median([last for _, last in halves]),
+        exit=median([one.exit_ms for one in runs]),
+        cpu=median([one.cpu_s for one in runs]),
+        peak=max(one.peak_mb for one in [*runs, *long_runs]),
+    )
+
+
+def table(ours: Summary, theirs: Summary | None) -> str:
+    lines = [f"{'':34}{'Minion':>10}{'goal':>10}{'':6}{'mini-swe-agent':>15}{'ratio':>8}"]
+    for name, label, goal in ROWS:
+        value = getattr(ours, name)
+        line = f"{label:34}{value:10.1f}{f'≤ {goal:g}':>10}{'' if value <= goal else ' over':6}"
+        if name == "cpu":
+            line = f"{label:34}{value:10.2f}{f'≤ {goal:g}':>10}{'' if value <= goal else ' over':6}"
+        if theirs is not None:
+            other = getattr(theirs, name)
+            line += f"{other:15.1f}{f'{other / value:.1f}×':>8}"
+        lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def main() -> int:
+    if shutil.which("git") is None:
+        print("The benchmark needs git.")
+        return 1
+    ours = summary(run_minion, ROUNDS)
+    program = peer.install()
+    if isinstance(program, str):
+        print(program)
+        print(table(ours, None))
+        return 0
+    found = program
+    theirs = summary(lambda turns: run_peer(found, turns), PEER_ROUNDS)
+    print(table(ours, theirs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""`.nebulus/checks.yaml`: what a repository wants run as its tests and its linter, read at base.
+
+A list of words is run as it stands. So is one line, split as a shell would, unless it needs a shell; then `sh -c` gets
+it. What the file says may lower a limit, never raise one. What it does not understand it refuses, in a sentence.
+"""
+
+import re
+import shlex
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from overlord.domain.contract import first_problem
+
+CHECKS_PATH = ".nebulus/checks.yaml"
+MAX_BYTES = 64 * 1024
+_NEEDS_SHELL = re.compile(r"[|&;<>()$`\\*?\[\]{}~#!\n]|^\s*\w+=")
+_PYTEST = (("pytest",), ("python", "-m", "pytest"), ("python3", "-m", "pytest"))
+
+Word = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+class ChecksFileError(ValueError):
+    """The file does not parse. It is never taken for an absent one: no check is made by guesswork."""
+
+
+class CheckCommand(BaseModel):
+    """One command, the file of JUnit results it writes if it writes one, and a time limit of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    command: Annotated[tuple[Word, ...], Field(min_length=1, max_length=100)]
+    junit: Annotated[str, Field(max_length=500)] = ""
+    timeout_s: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        """`tests: pytest -q` and `tests: [pytest, -q]` mean `tests: {command: …}`."""
+        return {"command": value} if isinstance(value, str | list) else value
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _in_words(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return _words(value)
+        return tuple(value) if isinstance(value, list) else value
+
+    @field_validator("junit")
+    @classmethod
+    def _inside(cls, value: str) -> str:
+        path = PurePosixPath(value)
+        if path.is_absolute() or ".." in path.parts or ".git" in path.parts or "\0" in value:
+            raise ValueError("must be a path inside the repository")
+        return value
+
+    @property
+    def is_pytest(self) -> bool:
+        """Whether the checker runs this as its own guarded pytest, which always leaves a report."""
+        return any(self.command[: len(words)] == words for words in _PYTEST)
+
+    @property
+    def by_exit_code(self) -> bool:
+        """Whether there is nothing to judge it by but its exit code."""
+        return not self.junit and not self.is_pytest
+
+    def limit_s(self, most_s: int) -> int:
+        return min(self.timeout_s or most_s, most_s)
+
+
+class ChecksFile(BaseModel):
+    """The whole file; what it leaves out is found by itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    tests: CheckCommand | None = None
+    lint: CheckCommand | None = None
+
+
+def parse_checks(content: bytes | None) -> ChecksFile | None:
+    """The file as it is at base; None when there is none. Raises ChecksFileError with a sentence that names the key."""
+    if content is None:
+        return None
+    try:
+        return ChecksFile.model_validate(_load(content) or {})
+    except ValidationError as error:
+        raise ChecksFileError(f"{CHECKS_PATH}: {first_problem(error)}") from None
+
+
+def _load(content: bytes) -> Any:
+    if len(content) > MAX_BYTES:
+        raise ChecksFileError(f"{CHECKS_PATH} is larger than {MAX_BYTES:,} bytes")
+    try:
+        text = content.decode()
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            raise ChecksFileError(f"{CHECKS_PATH}: aliases (*name) are not allowed")
+        return yaml.safe_load(text)
+    except ChecksFileError:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise ChecksFileError(f"{CHECKS_PATH} cannot be read as YAML: {told}") from None
+
+
+def _words(line: str) -> tuple[str, ...]:
+    if _NEEDS_SHELL.search(line):
+        return ("sh", "-c", line)
+    try:
+        return tuple(shlex.split(line))
+    except ValueError as error:
+        raise ValueError(f"cannot be read as a command: {error}") from None

@@ -1,0 +1,74 @@
+"""One test run, read: every test's outcome, which of the failed ones are flaky, and whether the run fits its own exit code.
+
+A test that fails and then passes each time it is run again is flaky: it counts as passing and is named. One that
+fails again even once has failed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from minion.protocol import StepOutcome, StepResult
+from overlord.domain.junit import Case, CaseOutcome, parse_junit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """What ran, by id. `flaky` tests have passed in every rerun."""
+
+    __test__ = False  # pytest takes classes of this name for tests
+
+    cases: dict[str, Case]
+    flaky: frozenset[str] = frozenset()
+    exit_code: int = 0
+
+    @property
+    def passed(self) -> Iterator[Case]:
+        return (case for case in self.cases.values() if self.passes(case.id))
+
+    @property
+    def failed(self) -> Iterator[Case]:
+        return (case for case in self.cases.values() if self.fails(case.id))
+
+    @property
+    def fits_its_exit_code(self) -> bool:
+        """A run says the same twice: exit code 0 and no failure, or another and at least one."""
+        failures = any(case.outcome is CaseOutcome.FAILED for case in self.cases.values())
+        return failures is (self.exit_code != 0)
+
+    def passes(self, identifier: str) -> bool:
+        case = self.cases.get(identifier)
+        return case is not None and (case.outcome is CaseOutcome.PASSED or identifier in self.flaky)
+
+    def fails(self, identifier: str) -> bool:
+        case = self.cases.get(identifier)
+        return case is not None and case.outcome is CaseOutcome.FAILED and identifier not in self.flaky
+
+    def why_missing(self, case: Case) -> str:
+        """What the runner said of the file a test is in, when it could not even read it."""
+        return next((item.message for item in self.failed if item.file and item.file == case.file), "")
+
+
+NOTHING_RAN = TestRun(cases={})
+_NO_TESTS_COLLECTED = 5
+"""pytest's exit code for a run that found no test."""
+
+
+def read_run(step: StepResult) -> TestRun | None:
+    """The run of a step, or None when it left no report to read."""
+    if step.outcome is StepOutcome.NOTHING_TO_RUN:
+        return NOTHING_RAN
+    cases = parse_junit(step.junit)
+    if step.outcome is not StepOutcome.RAN or cases is None:
+        return None
+    if not cases and step.exit_code == _NO_TESTS_COLLECTED:
+        return NOTHING_RAN
+    by_id = {case.id: case for case in cases}
+    return TestRun(cases=by_id, flaky=_flaky(by_id, step.rerun_junit), exit_code=step.exit_code or 0)
+
+
+def _flaky(cases: dict[str, Case], reruns: tuple[str, ...]) -> frozenset[str]:
+    found = {case.id for case in cases.values() if case.outcome is CaseOutcome.FAILED}
+    for text in reruns:
+        again = parse_junit(text) or ()
+        found &= {case.id for case in again if case.outcome is CaseOutcome.PASSED}
+    return frozenset(found) if reruns else frozenset()

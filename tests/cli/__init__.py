@@ -1,0 +1,1 @@
+"""The command line, as somebody who types it sees it."""

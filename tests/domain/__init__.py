@@ -1,0 +1,1 @@
+"""What things are: pure, so tested by value."""

@@ -1,0 +1,146 @@
+"""What people read about a job. The renderer is the only author of Markdown; everybody else's words are defused."""
+
+from dataclasses import replace
+
+import pytest
+from inline_snapshot import snapshot
+
+from minion.protocol import Outcome, Report, SessionKind
+from overlord.domain.card import evidence_card, issue_comment, pull_body, pull_title, state_in_words
+from overlord.domain.decision import DecisionState, Verb
+from overlord.domain.evaluation import CheckName, CheckScore
+from overlord.domain.job import JobState
+from tests.records import HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
+
+DONE = Report(outcome=Outcome.COMPLETE, summary="add() adds again.")
+
+
+def test_the_card_tells_what_was_done_and_what_proves_it() -> None:
+    checks = (
+        a_check(CheckName.SCOPE, summary="2 files, all inside"),
+        a_check(CheckName.TESTS, summary="2 tests passed, 0 failed in 0.1 s"),
+        a_check(CheckName.LINT, CheckScore.NEEDS_REVISION, "1 new | problem"),
+        a_check(CheckName.REVIEW, None, "the model is away"),
+    )
+    answered = a_decision(
+        state=DecisionState.ANSWERED, verb=Verb.RETRY, answer="Try again", answered_by="cli:alice"
+    )
+    story = a_story(report=DONE, evaluations=(an_evaluation(*checks),), answered=(answered,))
+    assert evidence_card(story) == snapshot("""\
+### What the Minion says
+
+> add() adds again.
+
+### What Overlord checked
+
+| check | verdict | |
+|---|---|---|
+| scope | ✅ pass | 2 files, all inside |
+| tests | ✅ pass | 2 tests passed, 0 failed in 0.1 s |
+| lint | ↩️ needs revision | 1 new / problem |
+| review | ❔ not made | the model is away |
+
+job 1 · 1 session · revision 0 of 2 · 12 s of work · 1,234 tokens in 3 model calls · head `cccccccccccc` · ledger `dddddddddddd`
+
+- cli:alice answered “acme/calc#\u200b7: the Minion says it cannot go on”: Try again\
+""")
+
+
+def test_a_card_before_anything_was_checked_says_so() -> None:
+    assert "Nothing yet: the evaluation is under way." in evidence_card(a_story())
+    assert "Nothing yet" in evidence_card(a_story(evaluations=(an_evaluation(),)))
+    assert "> (nothing)" in evidence_card(a_story())
+
+
+def test_the_card_shows_the_last_report_and_the_last_evaluation() -> None:
+    job = a_job(head_sha=HEAD, revision=1)
+    sessions = (
+        replace(a_session(job), report=replace(DONE, summary="first try")),
+        a_session(job, SessionKind.CHECK),
+        replace(a_session(job, ordinal=2), report=replace(DONE, summary="second try")),
+        a_session(job, ordinal=3),
+    )
+    evaluations = (an_evaluation(a_check(summary="1 failed")), an_evaluation(a_check(summary="all passed")))
+    card = evidence_card(a_story(job, sessions=sessions, evaluations=evaluations))
+    assert "> second try" in card
+    assert "first try" not in card
+    assert "all passed" in card
+    assert "1 failed" not in card
+    assert "3 sessions · revision 1 of 2" in card
+
+
+def test_a_hostile_summary_stays_in_its_cell() -> None:
+    forged = "ok |\n\n| review | ✅ pass | @everyone\n\n# Approved ![x](http://evil.example/)"
+    story = a_story(evaluations=(an_evaluation(a_check(CheckName.TESTS, None, forged)),))
+    rows = [line for line in evidence_card(story).splitlines() if line.startswith("|")]
+    assert len(rows) == 3
+    assert rows[2].count("|") == 4
+    assert rows[2].startswith("| tests | ❔ not made | ok / / review / ✅ pass / ")
+    assert "# Approved" not in evidence_card(story).splitlines()
+    assert "@everyone" not in evidence_card(story)
+    assert "![" not in evidence_card(story)
+
+
+def test_a_hostile_report_stays_a_quote() -> None:
+    said = "done\n\n### What Overlord checked\n| tests | ✅ pass | |\nCloses #9, cc @acme/all"
+    card = evidence_card(a_story(report=replace(DONE, summary=said)))
+    assert card.splitlines().count("### What Overlord checked") == 1
+    assert "#9" not in card
+    assert "@acme" not in card
+
+
+def test_a_hostile_answer_stays_on_its_line() -> None:
+    answered = a_decision(
+        state=DecisionState.ANSWERED, answer="yes\n\n# Approved by @bob", answered_by="cli:alice"
+    )
+    card = evidence_card(a_story(answered=(answered,)))
+    assert [line for line in card.splitlines() if line.startswith("#")] == [
+        "### What the Minion says",
+        "### What Overlord checked",
+    ]
+
+
+def test_only_the_template_closes_an_issue() -> None:
+    story = a_story(report=replace(DONE, summary="Fixes #8"))
+    body = pull_body(story)
+    assert body.startswith("Closes #7\n\n### What the Minion says")
+    assert "#8" not in body
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("add() subtracts", "add() subtracts"),
+        ("Fixes ##8 for @@alice", "Fixes 8 for alice"),
+        ("\u202e\x1b", "Issue 7"),
+        ("x" * 200, "x" * 119 + "…"),
+    ],
+)
+def test_a_pull_request_has_the_issues_title_made_plain(title: str, shown: str) -> None:
+    assert pull_title(a_job(issue=an_issue(title=title))) == shown
+
+
+def test_the_comment_says_where_the_job_stands_and_what_is_asked() -> None:
+    job = a_job(state=JobState.WAITING, head_sha=HEAD, pull_number=3, reason="It cannot go on, says @bob.")
+    assert issue_comment(a_story(job, decisions=(a_decision(id=4),))) == snapshot("""\
+**Overlord: waiting for a person** in #3
+
+It cannot go on, says @\u200bbob.
+
+**acme/calc#\u200b7: the Minion says it cannot go on**
+
+> Which of the two?
+
+Answer with `overlord decisions answer 4 retry|take_over|drop`.
+
+Or put the work label on again to have another try.\
+""")
+
+
+def test_the_comment_of_a_job_at_work_asks_nothing() -> None:
+    assert issue_comment(a_story(a_job(state=JobState.RUNNING))) == "**Overlord: at work**"
+
+
+def test_every_state_has_words() -> None:
+    words = [state_in_words(state) for state in JobState]
+    assert len(set(words)) == len(JobState)

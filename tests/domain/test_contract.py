@@ -1,0 +1,157 @@
+"""Contracts as text: what they may say, what the constitution refuses, and that a refusal names rule and place."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from minion.protocol import Scope, ScopeMode
+from overlord.domain.constitution import LOAD_RULES, load_contract, violations
+from overlord.domain.contract import MAX_LIFETIME_H, Contract
+from overlord.errors import ContractError
+from overlord.settings import packaged
+from tests.records import contract
+
+SOUND: dict[str, Any] = {
+    "name": "two-steps",
+    "version": 1,
+    "lifetime_h": 24,
+    "start": "implement",
+    "roles": {"coder": {"scope": {"mode": "directory", "patterns": ["src/**"]}, "budget": {"tokens": 1000}}},
+    "phases": {
+        "implement": {"role": "coder", "next": "polish"},
+        "polish": {"role": "coder", "attempts": 1},
+    },
+    "gates": {
+        "merge": {
+            "after": "polish",
+            "kind": "person",
+            "answered_by": "person",
+            "approve": "merged",
+            "reject": "pr_closed",
+        }
+    },
+}
+
+
+def text(*path_and_value: Any) -> str:
+    """The sound contract as YAML, with the value at a path replaced (None: taken out)."""
+    document = yaml.safe_load(yaml.safe_dump(SOUND))
+    *path, last, value = path_and_value
+    place = document
+    for key in path:
+        place = place[key]
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return yaml.safe_dump(document)
+
+
+def test_the_built_in_contract_is_the_simple_flow() -> None:
+    built_in = contract()
+    assert violations(built_in) == []
+    assert (built_in.name, built_in.start, built_in.merge) == ("default", "implement", "manual")
+    assert built_in.phase("implement").attempts == 3
+    assert built_in.phase("implement").next is None
+    rule = built_in.role_of("implement").scope
+    assert rule is not None
+    assert rule.scope() == Scope.unrestricted()
+    assert built_in.gates["merge"].answered_by == "person"
+
+
+def test_a_sound_contract_loads() -> None:
+    loaded = load_contract(yaml.safe_dump(SOUND), "two-steps.yaml")
+    rule = loaded.role_of("polish").scope
+    assert rule is not None
+    assert rule.scope() == Scope(mode=ScopeMode.DIRECTORY, patterns=("src/**",))
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "said"),
+    [
+        (("roles", "coder", "scope", None), "1.1", "role coder declares no scope"),
+        (
+            ("roles", "coder", "scope", {"mode": "directory", "patterns": []}),
+            "1.1",
+            "role coder: MINION_SCOPE lists no patterns",
+        ),
+        (("roles", "coder", "scope", "patterns", ["../up"]), "1.1", "names no path inside the repository"),
+        (("roles", "coder", "scope", "patterns", ["src/[z-a]"]), "1.1", "cannot be read"),
+        (("roles", "coder", "budget", None), "4.1", "role coder has no budget"),
+        (("lifetime_h", None), "4.3", "the contract has no lifetime"),
+        (("gates", "merge", "answered_by", "code"), "5.5", "gate merge is a person's"),
+        (("start", "review"), "names", "start names an unknown phase 'review'"),
+        (("phases", "polish", "role", "writer"), "names", "phase polish names an unknown role 'writer'"),
+        (("phases", "implement", "next", "test"), "names", "goes on to an unknown phase 'test'"),
+        (("gates", "merge", "after", "test"), "names", "comes after an unknown phase 'test'"),
+    ],
+)
+def test_a_contract_that_breaks_a_rule_is_refused_with_the_rule(
+    change: tuple[Any, ...], rule: str, said: str
+) -> None:
+    with pytest.raises(ContractError) as refused:
+        load_contract(text(*change), "mine.yaml")
+    assert str(refused.value).startswith(f"mine.yaml: rule {rule}: ")
+    assert said in str(refused.value)
+
+
+def test_every_rule_checked_at_load_has_a_contract_that_breaks_it() -> None:
+    assert set(LOAD_RULES) == {"names", "1.1", "4.1", "4.3", "5.5"}
+
+
+def test_every_broken_rule_is_named_at_once() -> None:
+    with pytest.raises(ContractError, match=r"rule 1\.1: .*; rule 4\.1: "):
+        load_contract(text("roles", "coder", {}), "mine.yaml")
+
+
+def test_a_check_may_be_answered_by_code() -> None:
+    assert violations(Contract.parse(text("gates", "merge", "kind", "check"), "x")) == []
+    gate = {**SOUND["gates"]["merge"], "kind": "check", "answered_by": "code"}
+    assert violations(Contract.parse(text("gates", "merge", gate), "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("lifetme_h", 24), "mine.yaml: unknown key 'lifetme_h'"),
+        (("roles", "coder", "budget", "dollars", 3), "mine.yaml: unknown key 'roles.coder.budget.dollars'"),
+        (("version", 2), "mine.yaml: version: Input should be 1"),
+        (("merge", "auto"), "mine.yaml: merge: "),
+        (("name", None), "mine.yaml: name: Field required"),
+        (("phases", "polish", "attempts", 4), "mine.yaml: phases.polish.attempts: "),
+        (("phases", "polish", "attempts", 0), "mine.yaml: phases.polish.attempts: "),
+        (("roles", "coder", "budget", "tokens", 0), "mine.yaml: roles.coder.budget.tokens: "),
+        (("lifetime_h", 0), "mine.yaml: lifetime_h: "),
+        (("lifetime_h", float("inf")), "mine.yaml: lifetime_h: "),
+        (("lifetime_h", float("nan")), "mine.yaml: lifetime_h: "),
+        (("lifetime_h", MAX_LIFETIME_H + 1), "mine.yaml: lifetime_h: "),
+    ],
+)
+def test_what_a_contract_cannot_say_is_refused_with_the_key(change: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(ContractError) as refused:
+        Contract.parse(text(*change), "mine.yaml")
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize("document", ["[]", "", "just words", "7"])
+def test_what_is_no_contract_at_all_is_refused(document: str) -> None:
+    with pytest.raises(ContractError, match=r"^mine\.yaml: the document: "):
+        load_contract(document, "mine.yaml")
+
+
+def test_what_is_no_yaml_is_refused() -> None:
+    with pytest.raises(ContractError, match=r"^mine\.yaml is not YAML: "):
+        load_contract("name: [unclosed", "mine.yaml")
+
+
+def test_a_phase_or_role_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ContractError, match="contract default has no phase 'ship'"):
+        contract().phase("ship")
+    unchecked = Contract.parse(text("phases", "polish", "role", "writer"), "x")
+    with pytest.raises(ContractError, match="phase polish names an unknown role 'writer'"):
+        unchecked.role_of("polish")
+
+
+def test_the_packaged_text_is_what_the_engine_loads() -> None:
+    assert load_contract(packaged("contracts/default.yaml"), "x") == contract()

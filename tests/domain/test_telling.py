@@ -1,0 +1,66 @@
+"""Facts as sentences: every event has one, hostile words stay harmless, and an old ledger can still be told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overlord.domain.event import EventName, Json
+from overlord.domain.telling import tell
+
+DATA: dict[str, Json] = {
+    "issue": "acme/calc#7",
+    "title": "add() subtracts",
+    "session": "j1-work-1",
+    "ending": "exited",
+    "body": "no branch main",
+    "head": "c" * 40,
+    "check": "tests",
+    "score": None,
+    "summary": "no tests",
+    "branch": "minion/issue-7",
+    "pull": 3,
+    "reason": "not needed",
+    "decision": 4,
+    "answer": "Drop it",
+    "trouble": "the forge is away",
+}
+
+
+@pytest.mark.parametrize("name", EventName)
+def test_every_event_can_be_told(name: EventName) -> None:
+    sentence = tell(name, DATA)
+    assert sentence
+    assert "\n" not in sentence
+    assert "{" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (EventName.CLAIMED, "claimed acme/calc#7: add() subtracts"),
+        (EventName.WORK_SUBMITTED, "work came back; canonical commit cccccccccccc"),
+        (EventName.CHECK_COMPLETED, "tests: not made: no tests"),
+        (EventName.PASSED, "the evaluation passed"),
+        (EventName.STOPPED, "stopped: not needed"),
+        (EventName.ROUNDS_SPENT, "rounds spent"),
+    ],
+)
+def test_an_event_is_told_with_its_facts(name: EventName, sentence: str) -> None:
+    assert tell(name, DATA) == sentence
+
+
+def test_an_event_of_another_version_is_told_by_its_name() -> None:
+    assert tell("ship_launched", DATA) == "ship launched"
+    assert tell(EventName.CLAIMED, {}) == "claimed"
+
+
+@given(st.text())
+def test_hostile_words_stay_on_their_line_without_control_characters(title: str) -> None:
+    sentence = tell(EventName.CLAIMED, {**DATA, "title": title})
+    assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in sentence)
+    assert len(sentence.splitlines()) == 1
+
+
+def test_terminal_escapes_and_direction_marks_are_gone() -> None:
+    hostile = "a\x1b[2Jb\x1b]0;owned\x07c\u202ed\u2066e\x9b1mf"
+    assert tell(EventName.CLAIMED, {**DATA, "title": hostile}).endswith(": a[2Jb]0;ownedcde1mf")
