@@ -6,6 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test check bench images live format clean
 
 demo: .venv/demo.stamp
+	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
 	@$(BIN)/overlord demo
 
 test: check

@@ -75,7 +75,7 @@ def measure(
     peak = Peak(script[-1])
     wires: list[Wire] = [*script[:-1], peak]
     door.script[:] = wires
-    door.turns.clear()
+    door.remembers = False
     log = door.root / "log"
     with log.open("wb") as output:
         began = time.perf_counter()

@@ -1,8 +1,8 @@
 """What the Minion costs by itself, beside mini-swe-agent in the same run: `python -m bench.minion`.
 
 Both play the same task on a small real repository against a model without latency. *Start* is process start to
-first model request, *turn* is an answer sent to the next request arrived, *growth* is the turn in the first and in the
-last third of 120, *exit* is the last answer to the process's end (the Minion's includes commit, push and report).
+first model request (*ready*: to the second, when the Minion's clone is there too), *turn* is an answer sent to the next
+request arrived, *exit* is the last answer to the process's end: the Minion's includes commit, push and report.
 """
 
 import os
@@ -30,6 +30,7 @@ class Summary:
     """The row of one agent, in the order of the table."""
 
     start: float
+    ready: float
     turn: float
     turn_95: float
     command: float
@@ -42,6 +43,7 @@ class Summary:
 
 ROWS: Sequence[tuple[str, str, float]] = (
     ("start", "start, ms", 150),
+    ("ready", "ready, ms", 300),
     ("turn", "turn, median ms", 3),
     ("turn_95", "turn, p95 ms", 10),
     ("command", "turn with a command, median ms", 5),
@@ -104,16 +106,17 @@ def summary(run: Callable[[int], Run], rounds: int) -> Summary:
     run(3)  # bytecode and file caches
     runs = [run(TURNS) for _ in range(rounds)]
     long_runs = [run(LONG_TURNS) for _ in range(max(rounds // 3, 1))]
-    turns = [turn for one in runs for turn in one.turns_ms]
+    turns = [turn for one in runs for turn in one.turns_ms[1:]]
     commands = [turn for one in runs for turn in one.turns_ms[2::3]]
-    halves = [thirds(one.turns_ms) for one in long_runs]
+    ends = [thirds(one.turns_ms[1:]) for one in long_runs]
     return Summary(
         start=median([one.start_ms for one in runs]),
+        ready=median([one.start_ms + one.turns_ms[0] for one in runs]),
         turn=median(turns),
         turn_95=percentile_95(turns),
         command=median(commands),
-        first_third=median([first for first, _ in halves]),
-        last_third=median([last for _, last in halves]),
+        first_third=median([first for first, _ in ends]),
+        last_third=median([last for _, last in ends]),
         exit=median([one.exit_ms for one in runs]),
         cpu=median([one.cpu_s for one in runs]),
         peak=max(one.peak_mb for one in [*runs, *long_runs]),

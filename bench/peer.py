@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tests.minion.door import call
 
-VERSIONS = ("mini-swe-agent==2.4.6", "litellm==1.106.2")
+VERSIONS = ("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0")
+"""What was measured; this litellm imports mcp and does not say so."""
 INSTALL_TIMEOUT_S = 900
 
 

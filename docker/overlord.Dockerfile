@@ -14,9 +14,12 @@ RUN python3 -m venv /opt/build \
     && python3 -m venv --without-pip /opt/overlord \
     && /opt/build/bin/pip --python /opt/overlord/bin/python install \
         --quiet --no-cache-dir --no-compile --require-hashes -r /tmp/run.lock
-COPY minion/ /tmp/site/minion/
-COPY overlord/ /tmp/site/overlord/
-RUN cp -a /tmp/site/. "$(/opt/overlord/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+COPY pyproject.toml README.md LICENSE /tmp/source/
+COPY minion/ /tmp/source/minion/
+COPY overlord/ /tmp/source/overlord/
+# The lock brings what builds the package, so this step asks no index.
+RUN /opt/build/bin/pip --python /opt/overlord/bin/python install \
+        --quiet --no-cache-dir --no-compile --no-deps --no-build-isolation /tmp/source \
     && /opt/overlord/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/overlord/lib
 
 FROM ${BASE_IMAGE}
@@ -30,6 +33,6 @@ ENV PATH=/opt/overlord/bin:/usr/local/bin:/usr/bin:/bin \
     LANG=C.UTF-8 \
     OVERLORD_HOME=/var/lib/overlord \
     SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
-RUN python -c 'import overlord.errors, docker, httpx, pydantic, starlette, uvicorn, typer, rich' && mkdir -p /var/lib/overlord
+RUN overlord --version && python -c 'import overlord.entrypoints.daemon, overlord.entrypoints.demo, docker.api' && mkdir -p /var/lib/overlord
 ENTRYPOINT ["overlord"]
 CMD ["serve"]

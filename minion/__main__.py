@@ -124,4 +124,8 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.environ))
+    exit_code = main(os.environ)
+    sys.stderr.flush()
+    os._exit(
+        exit_code
+    )  # everything is closed; tearing the interpreter down would take longer than the report

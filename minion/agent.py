@@ -4,6 +4,7 @@ A turn is one reply of the model, and puts exactly one assistant message into th
 ending, the work so far is pushed first.
 """
 
+import re
 import threading
 from typing import Any
 
@@ -22,8 +23,12 @@ FRUITLESS_REPLIES = 3
 WARNED_TURNS = 5
 PATIENCE_WHEN_TERMINATED_S = 5.0
 TIGHT = 0.3
-"""The share of the window a conversation is brought to when the model says it is too long."""
+"""The share of itself a conversation is brought to when the model says it is too long."""
 
+_TOO_LONG = re.compile(
+    r"context.(length|window)|maximum context|prompt is too long|token count.*exceed|too many (input )?tokens",
+    re.I,
+)
 _NUDGES = {
     Flaw.NONE: "You called no tool. Go on with the task, or end it with task_complete or task_blocked.",
     Flaw.EMPTY: "Your reply was empty. Go on with a tool call, or end with task_complete or task_blocked.",
@@ -171,8 +176,7 @@ class Agent:
 
 
 def _is_too_long(error: DoorRefused) -> bool:
-    said = str(error).lower()
-    return error.status == 413 or (error.status == 400 and "context" in said and "length" in said)
+    return error.status == 413 or (error.status == 400 and _TOO_LONG.search(str(error)) is not None)
 
 
 def _described(call: ToolCall) -> str:

@@ -4,10 +4,10 @@ The connection for the report is opened before any command runs; then the door s
 and what runs has nobody to talk to. Results are read when everything a command started is dead.
 """
 
-import os
 import shutil
-import stat
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from minion import descendants, shell
 from minion.errors import GitFailed
@@ -22,13 +22,19 @@ from minion.protocol import (
     StepResult,
     encode,
 )
+from minion.results import Results, read, read_inside
 from minion.shim import Shim
 from minion.start import Start
 from minion.toolchain import Plan, plan
-from minion.trees import Trees
+from minion.trees import Trees, clear
 
 KEPT_OUTPUT = 40_000
-LARGEST_JUNIT = 2_000_000
+LARGEST_RESULTS = 2_000_000
+MOST_RERUN = 50
+"""With more tests failing than this, they are broken, not flaky."""
+CAPTURED = "captured"
+LARGEST_REPORT = 8_000_000
+"""All results together; what the door takes is more, and JSON makes them longer."""
 
 
 def check(start: Start, brief: Brief) -> None:
@@ -47,10 +53,9 @@ def check(start: Start, brief: Brief) -> None:
     start.door.close()
     descendants.adopt_orphans()
     descendants.hide()
+    checker = Checker(start, trees, known, largest_bytes=LARGEST_REPORT // max(len(brief.steps), 1))
     try:
-        results = tuple(
-            _step(start, trees, step, number, known) for number, step in enumerate(brief.steps, 1)
-        )
+        results = tuple(checker.run(step, number) for number, step in enumerate(brief.steps, 1))
         held.finish(encode(CheckReport(steps=results)))
     finally:
         trees.close()
@@ -66,64 +71,115 @@ def _fetch(start: Start, brief: Brief) -> Trees:
         shim.close()
 
 
-def _step(start: Start, trees: Trees, step: CheckStep, number: int, known: frozenset[int]) -> StepResult:
-    place = start.home / f"step-{number}"
-    results = place / "results"
-    try:
-        trees.lay_out(step, place / "tree")
-        results.mkdir()
-        todo = plan(step, place / "tree", results)
-        if isinstance(todo, StepOutcome):
-            return StepResult(name=step.name, outcome=todo)
-        return _run(start, step, todo, place, known)
-    except (GitFailed, OSError) as error:
-        return _broken(step, str(error))
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+class Checker:
+    """Runs steps one after the other. `known` are the children this process had before the first."""
 
+    def __init__(self, start: Start, trees: Trees, known: frozenset[int], *, largest_bytes: int) -> None:
+        self._start = start
+        self._trees = trees
+        self._known = known
+        self._largest_bytes = min(largest_bytes, LARGEST_RESULTS)
 
-def _run(start: Start, step: CheckStep, todo: Plan, place: Path, known: frozenset[int]) -> StepResult:
-    # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
-    environment = shell.command_environment(start.environment, place)
-    try:
-        done = shell.run(
-            todo.arguments,
-            directory=place / "tree",
-            environment=environment,
-            timeout_s=step.timeout_s,
-            keep_bytes=KEPT_OUTPUT,
-            waiting=start.interrupts.waiting,
+    def run(self, step: CheckStep, number: int) -> StepResult:
+        """Run a step's command; if tests failed and the step asks for it, those again, each time on a fresh copy."""
+        first = self._attempt(step, f"step-{number}", step.timeout_s)
+        reruns: list[str] = []
+        left_s = step.timeout_s - first.result.duration_s
+        if 0 < len(first.failed) <= MOST_RERUN:
+            while len(reruns) < step.reruns and left_s > 0:
+                place = f"step-{number}-again-{len(reruns) + 1}"
+                again = self._attempt(step, place, left_s, only=first.failed)
+                if again.result.junit is None:
+                    break
+                reruns.append(again.result.junit)
+                left_s -= again.result.duration_s
+        return replace(first.result, rerun_junit=tuple(reruns))
+
+    def _attempt(
+        self, step: CheckStep, name: str, timeout_s: float, *, only: tuple[str, ...] = ()
+    ) -> "_Attempt":
+        """Lay out the step's tree, run its command, end what it started, read what it left."""
+        place = self._start.home / name
+        try:
+            self._trees.lay_out(step, place / "tree")
+            results = Results(place / "results", only=only)
+            todo = plan(step, place / "tree", results.directory)
+            if isinstance(todo, StepOutcome):
+                return _Attempt(StepResult(name=step.name, outcome=todo, command=step.command))
+            if step.junit:
+                clear(place / "tree", step.junit)
+            done = self._execute(step, todo, place, timeout_s)
+            if isinstance(done, StepResult):
+                return _Attempt(done)
+            return self._read(step, todo, done, results, place / "tree", is_first=not only)
+        except (GitFailed, OSError) as error:
+            return _Attempt(_broken(step, str(error)))
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _read(
+        self,
+        step: CheckStep,
+        todo: Plan,
+        done: shell.Finished,
+        results: Results,
+        tree: Path,
+        *,
+        is_first: bool,
+    ) -> "_Attempt":
+        limit = self._largest_bytes if is_first else self._largest_bytes // 8
+        sealed = results.sealed(done.exit_code, limit) if todo.guarded else None
+        junit, failed = sealed or (None, ())
+        if step.junit and not todo.guarded:
+            junit = read_inside(tree, step.junit, limit)
+        captured = read(results.directory / CAPTURED, limit) if step.capture else None
+        result = StepResult(
+            name=step.name,
+            outcome=StepOutcome.TIMED_OUT if done.exit_code is None else StepOutcome.RAN,
+            command=todo.shown,
+            exit_code=done.exit_code,
+            junit=None if junit is None else junit.decode("utf-8", "replace"),
+            output=done.output,
+            duration_s=round(done.duration_s, 3),
+            captured=None if captured is None else shell.printable(captured),
         )
-    except FileNotFoundError as error:
-        return StepResult(
-            name=step.name, outcome=StepOutcome.NO_TOOLCHAIN, command=todo.shown, output=str(error)
-        )
-    finally:
-        ended = descendants.end_all_but(known)
-    if not ended:
-        return _broken(step, "Processes the command started could not be ended.")
-    return StepResult(
-        name=step.name,
-        outcome=StepOutcome.TIMED_OUT if done.exit_code is None else StepOutcome.RAN,
-        command=todo.shown,
-        exit_code=done.exit_code,
-        junit=_junit(place / "results" / "junit.xml"),
-        output=done.output,
-        duration_s=round(done.duration_s, 3),
-    )
+        return _Attempt(result, failed)
+
+    def _execute(
+        self, step: CheckStep, todo: Plan, place: Path, timeout_s: float
+    ) -> shell.Finished | StepResult:
+        # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
+        environment = shell.command_environment(self._start.environment, place)
+        try:
+            done = shell.run(
+                _captured(todo, place, environment["PATH"]) if step.capture else todo.arguments,
+                directory=place / "tree",
+                environment=environment,
+                timeout_s=timeout_s,
+                keep_bytes=KEPT_OUTPUT,
+                waiting=self._start.interrupts.waiting,
+            )
+        except FileNotFoundError as error:
+            missing = StepOutcome.NO_TOOLCHAIN
+            return StepResult(name=step.name, outcome=missing, command=todo.shown, output=str(error))
+        finally:
+            ended = descendants.end_all_but(self._known)
+        return done if ended else _broken(step, "Processes the command started could not be ended.")
 
 
-def _junit(file: Path) -> str | None:
-    """The results a runner wrote: a regular file of bearable size, or nothing."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with open(descriptor, "rb") as source:  # noqa: PTH123
-        kind = os.fstat(descriptor)
-        if not stat.S_ISREG(kind.st_mode) or kind.st_size > LARGEST_JUNIT:
-            return None
-        return source.read(LARGEST_JUNIT).decode("utf-8", "replace")
+class _Attempt(NamedTuple):
+    """One run of a step's command, and the names of the tests that failed in it."""
+
+    result: StepResult
+    failed: tuple[str, ...] = ()
+
+
+def _captured(todo: Plan, place: Path, search_path: str) -> tuple[str, ...]:
+    """The command with its standard output in a file; raises FileNotFoundError for a program that is not there."""
+    program = todo.arguments[0]
+    if "/" not in program and shutil.which(program, path=search_path) is None:
+        raise FileNotFoundError(f"No program is called {program!r} here.")
+    return ("sh", "-c", 'exec "$@" >"$0"', str(place / "results" / CAPTURED), *todo.arguments)
 
 
 def _broken(step: CheckStep, why: str) -> StepResult:

@@ -53,9 +53,12 @@ class Conversation:
             self._bytes_per_token = min(max(request_bytes / prompt_tokens, 1.0), 6.0)
 
     def shorten(self, share: float) -> bool:
-        """Bring the conversation down to a share of the window, oldest output first; False when nothing gave way."""
+        """Bring the conversation down to a share of the window (of itself, if it is smaller), oldest output first.
+
+        False when nothing gave way.
+        """
         before = self._bytes
-        target = share * self._window_tokens * self._bytes_per_token
+        target = share * min(self._window_tokens * self._bytes_per_token, self._bytes)
         for chars in SHORT_CHARS:
             self._shorten_to(target, chars)
         return self._bytes < before

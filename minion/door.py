@@ -9,15 +9,17 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from minion.errors import BadStart, DoorGone, DoorRefused, OutOfBudget
+from minion.protocol import COMPLETIONS_PATH
 
 Result = TypeVar("Result")
 
-WAITED_OUT = frozenset({429, 500, 502, 503, 504})
+WAITED_OUT = frozenset({500, 502, 503, 504})
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -35,6 +37,14 @@ class Answer:
         return json.loads(self.body)
 
 
+class _Trouble(Exception):
+    """The door answered that something behind it, or itself, is not well just now."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: Path, timeout_s: float) -> None:
         super().__init__("door", timeout=timeout_s)
@@ -50,11 +60,17 @@ class Door:
     """Calls to one session's door. Not for use by two threads: each makes its own with `another`."""
 
     def __init__(
-        self, path: Path, *, patience_s: float = 600.0, pause: Callable[[float], None] = time.sleep
+        self,
+        path: Path,
+        *,
+        patience_s: float = 600.0,
+        pause: Callable[[float], None] = time.sleep,
+        largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         self.path = path
         self.patience_s = patience_s
         self._pause = pause
+        self._largest_answer = largest_answer
         self._connection: _UnixConnection | None = None
 
     @classmethod
@@ -71,7 +87,8 @@ class Door:
     def call(self, method: str, path: str, body: bytes | None = None, *, timeout_s: float = 60.0) -> Answer:
         """Send one request and return its 2xx answer.
 
-        Raises OutOfBudget for 402, DoorRefused for any other refusal, DoorGone when the patience is spent.
+        Raises OutOfBudget for 402, DoorRefused for any other refusal (or trouble the door itself speaks of for
+        longer than our patience), DoorGone when nobody answered for that long.
         """
         return _accepted(
             self._patiently(f"{method} {path}", lambda: self._once(method, path, body, timeout_s))
@@ -95,12 +112,14 @@ class Door:
         while True:
             try:
                 return attempt()
-            except (OSError, http.client.HTTPException) as error:
-                trouble = str(error) or type(error).__name__
+            except (OSError, http.client.HTTPException, _Trouble) as error:
+                trouble = error
             now = time.monotonic()
-            began = now if began is None else began
+            began = began or now
             if now - began + pause_s > self.patience_s:
-                raise DoorGone(f"The door did not take {what}: {trouble}")
+                if isinstance(trouble, _Trouble):
+                    raise _refusal(trouble.answer)
+                raise DoorGone(f"The door did not take {what}: {trouble or type(trouble).__name__}")
             self._pause(pause_s)
             pause_s = min(max(2 * pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
 
@@ -110,14 +129,15 @@ class Door:
         try:
             headers = {"Content-Type": "application/json"} if body is not None else {}
             connection.request(method, path, body, headers)
-            answer = _read(connection)
+            answer = _read(connection, self._largest_answer)
             complete = True
-            if answer.status in WAITED_OUT:
-                raise http.client.HTTPException(f"it answered {answer.status}")
-            return answer
         finally:
             if not complete:
                 self.close()
+        # The gateway passes on that the model is busy; anywhere else 429 is a refusal that stays one.
+        if answer.status in WAITED_OUT or (answer.status == 429 and path == COMPLETIONS_PATH):
+            raise _Trouble(answer)
+        return answer
 
     def _connected(self, timeout_s: float) -> _UnixConnection:
         if self._connection is None:
@@ -145,7 +165,7 @@ class HeldPost:
         """Send the body and wait until it was taken. Raises DoorGone or DoorRefused."""
         try:
             self._connection.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
-            _accepted(_read(self._connection))
+            _accepted(_read(self._connection, LARGEST_ANSWER))
         except (OSError, http.client.HTTPException) as error:
             raise DoorGone(f"The door did not take the check's report: {error}") from error
         finally:
@@ -155,11 +175,11 @@ class HeldPost:
         self._connection.close()
 
 
-def _read(connection: _UnixConnection) -> Answer:
+def _read(connection: _UnixConnection, largest: int) -> Answer:
     response = connection.getresponse()
-    if response.length is not None and response.length <= LARGEST_ANSWER:
+    if response.length is not None and response.length <= largest:
         return Answer(status=response.status, body=response.read())  # raises when the answer is cut off
-    body = response.read(LARGEST_ANSWER)
+    body = response.read(largest)
     if not response.isclosed():
         raise http.client.HTTPException("the answer is larger than we hold")
     return Answer(status=response.status, body=body)
@@ -168,14 +188,14 @@ def _read(connection: _UnixConnection) -> Answer:
 def _accepted(answer: Answer) -> Answer:
     if 200 <= answer.status < 300:
         return answer
-    code, message = _reason(answer)
-    refusal = OutOfBudget if answer.status == 402 else DoorRefused
-    raise refusal(answer.status, code, message)
+    raise _refusal(answer)
 
 
-def _reason(answer: Answer) -> tuple[str, str]:
-    try:
-        error = answer.json()["error"]
-        return str(error["code"]), str(error["message"])
-    except (ValueError, KeyError, TypeError):
-        return "unknown", answer.body[:300].decode("utf-8", "replace") or "no reason given"
+def _refusal(answer: Answer) -> DoorRefused:
+    code, message = "", ""
+    with suppress(ValueError, AttributeError, TypeError):
+        error = answer.json()["error"] if b'"error"' in answer.body else {}
+        code, message = str(error.get("code") or error.get("type") or ""), str(error.get("message") or "")
+    message = message or answer.body[:500].decode("utf-8", "replace") or "no reason given"
+    kind = OutOfBudget if answer.status == 402 else DoorRefused
+    return kind(answer.status, code or "unknown", message)

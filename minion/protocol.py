@@ -7,13 +7,14 @@ same records (`overlord/door/wire.py`); the Minion trusts its door and reads wit
 
 import json
 import re
-import types
-import typing
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import Any, Self, TypeVar
+from typing import Any, Self
+
+from minion.encoding import decode as decode  # noqa: PLC0414
+from minion.encoding import encode as encode  # noqa: PLC0414
 
 PROTOCOL_VERSION = 1
 
@@ -160,10 +161,14 @@ def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
 
 
 class SessionKind(StrEnum):
-    """What the program in the container does: `work` runs the agent, `check` runs the judge's commands."""
+    """What the program in the container does: `work` runs the agent, `check` runs the judge's commands.
+
+    `review` is no container: the judge's own model calls, on the books like any session's.
+    """
 
     WORK = "work"
     CHECK = "check"
+    REVIEW = "review"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,13 +260,13 @@ class CheckStep:
     command: tuple[str, ...] = ()
     """An argument list; empty means: find the repository's test runner (pytest, else unittest)."""
     timeout_s: int = 600
-    """For the command and its reruns together."""
+    """For the command, and for each of its reruns."""
     junit: str = ""
     """Where in the tree a command of the repository's own writes JUnit XML; empty if it writes none."""
     reruns: int = 0
-    """How often tests that failed are run again, each time on a fresh copy (with the guarded pytest only)."""
+    """How often failed tests are run again, each time on a fresh copy and within the same time (pytest only)."""
     capture: bool = False
-    """Keep what the command writes to standard output as it is, apart from its errors."""
+    """Keep what the command writes to standard output as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +290,8 @@ class Brief:
     model: str = "default"
     findings: tuple[Finding, ...] = ()
     answers: tuple[Answer, ...] = ()
+    tried: tuple[str, ...] = ()
+    """What earlier sessions of this job said they did, oldest first."""
     guidance: str = ""
     """The repository's own words to agents (AGENTS.md, CONTRIBUTING.md) at base; untrusted."""
     knowledge: str = ""
@@ -370,33 +377,3 @@ class Event:
     question_kind: str = "question"
     options: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
-
-
-Record = TypeVar("Record")
-
-
-def encode(record: Any) -> bytes:
-    """A record of this module as JSON. A lone surrogate, which UTF-8 cannot hold, becomes a question mark."""
-    return json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "replace")
-
-
-def decode(kind: type[Record], data: bytes | str) -> Record:
-    """Read a record from a peer that is trusted; raises ValueError or TypeError when it does not fit."""
-    return typing.cast(Record, _build(kind, json.loads(data)))
-
-
-def _build(kind: Any, value: Any) -> Any:
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple:
-        return tuple(_build(arguments[0], item) for item in value)
-    if origin in (typing.Union, types.UnionType):
-        return None if value is None else _build(arguments[0], value)
-    if is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, dict):
-            raise TypeError(f"{kind.__name__} is an object, not {type(value).__name__}")
-        hints = typing.get_type_hints(kind)
-        known = {item.name for item in fields(kind)}
-        return kind(**{name: _build(hints[name], item) for name, item in value.items() if name in known})
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind(value)
-    return value

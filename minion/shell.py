@@ -139,7 +139,7 @@ def _follow(pid: int, pipe: int, kept: KeptOutput, until: float) -> bool:
     poller = select.poll()
     poller.register(pipe, select.POLLIN)
     at_end = False
-    tick_s = 0.001
+    tick_s = 0.00005
     while not _has_ended(pid):
         left_s = until - time.monotonic()
         if left_s <= 0:

@@ -30,10 +30,12 @@ class Plan:
 
     arguments: tuple[str, ...]
     shown: tuple[str, ...]
+    guarded: bool = False
+    """Whether it is the guarded pytest, which seals what it reports."""
 
 
 def plan(step: CheckStep, tree: Path, results: Path) -> Plan | StepOutcome:
-    """The command of a step, or why there is none. pytest writes its results to `results / "junit.xml"`."""
+    """The command of a step, or why there is none. The guarded pytest leaves its results in `results`."""
     words = step.command
     if not words:
         found = find_tests(tree)
@@ -65,11 +67,13 @@ def _pytest(words: tuple[str, ...], results: Path) -> Plan | StepOutcome:
         "--override-ini=junit_logging=no",
         f"--override-ini=cache_dir={results / 'cache'}",
         "--maxfail=0",
+        "--continue-on-collection-errors",
     )
     script = str(Path(__file__).with_name("guarded_pytest.py"))
     return Plan(
-        arguments=(sys.executable, "-P", script, *words, *ours),
+        arguments=(sys.executable, "-P", script, str(results), *words, *ours),
         shown=("python", "-P", "-m", "pytest", *words),
+        guarded=True,
     )
 
 

@@ -59,27 +59,30 @@ class Workspace:
     def is_ready(self) -> bool:
         return bool(self._saved_tree)
 
-    def changed(self) -> tuple[str, ...]:
-        """Paths that differ from where the work started, new files that are not ignored included."""
+    def snapshot(self) -> str:
+        """The tree of everything as it is now, ignored files left out. Raises GitFailed."""
         with self._lock:
-            tree = self._write_tree(strict=True)
-            listed = self._git.run(self.root, "diff-tree", "-r", "-z", "--name-only", self._start, tree)
+            return self._write_tree(strict=True)
+
+    def changed(self, tree: str) -> tuple[str, ...]:
+        """Paths in which a snapshot differs from where the work started."""
+        listed = self._git.run(self.root, "diff-tree", "-r", "-z", "--name-only", self._start, tree)
         return tuple(name for name in listed.split("\0") if name)
 
-    def save(self, message: str) -> None:
-        """Commit everything and push it, if anything has changed since the last time.
+    def save(self, message: str, tree: str | None = None) -> None:
+        """Commit a snapshot (one made now, if none is given) and push it, if it differs from the last.
 
         Raises GitFailed when the tree cannot be committed or the door refuses it.
         """
         with self._lock:
-            self._save(message, strict=True)
+            self._push(message, tree or self._write_tree(strict=True))
 
     def rescue(self, message: str) -> None:
         """Save what can be saved, once, and let it go when that fails: work in progress."""
         with self._lock:
             patience_s, self.patience_s = self.patience_s, 0.0
             try:
-                self._save(message, strict=False)
+                self._push(message, self._write_tree(strict=False))
             except GitFailed:
                 return
             finally:
@@ -100,8 +103,7 @@ class Workspace:
         except OSError as error:
             self._clone_failure = GitFailed(f"git clone: {error}")
 
-    def _save(self, message: str, *, strict: bool) -> None:
-        tree = self._write_tree(strict=strict)
+    def _push(self, message: str, tree: str) -> None:
         if tree == self._saved_tree:
             return
         parent = self.head or self._start

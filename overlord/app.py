@@ -7,9 +7,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 
 import structlog
 
+import minion
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_engine import DockerEngine
@@ -20,14 +23,17 @@ from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process import ProcessRunner
 from overlord.bell import Bell
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.rubric import load_rubric
+from overlord.door.assistant import DoorAssistant
 from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
 from overlord.engine.parts import Parts
 from overlord.engine.tick import Tick
-from overlord.errors import FarEndError, SettingsError
+from overlord.errors import FarEndError, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
 from overlord.ports import Clock, Runner
-from overlord.settings import Settings, check_socket_path, contract_for
+from overlord.settings import Settings, check_prices, check_socket_path, contract_for, packaged
+from overlord.settings_model import PRIMARY
 from overlord.store import ledger
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
@@ -96,18 +102,27 @@ async def overlord(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell()
     contracts = cache(lambda space: contract_for(settings, space))
     for name in settings.repositories:
-        contracts(name)
+        check_prices(settings, contracts(name))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        model, forge = _model(settings), _forge(settings)
-        stack.push_async_callback(model.close)
+        models, forge = _models(settings), _forge(settings)
+        for model in models.values():
+            stack.push_async_callback(model.close)
         stack.push_async_callback(forge.close)
         epoch = await database.read(_starts) + 1
         runner = await choose_runner(settings, epoch=epoch)
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
-            DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=bell)
+            DoorParts(
+                settings=settings,
+                home=home,
+                database=database,
+                model=models[PRIMARY],
+                spare_models=models,
+                clock=clock,
+                bell=bell,
+            )
         )
         stack.push_async_callback(doors.close)
         parts = Parts(
@@ -120,19 +135,28 @@ async def overlord(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             runner=runner,
             clock=clock,
             contract=contracts,
+            assistant=DoorAssistant(doors.parts),
+            rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
         )
         data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": epoch}
         started = LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data)
         await database.write(lambda c: ledger.append(c, started))
-        yield Overlord(parts=parts, doors=doors, tick=Tick(parts), bell=bell)
+        tick = Tick(parts)
+        stack.push_async_callback(tick.close)
+        yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell)
 
 
-def _model(settings: Settings) -> OpenAIModel:
-    endpoint = settings.model
-    return OpenAIModel(
-        endpoint.base_url, endpoint.api_key.get_secret_value(), read_timeout_s=endpoint.timeout_s
-    )
+def _models(settings: Settings) -> dict[str, OpenAIModel]:
+    """An adapter for each endpoint, by its name."""
+    if unpriced := settings.unpriced():
+        log.info("model_without_price", models=list(unpriced), budgets="tokens only")
+    return {
+        name: OpenAIModel(
+            endpoint.base_url, endpoint.api_key.get_secret_value(), read_timeout_s=endpoint.timeout_s
+        )
+        for name, endpoint in {PRIMARY: settings.model, **settings.endpoints}.items()
+    }
 
 
 def _forge(settings: Settings) -> GitHubForge:
@@ -148,30 +172,48 @@ def _starts(connection: sqlite3.Connection) -> int:
 
 
 async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
-    """The runner of the settings; `auto` takes Docker when an engine answers and has the image. Raises SettingsError.
+    """The runner of the settings: `auto` takes Docker when an engine answers, and processes only when none does.
 
-    `epoch` counts the starts of this Overlord; what it starts carries the number.
+    `epoch` counts the starts of this Overlord; what it starts carries the number. Raises SettingsError when the runner
+    that is asked for cannot be had, ImageUnusable when an engine answers and has no image of this version.
     """
     if settings.runner == "process":
         return ProcessRunner(Home(settings.home).processes)
+    engine = DockerEngine(address=settings.docker.host or None)
     try:
-        return await _docker(settings, epoch)
+        await engine.info()
+        await _check_image(engine, settings.docker.image)
     except FarEndError as error:
         if settings.runner == "docker":
             raise SettingsError(f"runner: docker, but {error}") from error
         log.info("no_containers", reason=str(error), runner="process")
         return ProcessRunner(Home(settings.home).processes)
-
-
-async def _docker(settings: Settings, epoch: int) -> Runner:
-    docker = settings.docker
-    engine = DockerEngine(address=docker.host or None)
-    try:
-        await engine.info()
-        await engine.image(docker.image)
     finally:
         engine.close()
-    home = Home(settings.home)
+    return _docker(settings, epoch)
+
+
+async def _check_image(engine: DockerEngine, image: str) -> None:
+    """Raises ImageUnusable when the image is missing, or was built from another version of the Minion."""
+    fix = "run `make images`, or set OVERLORD_RUNNER=process, which isolates nothing"
+    try:
+        found = await engine.image(image)
+    except RunnerRefused:
+        raise ImageUnusable(f"the engine has no image {image}: {fix}") from None
+    labels = (found.get("Config") or {}).get("Labels") or {}
+    if labels.get("overlord.minion") != minion_stamp():
+        raise ImageUnusable(f"the image {image} was built from another version of the Minion: {fix}")
+
+
+def minion_stamp() -> str:
+    """What tells one version of the Minion from another; `docker/images` computes the same for its label."""
+    root = Path(minion.__file__).parent
+    sources = sorted(root.rglob("*.py"), key=lambda path: f"minion/{path.relative_to(root).as_posix()}")
+    return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+
+
+def _docker(settings: Settings, epoch: int) -> DockerRunner:
+    docker, home = settings.docker, Home(settings.home)
     return DockerRunner(
         home.containers,
         image=docker.image,

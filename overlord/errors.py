@@ -9,6 +9,10 @@ class SettingsError(OverlordError):
     """The configuration is wrong; the message names the key and where it came from."""
 
 
+class ImageUnusable(SettingsError):
+    """An engine answers, and the image sessions run in is missing or another version's."""
+
+
 class ContractError(OverlordError):
     """A contract breaks the constitution; the message names the rule."""
 
@@ -66,4 +70,12 @@ class RunnerRefused(FarEndError):
 
 
 class ModelUnavailable(FarEndError):
-    """The model's endpoint gave no reply, or cut one off."""
+    """The model's endpoint gave no reply, or cut one off. `reached`: the request may have got there, and may cost."""
+
+    def __init__(self, message: str, *, reached: bool = True) -> None:
+        super().__init__(message)
+        self.reached = reached
+
+
+class ModelRefused(FarEndError):
+    """The model's endpoint, or a budget, said no to this request; repeating it will not help."""

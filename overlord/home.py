@@ -50,6 +50,10 @@ class Home:
     def session_repository(self, session: str) -> Path:
         return self.session(session) / "repo.git"
 
+    def transcript(self, session: str) -> Path:
+        """What the session and its model said to each other, until it ends and becomes evidence."""
+        return self.session(session) / "transcript.jsonl"
+
     def door(self, session: str) -> Path:
         """The directory a session's socket `s` is in, short enough for a socket's path."""
         return self.root / "run" / door_name(session)

@@ -15,6 +15,7 @@ from minion.protocol import Comment, Issue
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending as Ending  # noqa: PLC0414
 from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414
+from overlord.domain.session import Session
 
 RepositoryName = NewType("RepositoryName", str)
 """`owner/name`, as GitHub spells it."""
@@ -185,6 +186,10 @@ class Git(Protocol):
         """The unified diff, cut at a limit with a line that says so."""
         ...
 
+    async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
+        """The bytes of every file of a commit, by path."""
+        ...
+
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         """A file's content at a commit, or None when it is not a file there."""
         ...
@@ -295,4 +300,13 @@ class Model(Protocol):
 
     def complete(self, body: bytes) -> AbstractAsyncContextManager[ModelResponse]:
         """Send one chat completion request, JSON as given; the key is the adapter's to add."""
+        ...
+
+
+class Assistant(Protocol):
+    """A metered call without tools, for code that needs a model's opinion: the gateway's own way in for the engine."""
+
+    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]], *, model: str) -> str:
+        """The text of one reply, on the account of `session`. Raises ModelUnavailable when there was none, ModelRefused
+        when the endpoint or a budget said no."""
         ...

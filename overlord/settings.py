@@ -1,30 +1,38 @@
 """Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.constitution import load_contract
-from overlord.domain.contract import Contract, first_problem
+from overlord.domain.contract import Contract, first_problem, yaml_problem
+from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
+from overlord.settings_model import (
+    PRIMARY,
+    BudgetLimits,
+    Candidate,
+    ModelEndpoint,
+    Positive,
+    PriceRow,
+    Retries,
+    Section,
+    SpareEndpoint,
+    secrets_in,
+)
 
-Positive = Annotated[int, Field(gt=0)]
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")]
 
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Labels(_Section):
+class Labels(Section):
     work: str
     in_progress: str
     in_review: str
@@ -32,7 +40,7 @@ class Labels(_Section):
     priority: str
 
 
-class Sessions(_Section):
+class Sessions(Section):
     concurrent: Positive
     turns: Positive
     time_s: Positive
@@ -45,45 +53,36 @@ class Sessions(_Section):
     cpus: Annotated[float, Field(gt=0)]
 
 
-class Checks(_Section):
+class Checks(Section):
     tests_s: Positive
+    lint_s: Positive
+    review: bool
+    review_model: str
     setup_s: Positive
 
 
-class Questions(_Section):
+class Questions(Section):
     per_session: Annotated[int, Field(ge=0)]
     wait_s: Positive
 
 
-class BudgetLimits(_Section):
-    session_tokens: Positive
-    completion_tokens: Positive
-
-
-class Delivery(_Section):
+class Delivery(Section):
     open_pulls: Positive
 
 
-class ModelEndpoint(_Section):
-    base_url: str
-    name: str
-    api_key: SecretStr
-    timeout_s: Annotated[float, Field(gt=0)]
-
-
-class ForgeEndpoint(_Section):
+class ForgeEndpoint(Section):
     api_url: str
     token: SecretStr
     timeout_s: Annotated[float, Field(gt=0)]
 
 
-class DockerEngine(_Section):
+class DockerEngine(Section):
     host: str
     image: str
     runtime: str
 
 
-class SpaceSettings(_Section):
+class SpaceSettings(Section):
     """What one repository has of its own."""
 
     scope: tuple[str, ...] | None = None
@@ -98,7 +97,7 @@ class SpaceSettings(_Section):
         return value
 
 
-class Settings(_Section):
+class Settings(Section):
     """Everything Overlord is told before it starts. `home` comes from OVERLORD_HOME alone."""
 
     home: Path
@@ -113,20 +112,68 @@ class Settings(_Section):
     budget: BudgetLimits
     delivery: Delivery
     model: ModelEndpoint
+    endpoints: dict[str, SpareEndpoint]
+    models: dict[str, Annotated[tuple[Candidate, ...], Field(min_length=1)]]
+    retries: Retries
+    prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     docker: DockerEngine
     spaces: dict[RepositoryText, SpaceSettings]
 
-    @field_validator("repositories")
+    @field_validator("repositories", "spaces")
     @classmethod
-    def _named_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _named_once(cls, value: Collection[str]) -> Collection[str]:
         folded = [name.casefold() for name in value]
         if doubles := {name for name in folded if folded.count(name) > 1}:
             raise ValueError(f"the same repository is listed twice: {', '.join(sorted(doubles))}")
         return value
 
+    @field_validator("models")
+    @classmethod
+    def _has_a_default(cls, value: dict[str, tuple[Candidate, ...]]) -> dict[str, tuple[Candidate, ...]]:
+        if "default" not in value:
+            raise ValueError("there must be one called default: it is what a Minion asks for")
+        return value
+
+    @model_validator(mode="after")
+    def _endpoints_exist(self) -> "Settings":
+        for name, candidates in self.models.items():
+            for candidate in candidates:
+                if candidate.endpoint not in {PRIMARY, *self.endpoints}:
+                    raise ValueError(f"models.{name}: there is no endpoint {candidate.endpoint!r}")
+                if candidate.endpoint != PRIMARY and not self.model_name(candidate):
+                    raise ValueError(f"models.{name}: say which model of endpoint {candidate.endpoint}")
+        if PRIMARY in self.endpoints:
+            raise ValueError(f"endpoints.{PRIMARY}: this name is that of the model section")
+        return self
+
     def space(self, name: str) -> SpaceSettings:
-        return self.spaces.get(name, SpaceSettings())
+        """What a repository has of its own; the forge does not mind upper and lower case, so neither does this."""
+        folded = name.casefold()
+        return next(
+            (own for space, own in self.spaces.items() if space.casefold() == folded), SpaceSettings()
+        )
+
+    def endpoint(self, name: str) -> ModelEndpoint:
+        return self.model if name == PRIMARY else self.endpoints[name]
+
+    def model_name(self, candidate: Candidate) -> str:
+        """What the endpoint calls the model of a candidate."""
+        return candidate.model or self.endpoint(candidate.endpoint).name
+
+    def price(self, model: str) -> Price | None:
+        """What a model costs; None when nobody said."""
+        row = longest(self.prices, model)
+        return row.price() if row is not None else None
+
+    def unpriced(self) -> tuple[str, ...]:
+        """The models a session can reach whose price nobody said."""
+        names = {self.model_name(item) for candidates in self.models.values() for item in candidates}
+        return tuple(sorted(name for name in names if name and self.price(name) is None))
+
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret of these settings, so that it can be kept out of what is written down."""
+        return tuple(secrets_in(self))
 
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
@@ -157,7 +204,8 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     home = Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
     explicit = environment.get("OVERLORD_CONFIG")
     path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
-    merged = _merge(yaml.safe_load(packaged("overlord.yaml")), _read_yaml(path, required=bool(explicit)))
+    defaults = {**yaml.safe_load(packaged("overlord.yaml")), **yaml.safe_load(packaged("models.yaml"))}
+    merged = _merge(defaults, _read_yaml(path, required=bool(explicit)))
     merged = _merge(merged, _from_environment(environment))
     merged = _merge(merged, overrides)
     try:
@@ -165,7 +213,24 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     except ValidationError as error:
         raise SettingsError(_explain(error, path, environment)) from None
     check_socket_path(settings.home)
+    if settings.model.name:
+        check_prices(settings)
     return settings
+
+
+def check_prices(settings: Settings, contract: Contract | None = None) -> None:
+    """Raises SettingsError for a cap in USD over a model without a price: it could not be kept."""
+    names = ("session_usd", "job_usd", "space_day_usd", "day_usd")
+    capped = [f"budget.{name}" for name in names if getattr(settings.budget, name) is not None]
+    for name, role in (contract.roles if contract is not None else {}).items():
+        if role.budget is not None and role.budget.usd is not None:
+            capped.append(f"roles.{name}.budget.usd")
+    unpriced = settings.unpriced()
+    if capped and unpriced:
+        raise SettingsError(
+            f"{capped[0]} caps dollars, and nobody said what {unpriced[0]} costs: add"
+            f" `prices: {{{unpriced[0]}: {{input: …, output: …}}}}` (USD per million tokens), or cap tokens instead"
+        )
 
 
 def contract_for(settings: Settings, space: str) -> Contract:
@@ -175,8 +240,8 @@ def contract_for(settings: Settings, space: str) -> Contract:
         return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
-    except OSError as error:
-        raise SettingsError(f"contract: {name} cannot be read: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"contract: {name} cannot be read: {_reason(error)}") from None
 
 
 def check_socket_path(home: Path) -> None:
@@ -196,8 +261,10 @@ def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
         if required:
             raise SettingsError(f"OVERLORD_CONFIG names {path}, which does not exist") from None
         return {}
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read as YAML: {error}") from None
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path} cannot be read as YAML: {yaml_problem(error)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {_reason(error)}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -232,8 +299,12 @@ def _variable(environment: Mapping[str, str], name: str) -> str | None:
         raise SettingsError(f"both {name} and {name}_FILE are set; keep one")
     try:
         return Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise SettingsError(f"{name}_FILE names {file}, which cannot be read: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{name}_FILE names {file}, which cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or "unknown" if isinstance(error, OSError) else "it is no UTF-8 text"
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

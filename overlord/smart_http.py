@@ -22,8 +22,6 @@ log = logging.getLogger(__name__)
 SERVICES = ("git-upload-pack", "git-receive-pack")
 CHUNK_BYTES = 64 * 1024
 LAST_WORDS_BYTES = 4096
-LINGER_BYTES = 64 * 1024 * 1024
-LINGER_S = 10.0
 DEFAULT_MAX_REQUEST_BYTES = 512 * 1024 * 1024
 
 
@@ -77,7 +75,6 @@ async def serve_git(
         variables = _environment(scope, path_info, repository, user, forward_protocol)
         refusal = await _run(variables | dict(environment or {}), question, _Answer(send))
     if refusal is not None:
-        await question.drain()
         await _send_text(send, refusal)
 
 
@@ -88,7 +85,7 @@ class _Question:
         self._receive = receive
         self._max_bytes = max_bytes
         self._taken = 0
-        self.ended = asyncio.Event()
+        self.ended = False
 
     async def feed(self, into: asyncio.StreamWriter) -> None:
         """Pass the body on, close it, and then wait for the client to leave. Ends only by an exception."""
@@ -101,16 +98,8 @@ class _Question:
                 if body and not into.is_closing():
                     into.write(body)
                     await into.drain()
-            if self.ended.is_set():
+            if self.ended:
                 into.close()
-
-    async def drain(self) -> None:
-        """Hear the client out, within bounds: one that is still sending does not hear our answer."""
-        heard = self._taken + LINGER_BYTES
-        with suppress(TimeoutError, _Gone):
-            async with asyncio.timeout(LINGER_S):
-                while not self.ended.is_set() and self._taken < heard:
-                    await self._next()
 
     async def _next(self) -> bytes:
         message = await self._receive()
@@ -118,8 +107,7 @@ class _Question:
             raise _Gone
         body: bytes = message.get("body", b"")
         self._taken += len(body)
-        if not message.get("more_body", False):
-            self.ended.set()
+        self.ended = not message.get("more_body", False)
         return body
 
 
@@ -130,8 +118,8 @@ class _Answer:
         self.send = send
         self.begun = False
 
-    async def relay(self, output: asyncio.StreamReader, question: asyncio.Event) -> None:
-        """Pass the backend's CGI answer on as it comes; it ends when the question has, or soon after."""
+    async def relay(self, output: asyncio.StreamReader) -> None:
+        """Pass the backend's CGI answer on as it comes."""
         try:
             head = await output.readuntil(b"\r\n\r\n")
             status, headers = _parse_head(head)
@@ -141,9 +129,6 @@ class _Answer:
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         while chunk := await output.read(CHUNK_BYTES):
             await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
-        # The server closes on a client that is still sending, and that client would not read what we said.
-        with suppress(TimeoutError):
-            await asyncio.wait_for(question.wait(), LINGER_S)
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -180,7 +165,7 @@ async def _exchange(
     assert process.stdin and process.stdout and process.stderr
     words = asyncio.create_task(_last_words(process.stderr))
     feeding = asyncio.create_task(question.feed(process.stdin))
-    answering = asyncio.create_task(answer.relay(process.stdout, question.ended))
+    answering = asyncio.create_task(answer.relay(process.stdout))
     try:
         # Feeding never ends by itself while the client stays: it goes on to watch for the client leaving.
         done, _ = await asyncio.wait({feeding, answering}, return_when=asyncio.FIRST_COMPLETED)
@@ -268,11 +253,11 @@ def _parse_head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
 
 
 async def _send_text(send: Send, refusal: _Refusal) -> None:
+    # Without `Connection: close` the server goes on to read what a client still sends, so that it hears this.
     body = refusal.text.encode() + b"\n"
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

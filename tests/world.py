@@ -127,14 +127,14 @@ class World:
                 holds = condition()
                 if asyncio.iscoroutine(holds):
                     holds = await holds
-                if holds and not moved:
+                if holds and not moved and self.overlord.tick.is_idle:
                     return
                 if not moved:
                     await self._wait(seen)
 
     async def _wait(self, seen: int) -> None:
         delay = self.overlord.tick.next_delay_s()
-        if delay is not None and not await self._live():
+        if delay is not None and self.overlord.tick.is_idle and not await self._live():
             self.clock.move(delay + 0.1)
             return
         await self.overlord.bell.wait(seen, timeout_s=1.0)

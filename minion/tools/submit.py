@@ -12,19 +12,20 @@ def task_complete(
     session: Session, *, summary: str, learnings: tuple[str, ...] = (), follow_ups: tuple[str, ...] = ()
 ) -> Submission:
     try:
-        doubt = "" if session.warned else _doubt(session)
+        tree = session.workspace.snapshot()
+        doubt = "" if session.warned else _doubt(session, tree)
         if doubt:
             session.warned = True
             raise ToolError(f"{doubt} If this is as it should be, call task_complete again.")
-        session.workspace.save(summary)
+        session.workspace.save(summary, tree)
     except GitFailed as error:
         raise ToolError(f"The work could not be committed and pushed: {error}") from error
     return Submission(outcome=Outcome.COMPLETE, summary=summary, learnings=learnings, follow_ups=follow_ups)
 
 
-def _doubt(session: Session) -> str:
+def _doubt(session: Session, tree: str) -> str:
     """What an evaluator would certainly send back."""
-    changed = session.workspace.changed()
+    changed = session.workspace.changed(tree)
     if not changed:
         return "No file of the repository has changed. If the task cannot be done, use task_blocked."
     outside = [path for path in changed if not session.territory.scope.allows(path)]

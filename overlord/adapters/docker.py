@@ -1,7 +1,7 @@
 """Sessions as containers of a Docker engine, each behind the walls of `docker_profile.py`.
 
-A container is found again by its name and labels, so a restarted daemon needs nothing else. Two small files per
-session say what the engine does not remember: that we asked it to stop, or that somebody else sent it a signal.
+A container is found again by its name and labels, so a restarted daemon needs nothing else but a few notes
+(`docker_notes.py`).
 """
 
 import asyncio
@@ -11,20 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from overlord.adapters.docker_engine import Conflict, DockerEngine, Faulted, Missing
+from overlord.adapters.docker_notes import Note, Notes
 from overlord.adapters.docker_profile import DOOR, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 LABEL = "overlord"
-_KILLED_BY_OTHERS = {
-    129: "HUP",
-    130: "INT",
-    137: "KILL",
-    143: "TERM",
-    255: "the engine or the machine went down",
-}
-_DEADLY = {"1", "2", "3", "9", "15"}
 _LOOK_AGAIN_S = 1.0
 _LISTEN_S = 5.0
 _CREATE_TRIES = 100
@@ -54,7 +47,7 @@ class DockerRunner:
         command: Sequence[str] | None = None,
         address: str | None = None,
     ) -> None:
-        self._root = root
+        self._notes = Notes(root)
         self._image = image
         self._instance = instance
         self._epoch = epoch
@@ -65,9 +58,10 @@ class DockerRunner:
         self._ended: dict[SessionId, asyncio.Event] = {}
         self._told: set[SessionId] = set()
         self._watching: asyncio.Event | None = None
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     async def start(self, launch: Launch) -> None:
+        if self._notes.has(launch.session, Note.STARTED):
+            return
         listening = self._watch()
         name, asked = self._name(launch.session), self._configuration(launch)
         if not await self._create(launch.session, asked):
@@ -83,34 +77,38 @@ class DockerRunner:
             # A container that cannot start must not be mistaken for one that has not started yet.
             await self._engine.remove(name)
             raise RunnerRefused(f"session {launch.session} was refused: {error}") from None
+        self._notes.take(launch.session, Note.STARTED)
 
     async def find(self, session: SessionId) -> Running | None:
         try:
             shown = await self._engine.inspect(self._name(session))
         except Missing:
-            return None
+            gone = self._notes.vanished(session)
+            return None if gone is None else Running(session=session, ending=gone)
         if not self._is_ours(shown, session) or shown["State"]["Status"] == "created":
             return None
-        return Running(session=session, ending=self._ending(session, shown["State"]))
+        return Running(session=session, ending=self._notes.ending(session, shown["State"]))
 
     async def sessions(self) -> Sequence[Running]:
-        listed = await self._engine.labelled(self._label)
-        found = []
-        for entry in listed:
-            session = SessionId(entry["Labels"][f"{LABEL}.session"])
-            if entry["State"] == "created":
-                found.append(
-                    Running(session=session, ending=Ending(kind=EndKind.LOST, detail="never started"))
-                )
-            elif (running := await self.find(session)) is not None:
-                found.append(running)
-        return found
+        # The engine's list runs behind its own events, so it gives the names and each is looked at.
+        listed = {
+            SessionId(entry["Labels"][f"{LABEL}.session"])
+            for entry in await self._engine.labelled(self._label)
+        }
+        names = sorted(listed | self._notes.started())
+        never = Ending(kind=EndKind.LOST, detail="never started")
+        found = await asyncio.gather(*(self.find(name) for name in names))
+        return [
+            running or Running(session=name, ending=never)
+            for name, running in zip(names, found, strict=True)
+            if running is not None or name in listed
+        ]
 
     async def stop(self, session: SessionId, *, grace_s: float) -> None:
         running = await self.find(session)
         if running is None or running.ending is not None:
             return
-        self._note(session, "stop").touch()
+        self._notes.take(session, Note.STOP)
         if not await self._signal_until_ended(session, "TERM", within_s=grace_s) and (
             not await self._signal_until_ended(session, "KILL", within_s=_KILL_S)
         ):
@@ -125,11 +123,11 @@ class DockerRunner:
     async def remove(self, session: SessionId) -> None:
         with contextlib.suppress(Missing):
             if self._is_ours(await self._engine.inspect(self._name(session)), session):
-                self._note(session, "stop").touch()
+                self._notes.take(session, Note.STOP)
                 await self._engine.remove(self._name(session))
-        for what in ("stop", "killed"):
-            self._note(session, what).unlink(missing_ok=True)
+        self._notes.forget(session)
         self._ended.pop(session, None)
+        self._told.discard(session)
 
     async def follow(self) -> AsyncIterator[SessionId]:
         self._watch()
@@ -146,9 +144,6 @@ class DockerRunner:
 
     def _name(self, session: SessionId) -> str:
         return f"{LABEL}-{self._instance}-{session}"
-
-    def _note(self, session: SessionId, what: str) -> Path:
-        return self._root / f"{session}.{what}"
 
     def _is_ours(self, shown: Mapping[str, Any], session: SessionId) -> bool:
         labels = shown["Config"]["Labels"] or {}
@@ -223,22 +218,7 @@ class DockerRunner:
                 return True
             if loop.time() >= deadline:
                 return False
-
-    def _ending(self, session: SessionId, state: Mapping[str, Any]) -> Ending | None:
-        if state["Running"] or state["Status"] in {"running", "paused", "restarting"}:
-            return None
-        code, out_of_memory = int(state["ExitCode"]), bool(state["OOMKilled"])
-        if self._note(session, "stop").exists():
-            detail = "it had run out of memory" if out_of_memory else ""
-            return Ending(kind=EndKind.STOPPED, exit_code=code, detail=detail)
-        if out_of_memory:
-            return Ending(kind=EndKind.OUT_OF_MEMORY, exit_code=code, detail=str(state["Error"]))
-        with contextlib.suppress(FileNotFoundError):
-            said = self._note(session, "killed").read_text()
-            return Ending(kind=EndKind.KILLED, exit_code=code, detail=f"signal {said} from outside")
-        if code in _KILLED_BY_OTHERS:
-            return Ending(kind=EndKind.KILLED, exit_code=code, detail=_KILLED_BY_OTHERS[code])
-        return Ending(kind=EndKind.EXITED, exit_code=code, detail=str(state["Error"]))
+            ended.clear()
 
     def _watch(self) -> asyncio.Event:
         """Set once the engine's events arrive."""
@@ -262,9 +242,6 @@ class DockerRunner:
         self._watch().set()
         states = {SessionId(entry["Labels"][f"{LABEL}.session"]): entry["State"] for entry in listed}
         self._told &= set(states)
-        for note in self._root.glob("*.killed"):
-            if note.stem not in states:
-                note.unlink(missing_ok=True)
         for session, state in states.items():
             if state in {"exited", "dead"}:
                 self._tell(session)
@@ -274,8 +251,8 @@ class DockerRunner:
         session = SessionId(attributes[f"{LABEL}.session"])
         if event["Action"] == "die":
             self._tell(session)
-        elif attributes.get("signal") in _DEADLY and not self._note(session, "stop").exists():
-            self._note(session, "killed").write_text(attributes["signal"])
+        else:
+            self._notes.signalled(session, attributes.get("signal", ""))
 
     def _tell(self, session: SessionId) -> None:
         if (waiting := self._ended.get(session)) is not None:

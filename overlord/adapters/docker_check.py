@@ -1,5 +1,7 @@
 """Proves a profile on this engine: runs `sandbox_check.py` inside a container that it holds, and reads what got through."""
 
+import asyncio
+import contextlib
 import json
 import os
 import tempfile
@@ -12,10 +14,12 @@ from typing import Any
 
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_profile import MEGABYTE, Profile
+from overlord.adapters.sandbox_check import POINTS
 from overlord.ports import Launch, SessionId
 
 _PARTS = ("sandbox_calls", "sandbox_limits", "sandbox_check")
 _MEMORY_MB = 256
+_CHECK_S = 120
 _NAMESPACES = ("net", "pid", "ipc", "mnt", "uts")
 # Each part becomes a module under the name the next one imports it by; the last one runs.
 _START = """
@@ -44,9 +48,12 @@ async def check_sandbox(
     make: Make, *, points: Sequence[str] = (), services: Sequence[tuple[str, int]] = (), canary: str = ""
 ) -> Sequence[Wall]:
     """Try every wall (or `points`) from inside. `services` are listeners of this machine that must not be reached,
-    `canary` a text that a process of it carries in its environment. Raises RunnerUnavailable, RunnerRefused."""
+    `canary` a text that a process of it carries in its environment; without them there is nothing to try there.
+    Raises RunnerUnavailable, RunnerRefused."""
+    given = {"host_services": services, "other_environments": canary}
+    points = points or [point for point in POINTS if given.get(point, True)]
     # Reversed, because what a session is told stands in its own environment, where the canary must not be found.
-    asked = {"points": points, "services": services, "canary_reversed": (canary or uuid.uuid4().hex)[::-1]}
+    asked = {"points": points, "services": services, "canary_reversed": canary[::-1]}
     with tempfile.TemporaryDirectory(prefix="overlord-check-") as directory:
         runner = make(Path(directory, "runner"), ("python3", "-I", "-c", _program()))
         launch = Launch(
@@ -56,7 +63,7 @@ async def check_sandbox(
             door=_open_door(Path(directory)),
             memory_mb=_MEMORY_MB,
         )
-        return _walls(await _output(runner, launch), [*points])
+        return _walls(await _output(runner, launch), points)
 
 
 def _open_door(directory: Path) -> Path:
@@ -71,9 +78,11 @@ def _open_door(directory: Path) -> Path:
 async def _output(runner: DockerRunner, launch: Launch) -> str:
     try:
         await runner.start(launch)
-        async for ended in runner.follow():
-            if ended == launch.session:
-                break
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_CHECK_S):
+                async for ended in runner.follow():
+                    if ended == launch.session:
+                        break
         return await runner.logs(launch.session, limit_bytes=MEGABYTE)
     finally:
         await runner.remove(launch.session)
@@ -107,6 +116,6 @@ def _walls(output: str, points: Sequence[str]) -> Sequence[Wall]:
         walls = [Wall(**json.loads(line)) for line in lines]
     except (ValueError, TypeError):
         return [Wall(point="self-check", holds=False, detail=output[-500:])]
-    if not walls or (points and len(walls) != len(points)):
+    if [wall.point for wall in walls] != [*points]:
         walls.append(Wall(point="self-check", holds=False, detail="it ended before it had tried everything"))
     return walls

@@ -22,6 +22,7 @@ CALL_S = 30
 QUIET_S = 60
 """How long a stream of events may say nothing before it is opened anew."""
 RETRY_S = 1.0
+LIST_LAG_S = 5.0
 THREADS = 8
 
 
@@ -125,7 +126,7 @@ class DockerEngine:
     ) -> str | None:
         with _translated():
             api = self._connected()
-            # From a moment on the engine's own clock, so that nothing falls between the stream and the listing.
+            # From a moment before the listing, so that nothing falls between it and the stream.
             since = since or _now(api)
             filters = json.dumps({"type": ["container"], "event": ["kill", "die"], "label": [label]})
             url = f"{api.base_url}/v{api.api_version}/events"
@@ -180,6 +181,7 @@ def _translated() -> Iterator[None]:
     """What the SDK raises, as whose fault it was."""
     from docker.errors import APIError, DockerException
     from requests.exceptions import RequestException
+    from urllib3.exceptions import HTTPError
 
     try:
         yield
@@ -192,7 +194,7 @@ def _translated() -> Iterator[None]:
         if error.is_server_error():
             raise Faulted(f"the Docker engine failed: {said}") from None
         raise RunnerRefused(f"the Docker engine says no: {said}") from None
-    except (DockerException, RequestException) as error:
+    except (DockerException, RequestException, HTTPError) as error:
         raise RunnerUnavailable(
             f"no Docker engine answers ({error}); start Docker, or set DOCKER_HOST to where one listens"
         ) from None
@@ -204,5 +206,5 @@ def _labelled(api: Any, label: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _now(api: Any) -> str:
-    """The engine's clock, in the form its events call takes."""
-    return f"{datetime.fromisoformat(api.info()['SystemTime']).timestamp():.9f}"
+    """A moment ago on the engine's clock, in the form its events call takes: its lists run that far behind its events."""
+    return f"{datetime.fromisoformat(api.info()['SystemTime']).timestamp() - LIST_LAG_S:.9f}"

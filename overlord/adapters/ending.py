@@ -4,6 +4,7 @@ Output of a session is hostile text: nothing in it may move a cursor, recolour a
 """
 
 import asyncio
+import re
 import unicodedata
 from collections.abc import AsyncIterator
 
@@ -11,6 +12,7 @@ from overlord.ports import SessionId
 
 LINE_CHARS = 2_000
 """Where one line of a log is cut."""
+_UNUSUAL = re.compile(r"[^\t\x20-\x7e]")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -47,14 +49,14 @@ def harmless(data: bytes, *, limit_bytes: int) -> str:
 
 def _visible(line: str) -> str:
     cut = len(line) - LINE_CHARS
-    shown = "".join(_shown(character) for character in line[:LINE_CHARS])
+    shown = _UNUSUAL.sub(_shown, line[:LINE_CHARS])
     return shown if cut <= 0 else f"{shown}… [{cut} more characters]"
 
 
-def _shown(character: str) -> str:
-    if character == "\t" or (character.isascii() and character.isprintable()):
+def _shown(match: re.Match[str]) -> str:
+    """What stands for a character that does something instead of being seen."""
+    character = match[0]
+    if unicodedata.category(character) not in _INVISIBLE:
         return character
-    if unicodedata.category(character) in _INVISIBLE:
-        code = ord(character)
-        return chr(0x2400 + code) if code < 0x20 else f"<U+{code:04X}>"
-    return character
+    code = ord(character)
+    return chr(0x2400 + code) if code < 0x20 else f"<U+{code:04X}>"

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git_command import git
-from overlord.adapters.git_diff import parse_changes
+from overlord.adapters.git_diff import parse_changes, parse_sizes
 from overlord.domain.scope import Change
 from overlord.domain.session import MAX_PUSH_BYTES
 from overlord.errors import GitFailed, PushRejected
@@ -23,6 +23,7 @@ from overlord.ports import Remote, RepositoryName, SessionId, Sha
 
 BRANCH_PREFIX = "minion/"
 _COMMITTER = {"NAME": "Overlord", "EMAIL": "overlord@users.noreply.github.com"}
+_PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 _SAFE_BRANCH = re.compile(r"minion/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -142,13 +143,12 @@ class GitMirrors:
             "--no-abbrev",
             "-z",
             "-M",
-            "--no-ext-diff",
-            "--no-textconv",
+            *_PLAIN_DIFF,
         )
         return parse_changes(await git(self._home.mirror(name), *arguments, base, head, "--"))
 
     async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
-        arguments = ("diff", "-M", "--no-color", "--no-ext-diff", "--no-textconv", base, head, "--")
+        arguments = ("diff", "-M", "--no-color", *_PLAIN_DIFF, base, head, "--")
         output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1)
         text = output[:limit_bytes].decode(errors="replace")
         return (
@@ -156,6 +156,10 @@ class GitMirrors:
             if len(output) <= limit_bytes
             else f"{text}\n[cut: the diff is longer than {limit_bytes} bytes]\n"
         )
+
+    async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
+        output = await git(self._home.mirror(name), "ls-tree", "-r", "-l", "-z", commit)
+        return parse_sizes(output)
 
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         mirror = self._home.mirror(name)
@@ -200,11 +204,18 @@ class GitMirrors:
         await asyncio.to_thread(shutil.rmtree, self._home.session(session), ignore_errors=True)
 
     async def _resolve(self, repository: Path, revision: str) -> Sha | None:
-        try:
-            output = await git(repository, "rev-parse", "--quiet", "--verify", "--end-of-options", revision)
-        except GitFailed:
+        """The object a revision names, or None for one that names nothing. Raises GitFailed when git cannot say."""
+        if not _is_there(repository):
             return None
-        return Sha(output.decode().strip())
+        asked = f"{revision}\n".encode()
+        answer = (
+            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().strip()
+        )
+        return None if answer.endswith(" missing") else Sha(answer)
+
+
+def _is_there(repository: Path) -> bool:
+    return (repository / "HEAD").exists()
 
 
 def _signed_in(remote: Remote) -> dict[str, str]:

@@ -59,7 +59,7 @@ async def git(
             if limit_bytes is None:
                 output, errors = await process.communicate(stdin)
             else:
-                return await _first_bytes(process, limit_bytes)
+                return await _first_bytes(process, arguments[0], limit_bytes)
     except TimeoutError:
         raise GitFailed(f"git {arguments[0]} did not finish in {TIMEOUT_S:.0f} s") from None
     finally:
@@ -89,17 +89,22 @@ async def _start(
         raise GitFailed(f"git cannot be started: {error.strerror}; install git") from error
 
 
-async def _first_bytes(process: asyncio.subprocess.Process, limit: int) -> bytes:
-    if process.stdin is None or process.stdout is None:
+async def _first_bytes(process: asyncio.subprocess.Process, command: str, limit: int) -> bytes:
+    """As much of the output as is wanted. Having enough is no failure; a command that ends badly before that is."""
+    if process.stdin is None or process.stdout is None or process.stderr is None:
         raise GitFailed("git has no pipes")
     process.stdin.close()
     chunks, size = [], 0
     while size < limit and (chunk := await process.stdout.read(min(65536, limit - size))):
         chunks.append(chunk)
         size += len(chunk)
+    if size < limit:
+        errors = await process.stderr.read()
+        if await process.wait() != 0:
+            raise GitFailed(f"git {command} failed: {_last_words(errors)}")
     return b"".join(chunks)
 
 
 def _last_words(errors: bytes) -> str:
     lines = [line.strip() for line in errors.decode(errors="replace").splitlines() if line.strip()]
-    return _CONTROL.sub("", " / ".join(lines[-3:]))[-500:] or "it said nothing"
+    return _CONTROL.sub("", " / ".join(lines[-4:]))[-500:] or "it said nothing"

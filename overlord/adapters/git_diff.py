@@ -1,52 +1,67 @@
 """Reading `git diff --raw --numstat -z -M`: the only place names of changed files come from."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypedDict
 
 from overlord.domain.scope import Change
 
 
 def parse_changes(output: bytes) -> list[Change]:
     """Every changed path, with modes from the raw part and line counts from the numstat part."""
-    fields = iter([part.decode(errors="backslashreplace") for part in output.split(b"\0")[:-1]])
-    changes: dict[str, Change] = {}
+    # By the names' bytes: two names may read the same once what is no UTF-8 is written out.
+    fields = iter(output.split(b"\0")[:-1])
+    changes: dict[bytes, Change] = {}
     for item in fields:
-        if item.startswith(":"):
-            change = _raw(item, fields)
-            changes[change.path] = change
+        if item.startswith(b":"):
+            path, change = _raw(item, fields)
+            changes[path] = change
         else:
-            path, counted = _counted(item, fields, changes)
-            changes[path] = counted
+            path, numbers = _counted(item, fields)
+            changes[path] = replace(changes[path], **numbers)
     return list(changes.values())
 
 
-def _raw(item: str, fields: Iterator[str]) -> Change:
-    old_mode, new_mode, _old, _new, status = item[1:].split(" ")
+def parse_sizes(output: bytes) -> dict[str, int]:
+    """Bytes by path, from `git ls-tree -r -l -z`; submodules, which have none, are left out."""
+    sizes = {}
+    for entry in output.split(b"\0")[:-1]:
+        described, _, path = entry.decode(errors="backslashreplace").partition("\t")
+        size = described.split()[-1]
+        if size != "-":
+            sizes[path] = int(size)
+    return sizes
+
+
+def _raw(item: bytes, fields: Iterator[bytes]) -> tuple[bytes, Change]:
+    old_mode, new_mode, _old, _new, status = item[1:].decode().split(" ")
     path, old_path = next(fields), None
     if status[0] in "RC":
         old_path, path = path, next(fields)
-    return Change(
-        path=path,
-        old_path=old_path if status[0] == "R" else None,
+    return path, Change(
+        path=_shown(path),
+        old_path=_shown(old_path) if old_path is not None and status[0] == "R" else None,
         status=status[0],
         old_mode=old_mode,
         new_mode=new_mode,
     )
 
 
-def _counted(item: str, fields: Iterator[str], changes: dict[str, Change]) -> tuple[str, Change]:
-    added, removed, path = item.split("\t", 2)
+class _Counts(TypedDict):
+    added: int
+    removed: int
+    binary: bool
+
+
+def _counted(item: bytes, fields: Iterator[bytes]) -> tuple[bytes, _Counts]:
+    added, removed, path = item.split(b"\t", 2)
     if not path:
         next(fields)  # the old name of a rename
         path = next(fields)
-    known = changes[path]
-    binary = added == "-"
-    return path, Change(
-        path=known.path,
-        old_path=known.old_path,
-        status=known.status,
-        old_mode=known.old_mode,
-        new_mode=known.new_mode,
-        added=0 if binary else int(added),
-        removed=0 if binary else int(removed),
-        binary=binary,
-    )
+    if added == b"-":
+        return path, _Counts(added=0, removed=0, binary=True)
+    return path, _Counts(added=int(added), removed=int(removed), binary=False)
+
+
+def _shown(path: bytes) -> str:
+    return path.decode(errors="backslashreplace")

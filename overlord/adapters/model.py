@@ -18,6 +18,8 @@ OF_THE_CONNECTION = frozenset(
 )
 """Headers that are true of the bytes between us and the endpoint, and not of the chunks we give."""
 
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL)
+
 
 class _Reply:
     """`ports.ModelResponse` over httpx."""
@@ -65,7 +67,10 @@ class OpenAIModel:
         try:
             response = await self._http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ModelUnavailable(f"the model gave no reply ({type(error).__name__})") from None
+            reached = not isinstance(error, _NEVER_SENT)
+            raise ModelUnavailable(
+                f"the model gave no reply ({type(error).__name__})", reached=reached
+            ) from None
         try:
             yield _Reply(response)
         finally:

@@ -33,8 +33,8 @@ class Per(StrEnum):
 _WHOSE = {
     Per.SESSION: "this session's budget",
     Per.JOB: "this job's budget",
-    Per.SPACE_DAY: "this repository's budget for today",
-    Per.DAY: "the budget for today",
+    Per.SPACE_DAY: "today's budget of this repository",
+    Per.DAY: "today's budget",
 }
 
 
@@ -57,9 +57,9 @@ class Budget:
         return amount_text(Amount(unit=self.unit, value=self.limit))
 
     def describe(self) -> str:
-        """A phrase for people: `this job's budget of $2.00`."""
+        """A phrase for people: `this job's budget ($2.00)`."""
         limit = usd_text(self.limit) if self.unit is Unit.USD else f"{self.limit:,} tokens"
-        return f"{_WHOSE[self.per]} of {limit}"
+        return f"{_WHOSE[self.per]} ({limit})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

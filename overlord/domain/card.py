@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from minion.protocol import Report, SessionKind
-from overlord.domain.budget import TokenUsage
+from overlord.domain.budget import TokenUsage, usd_text
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobState
@@ -25,6 +25,8 @@ class Story:
     calls: int
     work_s: float
     ledger_head: str
+    cost_nusd: int | None = None
+    """Nano-dollars; None when no model it used has a price."""
 
     @property
     def summary(self) -> str:
@@ -110,6 +112,8 @@ def _figures(story: Story) -> str:
     job = story.job
     work = [session for session in story.sessions if session.kind is SessionKind.WORK]
     tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}"
+    if story.cost_nusd is not None:
+        tokens += f" for {usd_text(story.cost_nusd)}"
     facts = [
         f"job {job.id}",
         count(len(work), "session"),

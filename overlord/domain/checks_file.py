@@ -16,6 +16,7 @@ from overlord.domain.contract import first_problem
 
 CHECKS_PATH = ".nebulus/checks.yaml"
 MAX_BYTES = 64 * 1024
+MAX_DEPTH = 8
 _NEEDS_SHELL = re.compile(r"[|&;<>()$`\\*?\[\]{}~#!\n]|^\s*\w+=")
 _PYTEST = (("pytest",), ("python", "-m", "pytest"), ("python3", "-m", "pytest"))
 
@@ -83,8 +84,9 @@ def parse_checks(content: bytes | None) -> ChecksFile | None:
     """The file as it is at base; None when there is none. Raises ChecksFileError with a sentence that names the key."""
     if content is None:
         return None
+    loaded = _load(content)
     try:
-        return ChecksFile.model_validate(_load(content) or {})
+        return ChecksFile.model_validate({} if loaded is None else loaded)
     except ValidationError as error:
         raise ChecksFileError(f"{CHECKS_PATH}: {first_problem(error)}") from None
 
@@ -94,14 +96,26 @@ def _load(content: bytes) -> Any:
         raise ChecksFileError(f"{CHECKS_PATH} is larger than {MAX_BYTES:,} bytes")
     try:
         text = content.decode()
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise ChecksFileError(f"{CHECKS_PATH}: aliases (*name) are not allowed")
-        return yaml.safe_load(text)
-    except ChecksFileError:
-        raise
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        strange = _strangeness(text)
+        loaded = None if strange else yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
         told = " ".join(str(error).split())[:200]
         raise ChecksFileError(f"{CHECKS_PATH} cannot be read as YAML: {told}") from None
+    if strange:
+        raise ChecksFileError(f"{CHECKS_PATH}: {strange}")
+    return loaded
+
+
+def _strangeness(text: str) -> str:
+    """What makes YAML grow or take long to read, found before it is loaded."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            return "nothing in it is so deep"
+        if isinstance(event, yaml.AliasEvent):
+            return "aliases (*name) are not allowed"
+    return ""
 
 
 def _words(line: str) -> tuple[str, ...]:

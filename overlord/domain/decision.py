@@ -80,7 +80,7 @@ class Decision:
     session_id: str | None = None
     expires_at: datetime | None = None
     options: tuple[str, ...] = ()
-    """For a question: the answers the Minion offered."""
+    """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
     head_sha: str | None = None
@@ -180,7 +180,15 @@ _ASKED: dict[Subject, _Asked] = {
 }
 
 
-def ask(job: Job, subject: Subject, body: str, *, at: datetime, patterns: tuple[str, ...] = ()) -> Decision:
+def ask(
+    job: Job,
+    subject: Subject,
+    body: str,
+    *,
+    at: datetime,
+    patterns: tuple[str, ...] = (),
+    options: tuple[str, ...] = (),
+) -> Decision:
     """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject."""
     asked = _ASKED[subject]
     return Decision(
@@ -194,6 +202,7 @@ def ask(job: Job, subject: Subject, body: str, *, at: datetime, patterns: tuple[
         blocks=asked.blocks,
         created_at=at,
         patterns=patterns,
+        options=options,
         head_sha=job.head_sha,
     )
 

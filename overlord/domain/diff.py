@@ -7,7 +7,7 @@ must be the changes' own. A text that does not fit is no diff at all.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -96,11 +96,18 @@ def parse_diff(changes: Sequence[Change], diff: str) -> tuple[FileDiff, ...] | N
 
 def _join(change: Change, sections: list[_Section]) -> FileDiff:
     """Take the change's section off the front: a change of type has two, one that removes and one that adds."""
-    taken = [sections.pop(0) for _ in range(2 if change.status == "T" else 1)]
-    hunks = tuple(hunk for section in taken for hunk in section.hunks)
-    found = FileDiff(change=change, header="".join(section.header for section in taken), hunks=hunks)
+    first = sections.pop(0)
+    header, hunks = first.header, list(first.hunks)
+    if change.status == "T":
+        second = sections.pop(0)
+        if hunks:
+            hunks[-1] = replace(hunks[-1], text=hunks[-1].text + second.header)
+        else:
+            header += second.header
+        hunks += second.hunks
+    found = FileDiff(change=change, header=header, hunks=tuple(hunks))
     counted = (sum(1 for _ in found.added), sum(1 for _ in found.removed))
-    if counted != (change.added, change.removed):
+    if not change.binary and counted != (change.added, change.removed):
         raise ValueError("another change's lines")
     return found
 

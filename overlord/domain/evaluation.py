@@ -1,6 +1,6 @@
 """The verdict on a session's work: checks with findings, and the rule that combines them. Nothing unclear is a pass."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -89,16 +89,30 @@ class RevisionRequest:
     findings: tuple[Finding, ...]
 
 
-def overall(checks: Iterable[CheckResult]) -> Verdict:
-    """Any hard fail fails; a check that could not be made asks a person; any revision revises; else pass."""
+REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LINT)
+"""What a pass needs, besides the review where there is one."""
+
+
+def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUIRED) -> Verdict:
+    """Any hard fail fails; a check that could not be made asks a person; any revision revises; all made and passed, pass."""
     scores = [check.score for check in checks]
     if CheckScore.FAIL in scores:
         return Verdict.FAIL
-    if not scores or None in scores:
+    if None in scores:
         return Verdict.UNAVAILABLE
     if CheckScore.NEEDS_REVISION in scores:
         return Verdict.NEEDS_REVISION
-    return Verdict.PASS
+    made = {check.name for check in checks}
+    return Verdict.PASS if made.issuperset(required) else Verdict.UNAVAILABLE
+
+
+def same_findings(one: EvaluationResult, other: EvaluationResult) -> bool:
+    """Whether two evaluations hold the very same things against a change, wherever in a file they are."""
+    told = [
+        {(item.check, item.rule, item.file, item.message) for item in result.findings}
+        for result in (one, other)
+    ]
+    return bool(told[0]) and told[0] == told[1]
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -23,6 +23,8 @@ from overlord.domain.text import count, visible
 from overlord.domain.weakening import LONGEST_LINE, weaknesses
 
 EVIDENCE_CHARS = 200
+LONGEST_SECRET = 8000
+"""What is read beyond a cut, so that no secret is cut into a piece that is not known for one."""
 MOST_NAMED = 50
 """Findings of one rule that are listed; a change with more has been understood by then."""
 _ABSENT_MODE = "000000"
@@ -101,10 +103,11 @@ def hunks_first(
             hunks = tuple(hunk for hunk in file.hunks if _is_named(file, hunk, findings) is named)
             if hunks or (not file.hunks and _is_named(file, None, findings) is named):
                 parts.append(file.header + "".join(hunk.text for hunk in hunks))
-    text = redacted(visible("".join(parts)))
+    text = "".join(parts)
+    shown = redacted(visible(text[: limit_chars + LONGEST_SECRET]))[:limit_chars]
     if len(text) <= limit_chars:
-        return text
-    return f"{text[:limit_chars]}\n[cut: {len(text) - limit_chars:,} more characters]\n"
+        return shown
+    return f"{shown}\n[cut: {len(text) - limit_chars:,} more characters]\n"
 
 
 def _is_named(file: FileDiff, hunk: Hunk | None, findings: Sequence[Finding]) -> bool:
@@ -183,7 +186,7 @@ def _trees(changes: Sequence[Change], link_targets: Mapping[str, str]) -> Iterat
             yield _found(
                 Strength.FAILS, "submodule", f"{path} is a submodule: another repository's commit.", path
             )
-        if any(name.casefold() == ".gitmodules" for name in change.paths):
+        if any(name.casefold().rsplit("/", 1)[-1] == ".gitmodules" for name in change.paths):
             yield _found(Strength.FAILS, "submodule", f"{path} says where submodules are fetched from.", path)
         if change.new_mode == SYMLINK_MODE and (reason := _link_problem(path, link_targets.get(path))):
             yield _found(Strength.FAILS, "escaping-link", f"{path} is a symbolic link {reason}.", path)
@@ -228,18 +231,9 @@ def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: Integrit
 
 def _in_lines(file: FileDiff) -> Iterator[_Found]:
     path = file.change.path
-    before = "\n".join(line.text for line in file.removed)
+    yield from _secrets(file)
     for line in file.added:
-        for secret in find_secrets(line.text):
-            if secret.value in before:
-                continue
-            strength = Strength.FAILS if secret.certain else Strength.NOTES
-            rule = "secret" if secret.certain else "possible-secret"
-            message = f"This line holds what looks like a secret: {secret.kind}."
-            yield _found(strength, rule, message, path, line=line.number, evidence=line.text)
-        if not line.text.isascii() and any(
-            char in _HIDING or 0xE0000 <= ord(char) <= 0xE007F for char in line.text
-        ):
+        if not line.text.isascii() and any(_hides(char) for char in line.text):
             message = "This line has characters that hide or turn round what it says."
             yield _found(
                 Strength.REVISES, "hidden-characters", message, path, line=line.number, evidence=line.text
@@ -249,6 +243,25 @@ def _in_lines(file: FileDiff) -> Iterator[_Found]:
             yield _found(
                 Strength.NOTES, "check-silenced", message, path, line=line.number, evidence=line.text
             )
+
+
+def _secrets(file: FileDiff) -> Iterator[_Found]:
+    """Secrets this change brings in: what it takes out elsewhere in the file was there before."""
+    if next(find_secrets("\n".join(line.text for line in file.added)), None) is None:
+        return
+    before = "\n".join(line.text for line in file.removed)
+    for line in file.added:
+        for secret in find_secrets(line.text):
+            if secret.value in before:
+                continue
+            strength = Strength.FAILS if secret.certain else Strength.NOTES
+            rule = "secret" if secret.certain else "possible-secret"
+            message = f"This line holds what looks like a secret: {secret.kind}."
+            yield _found(strength, rule, message, file.change.path, line=line.number, evidence=line.text)
+
+
+def _hides(char: str) -> bool:
+    return char in _HIDING or "\U000e0000" <= char <= "\U000e007f"
 
 
 def _weakened(files: Sequence[FileDiff]) -> Iterator[_Found]:

@@ -64,6 +64,7 @@ class _Reading:
 
     def feed(self, text: str) -> None:
         parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._say

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 from overlord.domain.budget import NANO, TokenUsage
 
+Row = TypeVar("Row")
 _MILLION = 1_000_000
 _BOUNDARIES = "-@:/"
 """What may follow a listed name: `gpt-5-2026-08-07` is priced as `gpt-5`, `gpt-5.9` and `gpt-50` are not."""
@@ -39,11 +40,11 @@ class Price:
         return -(-exact // _MILLION)
 
 
-def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
-    """The price of a model by the longest listed name that it is or begins with; None for one nobody listed."""
-    fitting = [name for name in prices if model == name or _continues(model, name)]
-    return prices[max(fitting, key=len)] if fitting else None
+def longest(rows: Mapping[str, Row], model: str) -> Row | None:
+    """The row of a model: that of the longest listed name which it is or begins with; None when nobody listed it."""
+    fitting = [name for name in rows if model == name or _continues(model, name)]
+    return rows[max(fitting, key=len)] if fitting else None
 
 
 def _continues(model: str, name: str) -> bool:
-    return model.startswith(name) and model[len(name) : len(name) + 1] in set(_BOUNDARIES)
+    return model.startswith(name) and model[len(name)] in _BOUNDARIES

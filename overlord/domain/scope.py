@@ -1,5 +1,6 @@
 """Whether a change stayed where it was allowed, judged on Overlord's own diff (DESIGN: scope, three times)."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from overlord.domain.text import count
 GITLINK_MODE = "160000"
 SYMLINK_MODE = "120000"
 EMPTY_CHANGE = "empty-change"
+_SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+_BLANKS = re.compile(r"[^\S ]")
 ESCALATE_AT = 3
 """So many violations, or one protected path, go to a person at once."""
 
@@ -54,6 +57,11 @@ def effective_scope(declared: Scope, space: Sequence[str] | None, granted: Seque
     patterns = ("**",) if scope.mode is ScopeMode.UNRESTRICTED else scope.patterns
     mode = ScopeMode.DIRECTORY if scope.mode is ScopeMode.UNRESTRICTED else scope.mode
     return Scope(mode=mode, patterns=tuple(dict.fromkeys((*patterns, *granted))))
+
+
+def exact_pattern(path: str) -> str:
+    """The pattern that means this file and no other; a tab or line break, which no pattern can end in, is any character."""
+    return _BLANKS.sub("?", _SPECIAL.sub(r"\\\1", path))
 
 
 def outside(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:

@@ -9,28 +9,57 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SHAPES: tuple[tuple[str, str], ...] = (
-    ("private key", r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"),
-    ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})"),
-    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,255}"),
-    ("Slack token", r"\b(?:xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,255}|xapp-[0-9]-[A-Za-z0-9-]{10,255})"),
-    ("Slack webhook", r"\bhooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,255}"),
-    ("AWS key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
-    ("Google key", r"\b(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{30,255})"),
-    ("Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
-    ("OpenAI key", r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,255}|[A-Za-z0-9]{32,255}\b)"),
-    ("Stripe key", r"\b(?:[sr]k_live_|whsec_)[A-Za-z0-9]{20,255}"),
-    ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("PyPI token", r"\bpypi-AgE[A-Za-z0-9_-]{40,255}"),
-    ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,255}\b"),
-    ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
-    ("Telegram token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
-    (
-        "JSON web token",
-        r"\beyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}",
-    ),
+_SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kind, hints, re.compile(pattern))
+    for kind, hints, pattern in (
+        (
+            "private key",
+            ("PRIVATE KEY",),
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
+        ),
+        (
+            "GitHub token",
+            ("gh", "github_pat_"),
+            r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})",
+        ),
+        ("GitLab token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,255}"),
+        (
+            "Slack token",
+            ("xox", "xapp-"),
+            r"\b(?:xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,255}|xapp-[0-9]-[A-Za-z0-9-]{10,255})",
+        ),
+        (
+            "Slack webhook",
+            ("hooks.slack",),
+            r"\bhooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,255}",
+        ),
+        ("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+        (
+            "Google key",
+            ("AIza", "GOCSPX-", "ya29."),
+            r"\b(?:AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|ya29\.[A-Za-z0-9_-]{30,255})",
+        ),
+        ("Anthropic key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{20,255}"),
+        (
+            "OpenAI key",
+            ("sk-",),
+            r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,255}|[A-Za-z0-9]{32,255}\b)",
+        ),
+        ("Stripe key", ("k_live_", "whsec_"), r"\b(?:[sr]k_live_|whsec_)[A-Za-z0-9]{20,255}"),
+        ("npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}\b"),
+        ("PyPI token", ("pypi-AgE",), r"\bpypi-AgE[A-Za-z0-9_-]{40,255}"),
+        ("Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,255}\b"),
+        ("SendGrid key", ("SG.",), r"\bSG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"),
+        ("Telegram token", (":AA",), r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+        (
+            "JSON web token",
+            ("eyJ",),
+            r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{10,1000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}",
+        ),
+    )
 )
-_KNOWN = re.compile("|".join(f"({pattern})" for _, pattern in _SHAPES))
+"""Kind, words without which there is none (most text is done with in no time), and shape."""
+_NAMES = ("passw", "passphrase", "secret", "token", "credential", "key")
 _ASSIGNED = re.compile(
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|credential|api_?-?key|access_?-?key|private_?-?key)\w{0,20}"
     r"[\"']?\s{0,8}(?:=>|:=|[:=])\s{0,8}[\"']([^\"'\s]{16,200})[\"']"
@@ -55,14 +84,19 @@ class Secret:
 
 def find_secrets(text: str) -> Iterator[Secret]:
     """Every secret of a known shape, then the values that look like one."""
-    known = list(_of_known_shape(text))
+    known = [
+        Secret(kind=kind, value=match[0], certain=True)
+        for kind, hints, pattern in _SHAPES
+        if any(hint in text for hint in hints)
+        for match in pattern.finditer(text)
+        if kind == "private key" or _is_real(match[0])
+    ]
     yield from known
-    for pattern in (_ASSIGNED, _SIGNED_IN):
-        for match in pattern.finditer(text):
-            value = match[1]
-            is_real = _PLACEHOLDER.search(value) is None and _looks_random(value)
-            if is_real and not any(value in item.value for item in known):
-                yield Secret(kind="random-looking value", value=value, certain=False)
+    for match in _guesses(text):
+        value = match[1]
+        is_real = _PLACEHOLDER.search(value) is None and _looks_random(value)
+        if is_real and not any(value in item.value or item.value in value for item in known):
+            yield Secret(kind="random-looking value", value=value, certain=False)
 
 
 def redacted(text: str) -> str:
@@ -72,11 +106,12 @@ def redacted(text: str) -> str:
     return text
 
 
-def _of_known_shape(text: str) -> Iterator[Secret]:
-    for match in _KNOWN.finditer(text):
-        kind, _ = _SHAPES[(match.lastindex or 1) - 1]
-        if kind == "private key" or _is_real(match[0]):
-            yield Secret(kind=kind, value=match[0], certain=True)
+def _guesses(text: str) -> Iterator[re.Match[str]]:
+    folded = text.casefold()
+    if any(name in folded for name in _NAMES):
+        yield from _ASSIGNED.finditer(text)
+    if "://" in text:
+        yield from _SIGNED_IN.finditer(text)
 
 
 def _is_real(value: str) -> bool:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from minion.protocol import CheckReport, Outcome, Report, SessionKind
+from overlord.domain.budget import Budget, Per, Unit
 from overlord.domain.job import JobId
 
 MAX_LOSSES = 3
@@ -80,12 +81,24 @@ class Session:
     ended_at: datetime | None = None
     turn: int = 0
     last_action: str = ""
+    nusd_budget: int | None = None
+    """Nano-dollars it may spend; None when only tokens are capped."""
+    exhausted: Budget | None = None
+    """The budget that was spent when its model calls were refused."""
     report: Report | CheckReport | None = None
     stop_reason: StopReason | None = None
     dropped: tuple[str, ...] = ()
     """Paths outside the scope whose changes were taken out of its work."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""
+
+    @property
+    def budgets(self) -> tuple[Budget, ...]:
+        """Its own caps."""
+        tokens = Budget(per=Per.SESSION, unit=Unit.TOKENS, limit=self.token_budget)
+        if self.nusd_budget is None:
+            return (tokens,)
+        return (tokens, Budget(per=Per.SESSION, unit=Unit.USD, limit=self.nusd_budget))
 
 
 def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:
@@ -140,6 +153,8 @@ def why_short(session: Session, ending: Ending) -> str:
     if session.stop_reason is StopReason.SILENT:
         return "Overlord stopped it: no sign of life for too long."
     if isinstance(report, Report) and report.outcome is Outcome.OUT_OF_BUDGET:
+        if session.exhausted is not None:
+            return f"Spent: {session.exhausted.describe()}."
         return f"It spent its budget of {session.token_budget:,} tokens."
     if isinstance(report, Report):
         return _SHORT.get(report.reason, "") or "It reported that it cannot go on."

@@ -40,6 +40,11 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DROPPED: "dropped by a person",
     E.TAKEN_OVER: "taken over by a person",
     E.LIFETIME_EXCEEDED: "its lifetime is over",
+    E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",
+    E.BUDGET_SPENT: lambda d: f"spent: {d['says']}",
+    E.BUDGET_ADDED: lambda d: (
+        f"a person added {d['amount']}{' tokens' if d['unit'] == 'tokens' else ''} to its budget"
+    ),
     E.DECISION_RAISED: lambda d: f"decision {d['decision']} waits for a person: {d['title']}",
     E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
     E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",

@@ -12,10 +12,8 @@ from overlord.domain.junit import Case, CaseOutcome, parse_junit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRun:
+class Run:
     """What ran, by id. `flaky` tests have passed in every rerun."""
-
-    __test__ = False  # pytest takes classes of this name for tests
 
     cases: dict[str, Case]
     flaky: frozenset[str] = frozenset()
@@ -48,12 +46,14 @@ class TestRun:
         return next((item.message for item in self.failed if item.file and item.file == case.file), "")
 
 
-NOTHING_RAN = TestRun(cases={})
+RERUNS = 2
+"""How often failed tests are run again; fewer reruns than asked for prove nothing."""
+NOTHING_RAN = Run(cases={})
 _NO_TESTS_COLLECTED = 5
 """pytest's exit code for a run that found no test."""
 
 
-def read_run(step: StepResult) -> TestRun | None:
+def read_run(step: StepResult) -> Run | None:
     """The run of a step, or None when it left no report to read."""
     if step.outcome is StepOutcome.NOTHING_TO_RUN:
         return NOTHING_RAN
@@ -63,7 +63,7 @@ def read_run(step: StepResult) -> TestRun | None:
     if not cases and step.exit_code == _NO_TESTS_COLLECTED:
         return NOTHING_RAN
     by_id = {case.id: case for case in cases}
-    return TestRun(cases=by_id, flaky=_flaky(by_id, step.rerun_junit), exit_code=step.exit_code or 0)
+    return Run(cases=by_id, flaky=_flaky(by_id, step.rerun_junit), exit_code=step.exit_code or 0)
 
 
 def _flaky(cases: dict[str, Case], reruns: tuple[str, ...]) -> frozenset[str]:
@@ -71,4 +71,4 @@ def _flaky(cases: dict[str, Case], reruns: tuple[str, ...]) -> frozenset[str]:
     for text in reruns:
         again = parse_junit(text) or ()
         found &= {case.id for case in again if case.outcome is CaseOutcome.PASSED}
-    return frozenset(found) if reruns else frozenset()
+    return frozenset(found) if len(reruns) >= RERUNS else frozenset()

@@ -42,7 +42,7 @@ _SKIP = re.compile(
 )
 _EMPTY_ASSERTION = re.compile(
     r"\s*assert\s+(?:True|1|not\s+(?:False|None|0))\s*(?:,.*)?(?:#.*)?$|\s*assert\b.*\bor\s+(?:True|1)\s*(?:#.*)?$"
-    r"|\s*assert\s*\([^()]+,[^()]*\)\s*(?:#.*)?$|.*\bassertTrue\(\s*(?:True|1)\s*[,)]"
+    r"|.*\bassertTrue\(\s*(?:True|1)\s*[,)]"
     r"|.*\bassertFalse\(\s*(?:False|0)\s*[,)]|.*\bexpect\(\s*true\s*\)\.to(?:Be|Equal)\(\s*true\s*\)"
 )
 _TOLERANCE = re.compile(
@@ -78,7 +78,7 @@ def _gone_tests(tests: Sequence[FileDiff]) -> Iterator[Weakness]:
     for file, gone, fresh in _balance(tests, _definition):
         path = file.change.path
         before = file.change.old_path or path
-        if file.change.status == "R" and _holds_tests(before) and not _holds_tests(path):
+        if file.change.status == "R" and is_test_path(before) and not _holds_tests(path):
             message = f"{before} becomes {path}, where no test is looked for."
             yield Weakness(rule="tests-deleted", message=message, file=path)
         elif len(gone) > fresh:
@@ -136,12 +136,26 @@ def _in_test(file: FileDiff) -> Iterator[Weakness]:
                 continue
             if _SKIP.search(text) and not is_new:
                 yield _at(path, line, "test-skipped", "A test is skipped or expected to fail.")
-            if _EMPTY_ASSERTION.match(text):
+            if _EMPTY_ASSERTION.match(text) or _asserts_tuple(text):
                 yield _at(path, line, "empty-assertion", "This assertion holds whatever the code does.")
         yield from _early_returns(path, hunk)
         for removed, added in hunk.blocks:
             yield from _commented_out(path, removed, added)
             yield from _loosened(path, removed, added)
+
+
+def _asserts_tuple(text: str) -> bool:
+    """`assert (condition, "message")`: a tuple, which is true whatever is in it."""
+    if not re.match(r"assert\s*\(", text):
+        return False
+    plain = re.sub(r"\"[^\"]*\"|'[^']*'", "''", text).split("#", 1)[0].removeprefix("assert").strip()
+    depth, commas = 0, 0
+    for place, char in enumerate(plain):
+        depth += (char in "([{") - (char in ")]}")
+        commas += char == "," and depth == 1
+        if depth == 0:
+            return commas > 0 and place == len(plain) - 1
+    return False
 
 
 def _early_returns(path: str, hunk: Hunk) -> Iterator[Weakness]:

@@ -1,89 +1,169 @@
-"""The model gateway: holds the key, checks the budget before a call, meters after it. A session never sees an endpoint."""
+"""The model gateway: holds the keys, checks budgets before a call, meters after it. A session never sees an endpoint.
 
-import json
+An endpoint that is busy, silent or cut off before it said anything is asked again, then the next of the list. A reply that
+has begun is never asked for twice.
+"""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from overlord.domain.budget import TokenUsage, estimate_tokens
+from minion.protocol import SessionKind
 from overlord.domain.session import Session
 from overlord.door import wire
+from overlord.door.meter import Meter
 from overlord.door.parts import DoorParts
+from overlord.door.relay import MAX_REPLY_BYTES, Relay
+from overlord.door.reply import StreamReader, read_whole
+from overlord.door.request import Asked, read_request
 from overlord.errors import ModelUnavailable
-from overlord.store import exchanges
+from overlord.ports import ModelResponse
+from overlord.settings_model import Candidate
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
-MAX_REPLY_BYTES = 16 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+LONGEST_REST_S = 86_400.0
+ASKED_AGAIN = frozenset({408, 425, 429})
+"""Besides 5xx: what another try may change."""
+WAITED_OUT = frozenset({429, 500, 502, 503, 504})
+"""Statuses clients try again by themselves; other passing troubles are told as 503."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reply:
-    status: int
-    body: bytes
+class _Failed:
+    """An attempt without a reply: what the session hears if it was the last one, and how long the endpoint wants to rest."""
+
+    response: Response
+    retry_after_s: float = 0.0
 
 
 async def completions(request: Request, parts: DoorParts, session: Session) -> Response:
-    """`POST /v1/chat/completions`: 402 when the budget is spent, 502 when the endpoint gave no reply."""
-    body = _checked(await wire.read_bytes(request, limit=MAX_REQUEST_BYTES), parts)
-    wanted = int(body.get("max_completion_tokens") or body.get("max_tokens") or 0)
-    completion = wanted if wanted > 0 else parts.settings.budget.completion_tokens
-    raw = json.dumps(body).encode()
-    prompt = estimate_tokens(len(raw))
-    model = parts.settings.model.name
-    exchange = await parts.database.write(
-        lambda c: exchanges.reserve(c, session, tokens=prompt + completion, model=model, at=parts.clock.now())
-    )
-    if exchange is None:
-        message = f"this session's budget of {session.token_budget:,} tokens is spent"
-        return wire.error_response(402, "budget_exhausted", message)
-    try:
-        reply = await _forward(parts, raw)
-    except ModelUnavailable as error:
-        unknown = TokenUsage(prompt=prompt)
-        await parts.database.write(lambda c: exchanges.settle(c, exchange, usage=unknown, status=502))
-        return wire.error_response(502, "model_unavailable", str(error))
-    usage = _usage(reply, prompt)
-    await parts.database.write(lambda c: exchanges.settle(c, exchange, usage=usage, status=reply.status))
-    return Response(reply.body, status_code=reply.status, media_type="application/json")
+    """`POST /v1/chat/completions`: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
+    if session.kind is not SessionKind.WORK:
+        raise HTTPException(403, "a check session has no model")
+    return await answer(parts, session, await wire.read_bytes(request, limit=MAX_REQUEST_BYTES))
 
 
-def _checked(raw: bytes, parts: DoorParts) -> dict[str, Any]:
-    """The request as the endpoint gets it; raises HTTPException 400."""
-    try:
-        body = json.loads(raw)
-    except ValueError:
-        raise HTTPException(400, "the request is not JSON") from None
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        raise HTTPException(400, "a chat completion needs a list of messages")
-    return {**body, "model": parts.settings.model.name, "stream": False}
+async def answer(parts: DoorParts, session: Session, raw: bytes) -> Response:
+    """One chat completion on a session's account, along the endpoints of the name it asks for."""
+    settings = parts.settings
+    asked = read_request(raw, names=settings.models, completion=settings.budget.completion_tokens)
+    candidates = settings.models[asked.name]
+    for candidate in candidates[:-1]:
+        reply = await _persistently(parts, session, asked, candidate, is_last=False)
+        if not isinstance(reply, _Failed):
+            return reply
+    reply = await _persistently(parts, session, asked, candidates[-1], is_last=True)
+    return reply.response if isinstance(reply, _Failed) else reply
 
 
-async def _forward(parts: DoorParts, raw: bytes) -> _Reply:
+async def _persistently(
+    parts: DoorParts, session: Session, asked: Asked, candidate: Candidate, *, is_last: bool
+) -> Response | _Failed:
+    """Ask one endpoint as often as the settings say; one that wants a long rest is left for the next."""
+    retries = parts.settings.retries
+    for attempt in range(1, retries.attempts + 1):
+        reply = await _once(parts, session, asked, candidate)
+        wants_long = isinstance(reply, _Failed) and reply.retry_after_s > retries.longest_wait_s
+        if not isinstance(reply, _Failed) or attempt == retries.attempts or (wants_long and not is_last):
+            break
+        backoff = retries.first_wait_s * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
+        await parts.pause(min(retries.longest_wait_s, max(backoff, reply.retry_after_s)))
+    return reply
+
+
+async def _once(parts: DoorParts, session: Session, asked: Asked, candidate: Candidate) -> Response | _Failed:
+    endpoint, model = parts.settings.endpoint(candidate.endpoint), parts.settings.model_name(candidate)
+    body = asked.written(model=model, limit_parameter=endpoint.limit_parameter)
+    meter = await Meter.reserve(parts, session, asked, model=model, request_bytes=len(body))
+    if isinstance(meter, Response):
+        return meter
+    async with AsyncExitStack() as owned:
+        await owned.enter_async_context(meter)
+        try:
+            reply = await owned.enter_async_context(parts.endpoint(candidate.endpoint).complete(body))
+            if reply.status >= 400:
+                meter.status, meter.is_free = reply.status, True
+                return await _refusal(parts, reply, meter)
+            if asked.stream and reply.headers.get("content-type", "").startswith("text/event-stream"):
+                return await _streamed(reply, asked, meter, owned)
+            return await _whole(reply, meter)
+        except ModelUnavailable as error:
+            meter.status, meter.trouble, meter.is_free = 502, str(error), not error.reached
+            return _Failed(response=wire.error_response(502, "model_unavailable", str(error)))
+
+
+async def _whole(reply: ModelResponse, meter: Meter) -> Response:
+    data = await _read(reply, MAX_REPLY_BYTES + 1)
+    meter.said = read_whole(data)
+    if len(data) > MAX_REPLY_BYTES:
+        meter.status = 422
+        return wire.error_response(
+            422, "reply_too_large", f"the reply is larger than {MAX_REPLY_BYTES} bytes"
+        )
+    meter.status = reply.status
+    return Response(data, reply.status, media_type=reply.headers.get("content-type", "application/json"))
+
+
+async def _streamed(reply: ModelResponse, asked: Asked, meter: Meter, owned: AsyncExitStack) -> Response:
+    """Wait for the first event, so that a stream cut before it can be asked for again, and hand everything over."""
+    meter.reader = StreamReader(hides_usage=not asked.wants_usage)
+    chunks = reply.chunks()
+    first = await _first(chunks, meter.reader)
+    meter.status = reply.status
+    return Relay(first, chunks, meter.reader, meter, owned.pop_all())
+
+
+async def _first(chunks: AsyncIterator[bytes], reader: StreamReader) -> bytes:
+    async for chunk in chunks:
+        if ready := reader.feed(chunk):
+            return ready
+    return b""
+
+
+async def _refusal(parts: DoorParts, reply: ModelResponse, meter: Meter) -> Response | _Failed:
+    """The provider's own words, without what is nobody's business."""
+    data = await _read(reply, MAX_ERROR_BYTES)
+    text = parts.redactor.redact(data.decode("utf-8", "replace"))
+    meter.trouble = text[:1000]
+    passes = reply.status in ASKED_AGAIN or reply.status >= 500
+    status = reply.status if reply.status in WAITED_OUT or not passes else 503
+    kind = reply.headers.get("content-type", "application/json")
+    response = Response(text, status, media_type=kind)
+    if not passes:
+        return response
+    retry_after_s = _seconds(reply.headers.get("retry-after", ""), parts.clock.now())
+    if retry_after_s:
+        response.headers["retry-after"] = str(int(retry_after_s))
+    return _Failed(response=response, retry_after_s=retry_after_s)
+
+
+async def _read(reply: ModelResponse, limit: int) -> bytes:
+    """At most `limit` bytes of a reply."""
     chunks, size = [], 0
-    async with parts.model.complete(raw) as response:
-        async for chunk in response.chunks():
-            size += len(chunk)
-            if size > MAX_REPLY_BYTES:
-                raise ModelUnavailable(f"the reply is larger than {MAX_REPLY_BYTES} bytes")
-            chunks.append(chunk)
-        return _Reply(status=response.status, body=b"".join(chunks))
+    async for chunk in reply.chunks():
+        chunks.append(chunk[: limit - size])
+        size += len(chunk)
+        if size >= limit:
+            break
+    return b"".join(chunks)
 
 
-def _usage(reply: _Reply, prompt: int) -> TokenUsage:
-    """What the endpoint says it used; for a reply that does not say, an estimate that errs on the dear side."""
+def _seconds(retry_after: str, now: datetime) -> float:
+    """A Retry-After, in seconds or as a date; 0 when there is none that can be read."""
     try:
-        counted = json.loads(reply.body)["usage"]
-        details = counted.get("prompt_tokens_details") or {}
-        return TokenUsage(
-            prompt=int(counted["prompt_tokens"]),
-            cached=int(details.get("cached_tokens") or 0),
-            completion=int(counted["completion_tokens"]),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        failed = reply.status >= 400
-        return TokenUsage(
-            prompt=0 if failed else prompt, completion=0 if failed else estimate_tokens(len(reply.body))
-        )
+        return min(max(0.0, float(retry_after)), LONGEST_REST_S)
+    except ValueError:
+        pass
+    try:
+        asked = (parsedate_to_datetime(retry_after) - now).total_seconds()
+        return min(max(0.0, asked), LONGEST_REST_S)
+    except (ValueError, TypeError, IndexError):
+        return 0.0

@@ -5,10 +5,11 @@ import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import structlog
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,6 +29,9 @@ from overlord.door import gateway, git, sessions, wire
 from overlord.door.parts import DoorParts
 from overlord.store import sessions as rows
 
+log = structlog.get_logger()
+
+CLOSING_S = 5.0
 Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
 
 
@@ -49,12 +53,17 @@ class DoorKeeper:
         wanted = {session.id: session for session in live if session.sealed_at is None}
         for identifier in self._doors.keys() - wanted.keys() - {session.id for session in live}:
             await self._doors.pop(identifier).close()
-        opened = False
-        for identifier, session in wanted.items():
-            if identifier not in self._doors:
-                self._doors[identifier] = await _Door.open(self, session)
-                opened = True
-        return opened
+        closed = [session for identifier, session in wanted.items() if identifier not in self._doors]
+        return any([await self._open(session) for session in closed])
+
+    async def _open(self, session: Session) -> bool:
+        """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
+        try:
+            self._doors[session.id] = await _Door.open(self, session)
+        except OSError as error:
+            log.warning("door_not_opened", session=session.id, error=str(error))
+            return False
+        return True
 
     async def seal(self, session: Session) -> None:
         """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
@@ -128,16 +137,20 @@ class _Door:
         self.stop_listening()
         for connection in list(self._state.connections):
             connection.shutdown()
-        for task in list(self._state.tasks):
-            task.cancel()
+        if running := list(self._state.tasks):
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running, timeout=CLOSING_S)  # a model call is settled before the database goes
         if not keep_directory:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
 
 def _application(keeper: DoorKeeper) -> ASGIApp:
-    def call(act: Call) -> Callable[[Request], Awaitable[Response]]:
+    def call(act: Call, *kinds: SessionKind) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+            if session.kind not in kinds:
+                raise HTTPException(403, f"a {session.kind} session reads its brief and reports, and no more")
             return await act(request, keeper.parts, session)
 
         return endpoint
@@ -150,13 +163,13 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
 
     routes = Starlette(
         routes=[
-            Route(BRIEF_PATH, call(sessions.brief), methods=["GET"]),
-            Route(EVENTS_PATH, call(sessions.events), methods=["POST"]),
-            Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers), methods=["GET"]),
+            Route(BRIEF_PATH, call(sessions.brief, *SessionKind), methods=["GET"]),
+            Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK), methods=["POST"]),
+            Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),
             Route(REPORT_PATH, report, methods=["POST"]),
-            Route(COMPLETIONS_PATH, call(gateway.completions), methods=["POST"]),
+            Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],
-        exception_handlers={HTTPException: _refused},
+        exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
     )
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
@@ -170,6 +183,10 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
             await (await _refused(Request(scope), error))(scope, receive, send)
 
     return door
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody hears it
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -1,11 +1,17 @@
 """What every door is built from."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from overlord.bell import Bell
+from overlord.domain.redaction import Redactor
+from overlord.door.flight import Flight
+from overlord.door.transcript import Transcripts
 from overlord.home import Home
 from overlord.ports import Clock, Model
 from overlord.settings import Settings
+from overlord.settings_model import PRIMARY
 from overlord.store.database import Database
 
 
@@ -17,5 +23,21 @@ class DoorParts:
     home: Home
     database: Database
     model: Model
+    """The endpoint of the `model` section."""
     clock: Clock
     bell: Bell
+    spare_models: Mapping[str, Model] = field(default_factory=dict)
+    """Those of `endpoints`, by name."""
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """How the gateway waits before it asks an endpoint again, in seconds."""
+    flight: Flight = field(default_factory=Flight)
+    redactor: Redactor = field(init=False)
+    transcripts: Transcripts = field(init=False)
+
+    def __post_init__(self) -> None:
+        redactor = Redactor(self.settings.secrets())
+        object.__setattr__(self, "redactor", redactor)
+        object.__setattr__(self, "transcripts", Transcripts(self.home, redactor))
+
+    def endpoint(self, name: str) -> Model:
+        return self.model if name == PRIMARY else self.spare_models[name]

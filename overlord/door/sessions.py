@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from minion.protocol import CheckReport, Event, EventKind, Report, SessionKind
+from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text import plain_line, quoted, visible
@@ -19,6 +19,8 @@ from overlord.store import decisions, jobs, sessions
 POLL_S = 25.0
 """How long one request for an answer is held open."""
 _ACTION_CHARS = 200
+_MOST_TURNS = 1_000_000
+_MOST_PATTERNS = 50
 
 
 async def brief(_request: Request, _parts: DoorParts, session: Session) -> Response:
@@ -32,22 +34,39 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
     at = parts.clock.now()
     progress: dict[str, object] = {"heartbeat_at": at}
     if event.kind is EventKind.PROGRESS:
-        progress |= {"turn": event.turn, "last_action": visible(event.text)[:_ACTION_CHARS]}
+        progress |= {
+            "turn": min(max(event.turn, 0), _MOST_TURNS),
+            "last_action": visible(event.text)[:_ACTION_CHARS],
+        }
     await parts.database.write(lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
+        _check_question(event)
         await parts.database.write(lambda c: _ask(c, parts, session, event))
     if event.kind is not EventKind.HEARTBEAT:
         parts.bell.ring()
     return Response(status_code=202)
 
 
+def _check_question(event: Event) -> None:
+    """Raises HTTPException 400 for what could not be answered, or not be carried out if a person grants it."""
+    if not event.question_id:
+        raise HTTPException(400, "a question needs a question_id: its answer is asked for by it")
+    if event.question_kind == "scope":
+        if len(event.patterns) > _MOST_PATTERNS:
+            raise HTTPException(400, f"a request for scope names at most {_MOST_PATTERNS} patterns")
+        try:
+            Scope.parse(json.dumps(event.patterns))
+        except ScopeError as error:
+            raise HTTPException(400, str(error)) from None
+
+
 def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, event: Event) -> None:
     """Put a Minion's question to people, once however often it is sent."""
-    if not event.question_id or decisions.of_question(connection, session.id, event.question_id) is not None:
+    if decisions.of_question(connection, session.id, event.question_id) is not None:
         return
     asked = decisions.asked_by(connection, session.id)
     if asked >= parts.settings.questions.per_session:
-        raise HTTPException(429, f"a session may ask {parts.settings.questions.per_session} questions")
+        raise HTTPException(409, f"a session may ask {parts.settings.questions.per_session} questions")
     job = jobs.get(connection, session.job_id)
     at = parts.clock.now()
     is_scope = event.question_kind == "scope"
@@ -66,7 +85,7 @@ def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, eve
             created_at=at,
             expires_at=at + timedelta(seconds=parts.settings.questions.wait_s),
             options=tuple(visible(option)[:200] for option in event.options[:10]),
-            patterns=event.patterns[:50] if is_scope else (),
+            patterns=event.patterns if is_scope else (),
         ),
         question_id=event.question_id,
     )

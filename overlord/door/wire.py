@@ -17,8 +17,9 @@ Record = TypeVar("Record")
 
 
 def _strict(kind: type[Record]) -> TypeAdapter[Record]:
-    # A wrapper's configuration reaches the nested records too; unknown fields are refused, types are not bent.
-    kind.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+    # A wrapper's configuration reaches the nested records too: unknown fields are refused, types are not bent, and
+    # every number is one that can be written down and read again.
+    kind.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     return TypeAdapter(kind)
 
 

@@ -23,6 +23,7 @@ from typing_extensions import override
 
 from overlord.embedded.completion import Completion
 from overlord.embedded.play import Misbehaviour, Play, Turn
+from overlord.embedded.reviewer import is_review, nothing_found
 from overlord.embedded.server import cut_connection, serve, until_disconnected
 
 MODEL = "scripted"
@@ -166,6 +167,8 @@ class EmbeddedModel:
         if play is not None:
             self._waiting.remove(play)
             self._played.append(play)
+        elif is_review(opening):
+            play = nothing_found(opening)
         else:
             play = next((play for play in reversed(self._played) if play.when and _fits(play, opening)), None)
         if play is None:
@@ -211,7 +214,8 @@ def _response(completion: Completion, asked: CompletionRequest) -> Response:
     turn = completion.turn
     if turn.misbehaviour is Misbehaviour.STATUS:
         headers = {} if turn.retry_after_s is None else {"retry-after": str(turn.retry_after_s)}
-        return _error(turn.status, f"The scripted model answers {turn.status}.", "scripted", headers=headers)
+        message = turn.text or f"The scripted model answers {turn.status}."
+        return _error(turn.status, message, "scripted", headers=headers)
     if turn.misbehaviour is Misbehaviour.GARBAGE:
         return Response(b'<html>{"choices": [{"mess', media_type="application/json")
     if turn.misbehaviour is Misbehaviour.SILENCE:
@@ -243,7 +247,8 @@ def _error(
 
 
 def _fits(play: Play, opening: str) -> bool:
-    return play.when is None or play.when in opening
+    """A play for anything is not for a review: that one has to be named."""
+    return play.when in opening if play.when is not None else not is_review(opening)
 
 
 def _text(content: Any) -> str:

@@ -117,9 +117,9 @@ def garbage() -> Turn:
     return Turn(misbehaviour=Misbehaviour.GARBAGE)
 
 
-def status(code: int, *, retry_after_s: int | None = None) -> Turn:
-    """Answer with an HTTP error, once (for good, when it is the play's last turn)."""
-    return Turn(misbehaviour=Misbehaviour.STATUS, status=code, retry_after_s=retry_after_s)
+def status(code: int, *, retry_after_s: int | None = None, text: str | None = None) -> Turn:
+    """Answer with an HTTP error (that says `text`), once (for good, when it is the play's last turn)."""
+    return Turn(misbehaviour=Misbehaviour.STATUS, status=code, retry_after_s=retry_after_s, text=text)
 
 
 def cut() -> Turn:

@@ -109,7 +109,9 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
         losses=0,
         reason=body.splitlines()[0],
     )
-    decisions.raise_decision(connection, ask(jobs.get(connection, job.id), subject, body, at=at))
+    options = (session.exhausted.amount,) if subject is Subject.BUDGET and session.exhausted else ()
+    asked = ask(jobs.get(connection, job.id), subject, body, at=at, options=options)
+    decisions.raise_decision(connection, asked)
 
 
 def _question(session: Session, ending: Ending, verdict: SessionVerdict) -> tuple[Subject, str]:

@@ -3,6 +3,8 @@
 Every act looks first: after a crash it finds what was done and goes on from there.
 """
 
+import contextlib
+
 from overlord.domain.card import pull_body, pull_title
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
@@ -27,13 +29,7 @@ async def step(parts: Parts, job: Job) -> bool:
         await parts.forge.edit_pull(name, pull.number, title=pull_title(job), body=pull_body(story))
         if pull.draft:
             await parts.forge.mark_ready(pull)
-        await parts.forge.set_status(
-            name,
-            Sha(job.head_sha or ""),
-            state="success",
-            context=STATUS_CONTEXT,
-            description="evaluation passed",
-        )
+        await say(parts, job, state="success", description="evaluation passed")
     except (ForgeRefused, PushRejected) as error:
         await inbox.wait_for_person(
             parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, str(error), ending="not needed"
@@ -58,15 +54,16 @@ async def push_draft(parts: Parts, job: Job) -> None:
     try:
         job = await _push(parts, job)
         await _pull(parts, job)
-        await parts.forge.set_status(
-            RepositoryName(job.space),
-            Sha(job.head_sha or ""),
-            state="pending",
-            context=STATUS_CONTEXT,
-            description="evaluating",
-        )
     except (ForgeRefused, PushRejected):
         return
+    await say(parts, job, state="pending", description="evaluating")
+
+
+async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:
+    """The commit status of the job's head. One the forge refuses is no reason to stop."""
+    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    with contextlib.suppress(ForgeRefused):
+        await parts.forge.set_status(name, head, state=state, context=STATUS_CONTEXT, description=description)
 
 
 async def _push(parts: Parts, job: Job) -> Job:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minion.protocol import Answer, Brief, CheckStep, Finding, Limits, Scope, ScopeError, SessionKind, encode
+from overlord.domain.budget import NANO, Unit
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
@@ -120,7 +121,9 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
             ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
             findings=past[-1].findings if past else (),
             answers=decisions.answers_for_brief(connection, job.id),
-            extra_tokens=grants.tokens(connection, job.id),
+            tried=sessions.summaries(connection, job.id),
+            added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
+            added_nusd=grants.added(connection, Unit.USD, job_id=job.id),
         )
 
     known = await parts.database.read(context)
@@ -129,6 +132,7 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         parts, turns=budget.turns if budget else None, time_s=budget.time_s if budget else None
     )
     tokens = (budget.tokens if budget else None) or parts.settings.budget.session_tokens
+    usd = (budget.usd if budget else None) or parts.settings.budget.session_usd
     identifier = session_id(job.id, SessionKind.WORK, known.ordinal)
     brief = Brief(
         session_id=identifier,
@@ -144,6 +148,7 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         limits=limits,
         findings=known.findings,
         answers=known.answers,
+        tried=known.tried,
         guidance=await guidance(parts, job, base),
     )
     return Session(
@@ -154,7 +159,8 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         brief=encode(brief).decode(),
         scope=scope.to_json(),
         branch=branch,
-        token_budget=tokens + known.extra_tokens,
+        token_budget=tokens + known.added_tokens,
+        nusd_budget=round(usd * NANO) + known.added_nusd if usd else None,
         time_limit_s=limits.time_s,
         prepared_at=at,
     )
@@ -165,7 +171,9 @@ class _Context:
     ordinal: int
     findings: tuple[Finding, ...]
     answers: tuple[Answer, ...]
-    extra_tokens: int
+    tried: tuple[str, ...]
+    added_tokens: int
+    added_nusd: int
 
 
 def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:

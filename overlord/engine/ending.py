@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
+from overlord.domain.redaction import Redactor
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.parts import Parts
 from overlord.ports import SessionId
@@ -79,7 +80,11 @@ async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
 async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:
     """Store what a session printed and reported. The rows are written with the fact they belong to."""
     log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
-    contents = {"log": log.encode(), "brief": session.brief.encode()}
+    redactor = Redactor(parts.settings.secrets())
+    contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
+    transcript = parts.home.transcript(session.id)
+    if transcript.exists():
+        contents["transcript"] = transcript.read_bytes()  # redacted when it was written
     if session.report is not None:
         contents["report"] = encode(session.report)
     return [

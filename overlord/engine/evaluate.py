@@ -1,22 +1,35 @@
-"""EVALUATING → DELIVERING, QUEUED or WAITING: scope on our own diff, then the repository's tests in a check session."""
+"""EVALUATING → DELIVERING, QUEUED or WAITING: each check in turn on Overlord's own diff, then the verdict.
+
+Scope and integrity need no session. Tests and lint run in one check session. The review comes last and only when
+everything else passed: it can lower a verdict, never raise one.
+"""
 
 import sqlite3
 
-from minion.protocol import CheckReport, CheckStep, SessionKind
+from minion.protocol import Finding, SessionKind
 from overlord.domain.contract import Contract
 from overlord.domain.decision import Subject, ask
-from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, Verdict, describe, ordered, overall
+from overlord.domain.evaluation import (
+    REQUIRED,
+    CheckName,
+    CheckResult,
+    CheckScore,
+    RevisionRequest,
+    Verdict,
+    describe,
+    ordered,
+    overall,
+    same_findings,
+)
 from overlord.domain.event import EventName, Json
+from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.job import Job
-from overlord.domain.scope import check_scope
-from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
-from overlord.domain.testing import TESTS_STEP, judge_tests, unclear
+from overlord.domain.scope import SYMLINK_MODE, check_scope
 from overlord.domain.text import code_block
-from overlord.engine import deliver, dispatch
-from overlord.engine import ending as endings
+from overlord.engine import check, deliver, dispatch, review
+from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
-from overlord.errors import RunnerRefused
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import RepositoryName
 from overlord.store import decisions, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
 
@@ -24,150 +37,151 @@ from overlord.store.evaluations import EvaluationRow
 async def step(parts: Parts, job: Job) -> bool:
     """Make the next check that is missing, or conclude when none is."""
     row = await parts.database.write(lambda c: evaluations.current(c, job, at=parts.clock.now()))
-    if not row.made(CheckName.SCOPE):
-        await _check_scope(parts, job, row)
+    if not row.made(CheckName.INTEGRITY):
+        await _judge_diff(parts, job, row)
         return True
     if stands_in_the_way(row.checks):
         return await _conclude(parts, job, row)
-    await deliver.push_draft(parts, job)
-    if not row.made(CheckName.TESTS):
-        return await _check_tests(parts, job, row)
+    if all(made.score is CheckScore.PASS for made in row.checks):
+        await deliver.push_draft(parts, job)
+    if not row.made(CheckName.LINT):
+        return await check.step(parts, job, row)
+    wanted = required(parts)
+    if not row.made(CheckName.REVIEW) and CheckName.REVIEW in wanted and overall(row.checks) is Verdict.PASS:
+        return await review.step(parts, job, row)
     return await _conclude(parts, job, row)
 
 
+def required(parts: Parts) -> tuple[CheckName, ...]:
+    """The checks a pass needs here."""
+    return (*REQUIRED, CheckName.REVIEW) if parts.settings.checks.review else REQUIRED
+
+
 def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
-    """Whether a check that came first makes the later ones pointless: nothing out of scope is pushed or run."""
-    return any(check.score is not CheckScore.PASS for check in checks if check.name is CheckName.SCOPE)
+    """Whether what came first makes running anything pointless: a hard fail, or nothing that could be judged."""
+    return any(made.score is CheckScore.FAIL for made in checks) or any(
+        finding.rule == "empty-change" for made in checks for finding in made.findings
+    )
 
 
-async def _check_scope(parts: Parts, job: Job, row: EvaluationRow) -> None:
+async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> None:
+    """Scope and integrity, on our own diff."""
     scope = await dispatch.scope_of(parts, job)
-    base, head = Sha(job.base_sha or ""), Sha(row.head_sha)
-    changes = await parts.git.changes(RepositoryName(job.space), base, head)
+    material = await material_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    result = check_scope(scope, changes, last.dropped if last is not None else ())
-    await parts.database.write(lambda c: evaluations.add_check(c, row, result, at=parts.clock.now()))
+    scoped = check_scope(scope, material.changes, last.dropped if last is not None else ())
+    sound = check_integrity(
+        material.changes,
+        material.diff,
+        await _link_targets(parts, job, material),
+        await _sizes(parts, job, material),
+        IntegrityLimits(),
+    )
+
+    def made(connection: sqlite3.Connection) -> None:
+        for result in (scoped, sound):
+            evaluations.add_check(connection, row, result, at=parts.clock.now())
+
+    await parts.database.write(made)
 
 
-async def _check_tests(parts: Parts, job: Job, row: EvaluationRow) -> bool:
-    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
-    if session is None:
-        wanted = CheckStep(name=TESTS_STEP, timeout_s=parts.settings.checks.tests_s)
-        return await dispatch.check_session(parts, job, (wanted,))
-    if session.state is SessionState.PREPARED:
-        return await _start(parts, job, row, session)
-    over = await endings.over(parts, session)
-    if over is None:
-        return False
-    if await _to_be_repeated(parts, job, row, over):
-        await parts.database.write(lambda c: _lose(c, parts, job, over))
-        await endings.clear(parts, over.session)
-        return True
-    report = over.session.report if isinstance(over.session.report, CheckReport) else None
-    await _finish(parts, row, judge_tests(report, over.ending), over)
-    return True
+async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str, str]:
+    targets = {}
+    for change in material.changes:
+        if change.new_mode == SYMLINK_MODE:
+            content = await parts.git.read_file(RepositoryName(job.space), material.head, change.path)
+            if content is not None:
+                targets[change.path] = content.decode(errors="backslashreplace")
+    return targets
 
 
-async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:
-    """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
-    by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
-    if over.session.report is not None or over.session.stop_reason is not None or not by_itself:
-        return False
-    tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
-    return tried <= MAX_LOSSES
-
-
-def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over) -> None:
-    endings.close(connection, parts, over)
-    data: dict[str, Json] = {"session": over.session.id, "ending": over.ending.kind}
-    jobs.note(connection, job.id, EventName.CHECK_LOST, at=parts.clock.now(), data=data)
-
-
-async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> bool:
-    if session.door_opened_at is None:
-        return False
-    try:
-        await dispatch.launch(parts, job, session)
-    except RunnerRefused as error:
-        refused = endings.Over(session=session, ending=Ending(kind=EndKind.LOST, detail=str(error)))
-        await _finish(parts, row, unclear(f"the check session was refused: {error}"), refused)
-        return True
-
-    def started(connection: sqlite3.Connection) -> None:
-        at = parts.clock.now()
-        sessions.start(connection, session, at=at)
-        jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
-
-    await parts.database.write(started)
-    return True
-
-
-async def _finish(parts: Parts, row: EvaluationRow, result: CheckResult, over: endings.Over) -> None:
-    def finished(connection: sqlite3.Connection) -> None:
-        endings.close(connection, parts, over)
-        evaluations.add_check(connection, row, result, at=parts.clock.now())
-
-    await parts.database.write(finished)
-    await endings.clear(parts, over.session)
+async def _sizes(parts: Parts, job: Job, material: Material) -> dict[str, int]:
+    changed = {change.path for change in material.changes}
+    known = await parts.git.sizes(RepositoryName(job.space), material.head)
+    return {path: size for path, size in known.items() if path in changed}
 
 
 async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     contract = parts.contract(job.space)
-    await parts.database.write(lambda c: _write_verdict(c, parts, job, row, contract))
+    verdict = overall(row.checks, required(parts))
+    if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
+        await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
+    material = await material_of(parts, job, row.head_sha)
+    await parts.database.write(lambda c: _write_verdict(c, parts, job, row, contract, material))
     return True
 
 
-def _write_verdict(
-    connection: sqlite3.Connection, parts: Parts, job: Job, row: EvaluationRow, contract: Contract
+def _write_verdict(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    row: EvaluationRow,
+    contract: Contract,
+    material: Material,
 ) -> None:
     evaluations.close(connection, row)
-    event = verdict_event(overall(row.checks), job, contract)
-    at, reason = parts.clock.now(), "; ".join(f"{check.name}: {check.summary}" for check in row.checks)
+    past = evaluations.history(connection, job)
+    repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
+    event = verdict_event(overall(row.checks, required(parts)), row.checks, job, contract, repeated=repeated)
+    at, reason = parts.clock.now(), "; ".join(f"{made.name}: {made.summary}" for made in row.checks)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}
+    findings = ordered(finding for made in row.checks for finding in made.findings)
     if event is EventName.REVISION_ORDERED:
-        jobs.move(connection, job.id, event, at=at, data=data, revision=job.revision + 1, reason=reason)
+        order = RevisionRequest(job_id=job.id, revision_number=job.revision + 1, findings=findings)
+        data["findings"] = [describe(finding) for finding in order.findings]
+        jobs.move(connection, job.id, event, at=at, data=data, revision=order.revision_number, reason=reason)
         return
     jobs.move(connection, job.id, event, at=at, data=data, reason=reason)
     if event is EventName.PASSED:
         return
-    patterns = tuple(finding.file or "" for finding in ordered(f for c in row.checks for f in c.findings))
     subject = subject_of(event, row.checks)
-    decision = ask(
-        job,
-        subject,
-        explain(row.checks),
-        at=at,
-        patterns=tuple(dict.fromkeys(filter(None, patterns))) if subject is Subject.SCOPE else (),
-    )
+    body = explain(row.checks, findings)
+    if repeated:
+        body = f"The revision brought the very same findings as before.\n\n{body}"
+    if subject is Subject.PROTECTED_CHANGE:
+        body += "\n\n" + code_block(hunks_first(material.changes, material.diff, findings), limit=20_000)
+    patterns = tuple(dict.fromkeys(finding.file for finding in findings if finding.file))
+    decision = ask(job, subject, body, at=at, patterns=patterns if subject is Subject.SCOPE else ())
     decisions.raise_decision(connection, decision)
 
 
-def verdict_event(verdict: Verdict, job: Job, contract: Contract) -> EventName:
-    """What an evaluation's verdict means for its job, by the contract's count of attempts."""
+def verdict_event(
+    verdict: Verdict,
+    checks: tuple[CheckResult, ...],
+    job: Job,
+    contract: Contract,
+    *,
+    repeated: bool,
+) -> EventName:
+    """What an evaluation's verdict means for its job, by the contract's count of attempts.
+
+    `repeated`: the findings are the very same as those of the attempt before, so another would bring nothing.
+    """
     if verdict is Verdict.PASS:
-        return EventName.PASSED
+        asks = any(made.subject for made in checks)
+        return EventName.GATE_REACHED if asks else EventName.PASSED
     if verdict is Verdict.FAIL:
         return EventName.FAILED
     if verdict is Verdict.UNAVAILABLE:
         return EventName.CHECKS_UNAVAILABLE
     spent = job.revision + 1 >= contract.phase(job.phase).attempts
-    return EventName.ATTEMPTS_SPENT if spent else EventName.REVISION_ORDERED
+    return EventName.ATTEMPTS_SPENT if spent or repeated else EventName.REVISION_ORDERED
 
 
 def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
     """What the decision is about that a job now waits for."""
     if event is EventName.ATTEMPTS_SPENT:
         return Subject.ESCALATION
-    named = [check.subject for check in checks if check.subject and check.score is not CheckScore.PASS]
+    decisive = [made for made in checks if made.score is not CheckScore.PASS] or list(checks)
+    named = [made.subject for made in decisive if made.subject]
     if named:
         return Subject(named[0])
     return Subject.FAILED if event is EventName.FAILED else Subject.CHECKS_UNAVAILABLE
 
 
-def explain(checks: tuple[CheckResult, ...]) -> str:
+def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> str:
     """The evaluation for people: each check in a line, then the findings."""
-    lines = [f"- {check.name}: {check.score or 'not made'}: {check.summary}" for check in checks]
-    found = ordered(finding for check in checks for finding in check.findings)
-    if not found:
+    lines = [f"- {made.name}: {made.score or 'not made'}: {made.summary}" for made in checks]
+    if not findings:
         return "\n".join(lines)
-    return "\n".join(lines) + "\n\n" + code_block("\n".join(describe(finding) for finding in found))
+    return "\n".join(lines) + "\n\n" + code_block("\n".join(describe(finding) for finding in findings))

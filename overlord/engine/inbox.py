@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping
 
+from overlord.domain.budget import amount_text, parse_amount
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
@@ -39,8 +40,10 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     at = parts.clock.now()
     event = MOVES[decision.verb or Verb.RETRY]
     if decision.verb is Verb.ADD_BUDGET:
-        amount = int(decision.answer)
-        grants.add(connection, job.id, GrantKind.TOKENS, amount, by=decision.answered_by, at=at)
+        amount = parse_amount(decision.answer)
+        grants.add(connection, job.id, GrantKind(amount.unit), amount.value, by=decision.answered_by, at=at)
+        added: dict[str, Json] = {"amount": amount_text(amount), "unit": amount.unit}
+        jobs.note(connection, job.id, EventName.BUDGET_ADDED, at=at, actor=decision.answered_by, data=added)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
     jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data)
     decisions.mark_applied(connection, decision)

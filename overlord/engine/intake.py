@@ -16,15 +16,8 @@ from overlord.ports import IssueState, RepositoryName
 from overlord.store import decisions, jobs, spaces
 
 
-async def poll(parts: Parts) -> bool:
-    """Ask every space whose turn it is for labelled issues and for the fate of its pull requests."""
-    moved = False
-    for name in parts.settings.repositories:
-        moved |= await _poll_if_due(parts, RepositoryName(name))
-    return moved
-
-
-async def _poll_if_due(parts: Parts, name: RepositoryName) -> bool:
+async def poll(parts: Parts, name: RepositoryName) -> bool:
+    """Ask a space whose turn it is for labelled issues and for the fate of its pull requests."""
     now = parts.clock.now()
     space = await parts.database.read(lambda c: spaces.get(c, name))
     if space.paused or not is_due(space.polled_at, now, parts.settings.poll_s):

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from overlord.domain.contract import Contract
+from overlord.domain.rubric import Rubric
 from overlord.home import Home
-from overlord.ports import Clock, Forge, Git, Runner
+from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
@@ -22,7 +23,9 @@ class Parts:
     forge: Forge
     git: Git
     runner: Runner
+    assistant: Assistant
     clock: Clock
     contract: Callable[[str], Contract]
     """The contract of a space."""
+    rubric: Rubric
     ring: Callable[[], None]

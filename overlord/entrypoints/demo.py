@@ -20,6 +20,7 @@ from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints.cli.show import console
 from overlord.entrypoints.watch import Watch
+from overlord.errors import ImageUnusable
 from overlord.ports import RepositoryName, Sha
 from overlord.settings import Settings, load
 from overlord.store import jobs, ledger
@@ -32,6 +33,10 @@ ISSUES = (
     (
         "Ten percent off makes everything free",
         "`total([1000], discount=10)` is 0 and should be 900. The test for it fails.",
+    ),
+    (
+        "Discounts above 100 percent are accepted",
+        "`total([100], discount=150)` pays the customer. It should raise a ValueError.",
     ),
 )
 
@@ -52,7 +57,13 @@ async def tell(runner: str) -> int:
             await world.forge.label(REPOSITORY, number, "nebulus-ready")
             console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
         console.print()
-        async with overlord(world.settings) as running:
+        async with AsyncExitStack() as stack:
+            try:
+                running = await stack.enter_async_context(overlord(world.settings))
+            except ImageUnusable as error:
+                console.print(f"An engine answers, but {error}. The demo goes on with processes.")
+                settings = world.settings.model_copy(update={"runner": "process"})
+                running = await stack.enter_async_context(overlord(settings))
             done = await _run(running)
             await _show(world, running)
     return 0 if done else 1

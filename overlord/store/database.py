@@ -7,7 +7,8 @@ committed by another; a function that runs to its end in one thread cannot be cu
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -37,6 +38,8 @@ class Database:
         lock = _take_lock(path) if exclusive else None
         connection = aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S)
         try:
+            # aiosqlite's thread of a connection that was never made outlives the loop it reports to.
+            _connect(str(path)).close()
             opened = await connection
             await _in_thread(opened, _prepare)
         except (sqlite3.DatabaseError, StoreError) as error:
@@ -69,8 +72,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise StoreError(
             f"there is no Overlord state at {path.parent}; set OVERLORD_HOME, or start `overlord serve`"
         )
-    connection = _connect(f"file:{path}?mode=ro", uri=True)
-    if (version := schema_version(connection)) != LATEST:
+    with _told(path):
+        connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        version = _version(connection)
+    if version != LATEST:
         connection.close()
         raise StoreError(
             f"{path} has schema {version} and this Overlord reads {LATEST}; run the daemon's own version"
@@ -81,12 +86,29 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def write_beside(path: Path, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction from a command that runs beside a daemon. Raises StoreError as `open_reader` does."""
     open_reader(path).close()
-    connection = _connect(str(path))
-    try:
+    with _told(path), closing(_connect(str(path))) as connection:
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
         return _transact(connection, act)
-    finally:
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What SQLite says of a file it cannot open, read or lock, as a sentence that names the file."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} cannot be used: {error}") from error
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    try:
+        return schema_version(connection)
+    except sqlite3.DatabaseError:
         connection.close()
+        raise
 
 
 def _connect(target: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -113,10 +135,11 @@ def _transact(connection: sqlite3.Connection, act: Callable[[sqlite3.Connection]
     connection.execute("BEGIN IMMEDIATE")
     try:
         result = act(connection)
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # a full disk, among others, has rolled back already
+            connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
     return result
 
 

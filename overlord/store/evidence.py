@@ -36,7 +36,7 @@ class EvidenceStore:
         """Store content and return its SHA-256; storing the same content again is free."""
         digest = sha256(content).hexdigest()
         target = self.path(digest)
-        if target.exists():
+        if target.is_file() and target.read_bytes() == content:
             return digest
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, temporary = tempfile.mkstemp(dir=target.parent)
@@ -46,6 +46,7 @@ class EvidenceStore:
                 file.flush()
                 os.fsync(file.fileno())
             Path(temporary).rename(target)
+            _flush_directory(target.parent)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
@@ -60,6 +61,15 @@ class EvidenceStore:
         if sha256(content).hexdigest() != digest:
             raise StoreError(f"evidence {digest} was changed after it was written")
         return content
+
+
+def _flush_directory(path: Path) -> None:
+    """Without this a power cut may keep the row and lose the file's name."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def record(connection: sqlite3.Connection, exhibit: Exhibit) -> None:

@@ -1,4 +1,4 @@
-"""What people granted a job beyond its contract: scope patterns with an expiry, and tokens."""
+"""What people granted a job beyond its contract: scope patterns with an expiry, tokens and money."""
 
 import json
 import sqlite3
@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
+from overlord.domain.budget import Unit
 from overlord.store.rows import insert
 
 
 class GrantKind(StrEnum):
     SCOPE = "scope"
     TOKENS = "tokens"
+    USD = "usd"
+    """In nano-dollars."""
 
 
 def add(
@@ -39,7 +42,17 @@ def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime)
     return tuple(patterns)
 
 
-def tokens(connection: sqlite3.Connection, job_id: int) -> int:
-    """The tokens granted to each further session of a job."""
-    query = "SELECT value FROM grants WHERE job_id = ? AND kind = 'tokens'"
-    return sum(int(json.loads(row["value"])) for row in connection.execute(query, (job_id,)))
+def added(
+    connection: sqlite3.Connection,
+    unit: Unit,
+    *,
+    job_id: int | None = None,
+    day: str | None = None,
+    space: str | None = None,
+) -> int:
+    """What people added of a unit: to one job, or on one UTC day to every job (of one space)."""
+    query = """SELECT coalesce(sum(CAST(value AS INTEGER)), 0) FROM grants JOIN jobs ON jobs.id = job_id
+               WHERE kind = :unit AND (:job IS NULL OR job_id = :job)
+               AND (:day IS NULL OR substr(at, 1, 10) = :day) AND (:space IS NULL OR space = :space)"""
+    names = {"unit": str(unit), "job": job_id, "day": day, "space": space}
+    return int(connection.execute(query, names).fetchone()[0])

@@ -41,6 +41,8 @@ _FIRST = (
         scope TEXT NOT NULL,
         branch TEXT NOT NULL,
         token_budget INTEGER NOT NULL,
+        nusd_budget INTEGER,
+        exhausted TEXT,
         time_limit_s INTEGER NOT NULL,
         prepared_at TEXT NOT NULL,
         door_opened_at TEXT,
@@ -61,17 +63,26 @@ _FIRST = (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         session_id TEXT NOT NULL REFERENCES sessions (id),
         job_id INTEGER NOT NULL REFERENCES jobs (id),
+        space TEXT NOT NULL,
+        day TEXT NOT NULL,
         at TEXT NOT NULL,
         model TEXT NOT NULL,
         reserved INTEGER NOT NULL,
+        reserved_nusd INTEGER NOT NULL DEFAULT 0,
         settled INTEGER NOT NULL DEFAULT 0,
         status INTEGER,
         prompt INTEGER NOT NULL DEFAULT 0,
         cached INTEGER NOT NULL DEFAULT 0,
-        completion INTEGER NOT NULL DEFAULT 0
+        completion INTEGER NOT NULL DEFAULT 0,
+        cost_nusd INTEGER
     ) STRICT""",
     "CREATE INDEX exchanges_of_session ON exchanges (session_id)",
     "CREATE INDEX exchanges_of_job ON exchanges (job_id)",
+    "CREATE INDEX exchanges_of_day ON exchanges (day, space)",
+    """CREATE TABLE budget_marks (
+        mark TEXT PRIMARY KEY,
+        at TEXT NOT NULL
+    ) STRICT""",
     """CREATE TABLE evaluations (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         job_id INTEGER NOT NULL REFERENCES jobs (id),
@@ -142,6 +153,10 @@ _FIRST = (
        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
     """CREATE TRIGGER ledger_is_never_shortened BEFORE DELETE ON ledger
        BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
+    # REPLACE deletes without asking the trigger above.
+    """CREATE TRIGGER ledger_only_grows_at_its_end BEFORE INSERT ON ledger
+       WHEN NEW.seq != (SELECT coalesce(max(seq), 0) + 1 FROM ledger)
+       BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END""",
     """CREATE TABLE grants (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         job_id INTEGER NOT NULL REFERENCES jobs (id),
@@ -182,7 +197,8 @@ def migrate(connection: sqlite3.Connection, *, target: int = LATEST) -> None:
             for statement in statements:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")

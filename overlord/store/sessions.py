@@ -18,6 +18,12 @@ def count(connection: sqlite3.Connection, job_id: int, kind: SessionKind) -> int
     return int(connection.execute(query, (job_id, kind)).fetchone()[0])
 
 
+def summaries(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:
+    """What the job's work sessions said they did, oldest first."""
+    reports = (session.report for session in of_job(connection, job_id))
+    return tuple(report.summary for report in reports if isinstance(report, Report) and report.summary)
+
+
 def count_since(connection: sqlite3.Connection, job_id: int, kind: SessionKind, since: datetime) -> int:
     """How many sessions of this kind the job has had from a moment on."""
     found = (session for session in of_job(connection, job_id) if session.kind is kind)

@@ -193,6 +193,23 @@ async def test_a_container_that_was_made_and_not_started_is_started_by_the_next_
     await runner.close()
 
 
+@pytest.mark.docker
+async def test_a_session_whose_container_somebody_removed_is_lost_and_not_started_again(
+    kit: DockerKit,
+) -> None:
+    runner = kit.runner("say('up'); rest()")
+    await _started(runner, kit.door, launch(kit))
+    docker("rm", "--force", kit.name(S1))
+    lost = Ending(kind=EndKind.LOST, detail="its container is gone")
+    assert await ending_of(runner, S1) == lost
+    await runner.start(launch(kit))
+    assert [running.ending for running in await runner.sessions()] == [lost]
+    await runner.remove(S1)
+    assert await runner.find(S1) is None
+    assert not [*kit.root.iterdir()]
+    await runner.close()
+
+
 async def test_an_engine_that_is_not_there_is_unavailable_and_the_sentence_says_what_to_do(
     tmp_path: Path,
 ) -> None:
@@ -219,7 +236,8 @@ async def test_an_engine_that_hangs_is_unavailable() -> None:
 
 
 @pytest.fixture
-def own_engine() -> Iterator[OwnEngine]:
+def own_engine(kit: DockerKit) -> Iterator[OwnEngine]:
+    assert kit.address is None, "the image comes from the engine that is used"
     if os.getuid() != 0 and "docker" not in os.environ.get("OVERLORD_REQUIRE", ""):
         pytest.skip("only root can start a Docker engine")
     engine = OwnEngine()

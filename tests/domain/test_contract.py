@@ -140,9 +140,22 @@ def test_what_is_no_contract_at_all_is_refused(document: str) -> None:
         load_contract(document, "mine.yaml")
 
 
-def test_what_is_no_yaml_is_refused() -> None:
-    with pytest.raises(ContractError, match=r"^mine\.yaml is not YAML: "):
-        load_contract("name: [unclosed", "mine.yaml")
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("name: x\nroles: [unclosed", "line 2: expected ',' or ']', but got '<stream end>'"),
+        (
+            "name: !!python/name:os.system",
+            "line 1: an unknown tag or alias, or a character YAML does not allow",
+        ),
+        ("name: *canary", "line 1: an unknown tag or alias, or a character YAML does not allow"),
+        ("name: \x00", "an unknown tag or alias, or a character YAML does not allow"),
+    ],
+)
+def test_what_is_no_yaml_is_refused_with_its_line_and_not_quoted(document: str, said: str) -> None:
+    with pytest.raises(ContractError) as refused:
+        load_contract(document, "mine.yaml")
+    assert str(refused.value) == f"mine.yaml is not YAML: {said}"
 
 
 def test_a_phase_or_role_that_does_not_exist_is_named() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minion.protocol import Scope, ScopeError, ScopeMode, is_protected
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckScore
-from overlord.domain.scope import Change, check_scope, droppable, effective_scope
+from overlord.domain.scope import Change, check_scope, droppable, effective_scope, exact_pattern
 
 EVERYTHING = Scope.unrestricted()
 STARS = Scope(patterns=("**",))
@@ -350,3 +350,16 @@ def test_any_json_is_a_scope_or_a_scope_error(value: Any) -> None:
         return
     assert scope.mode is not ScopeMode.UNRESTRICTED
     assert scope.patterns
+
+
+FILE_NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1).filter(
+    lambda name: name not in {".", ".."} and not is_protected(name)
+)
+
+
+@given(FILE_NAMES, FILE_NAMES)
+def test_a_files_name_as_a_pattern_means_that_file_alone(name: str, other: str) -> None:
+    scope = directory(exact_pattern(f"src/{name}"))
+    assert scope.allows(f"src/{name}")
+    assert scope.allows(f"src/{other}") == (name == other) or any(char.isspace() for char in name)
+    assert not scope.allows("setup.py")

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.problem import Problem
 from overlord.embedded.forge.repository import Conflict
@@ -54,6 +55,10 @@ async def git(*arguments: str) -> tuple[int, str]:
     )
     output, _ = await process.communicate()
     return process.returncode or 0, output.decode()
+
+
+def git_log(forge: EmbeddedForge) -> list[str]:
+    return bare.git(forge.directory(REPO), "log", "--format=%s", "main").decode().splitlines()
 
 
 def with_token(url: str, token: str) -> str:
@@ -317,6 +322,30 @@ async def test_merging_moves_base_and_closes_what_the_text_says(
     assert (shown["state"], shown["merged"], shown["merge_commit_sha"]) == ("closed", True, commit)
     with pytest.raises(Problem, match="closed"):
         await forge.merge(REPO, pull["number"])
+
+
+async def test_people_change_their_minds(forge: EmbeddedForge, client: httpx.AsyncClient) -> None:
+    number = await forge.open_issue(REPO, "One", labels=["ready"])
+    await forge.edit_issue(REPO, number, body="More")
+    await forge.unlabel(REPO, number, "ready")
+    await forge.close_issue(REPO, number, reason="not_planned")
+    await forge.reopen_issue(REPO, number)
+    shown = (await client.get(f"{API}/issues/{number}")).json()
+    assert (shown["title"], shown["body"], shown["labels"]) == ("One", "More", [])
+    assert (shown["state"], shown["state_reason"], shown["closed_at"]) == ("open", "reopened", None)
+
+
+async def test_a_squashed_pull_request_is_one_commit_and_a_draft_is_not_merged(
+    forge: EmbeddedForge, client: httpx.AsyncClient
+) -> None:
+    pull = await a_pull(forge, client, draft=True)
+    with pytest.raises(Problem, match="draft"):
+        await forge.merge(REPO, pull["number"], squash=True)
+    forge.mark_ready(forge.pull(REPO, pull["number"]))
+    await forge.merge(REPO, pull["number"], squash=True)
+    await forge.delete_branch(REPO, "topic")
+    assert git_log(forge) == ["Better (#1)", "First commit"]
+    assert set(await forge.heads(REPO)) == {"main"}
 
 
 async def test_a_conflict_cannot_be_merged(forge: EmbeddedForge, client: httpx.AsyncClient) -> None:

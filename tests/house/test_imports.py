@@ -19,7 +19,8 @@ ALLOWED: dict[str, set[str]] = {
     "home": {"overlord.domain"},
     "bell": set(),
     "smart_http": set(),
-    "settings": {"minion.protocol", "overlord.domain"},
+    "settings": {"minion.protocol", "overlord.domain", "overlord.settings_model"},
+    "settings_model": {"overlord.domain"},
     "adapters": {
         "minion",
         "minion.protocol",
@@ -35,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.ports",
         "overlord.home",
         "overlord.settings",
+        "overlord.settings_model",
         "overlord.bell",
         "overlord.smart_http",
     },
@@ -45,11 +47,13 @@ ALLOWED: dict[str, set[str]] = {
 for _room in ("engine", "routines"):
     ALLOWED[_room] |= {"overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["app"] |= {
+    "minion",
     "overlord.adapters",
     "overlord.door",
     "overlord.ports",
     "overlord.home",
     "overlord.settings",
+    "overlord.settings_model",
     "overlord.bell",
 }
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded"}

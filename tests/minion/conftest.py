@@ -51,6 +51,7 @@ def environment(door: Door, **more: str) -> dict[str, str]:
         "OVERLORD_URL": door.url,
         "MINION_WORK": str(door.root / "work"),
         "MINION_PATIENCE_S": "30",
+        **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
         **more,
     }
 

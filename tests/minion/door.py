@@ -112,6 +112,8 @@ class Door:
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
+    remembers: bool = True
+    """Whether requests are kept, and read to see how far the conversation is; a benchmark wants neither."""
     happened: threading.Condition = field(default_factory=threading.Condition)
     _server: "_Server | None" = None
 
@@ -254,10 +256,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(code, json.dumps({"error": {"code": error, "message": words}}).encode())
 
     def _complete(self, body: bytes) -> None:
-        request = json.loads(body)
-        turn = sum(said["role"] == "assistant" for said in request["messages"])
-        self.door.note(lambda: self.door.requests.append(request))
-        self.door.raw_requests.append(body)
+        turn = len(self.door.turns)
+        if self.door.remembers:
+            request = json.loads(body)
+            turn = sum(said["role"] == "assistant" for said in request["messages"])
+            self.door.note(lambda: self.door.requests.append(request))
+            self.door.raw_requests.append(body)
         wire = self.door.script[min(turn, len(self.door.script) - 1)]
         if isinstance(wire, bytes):
             self.answer(200, wire)
@@ -313,6 +317,7 @@ def make_repository(root: Path, files: Mapping[str, str | bytes], branch: str = 
     bare = root / "repo.git"
     git(root, "clone", "--quiet", "--bare", str(tree), str(bare))
     git(bare, "config", "http.receivepack", "true")
+    git(bare, "config", "receive.autogc", "false")
     return bare, git(bare, "rev-parse", branch)
 
 

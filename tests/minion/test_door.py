@@ -63,12 +63,50 @@ def test_a_missing_door_is_waited_for_with_growing_pauses(short_path: Path) -> N
     assert pauses == [0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
 
 
-@pytest.mark.parametrize("trouble", [cut, status(502)], ids=["cut", "502"])
-def test_patience_spent_is_a_door_that_is_gone(far: Door, trouble: Callable[..., None]) -> None:
-    far.will(trouble)
+def test_patience_spent_is_a_door_that_is_gone_or_trouble_it_spoke_of(far: Door) -> None:
     door = WireDoor(far.socket, patience_s=0)
+    far.will(cut)
     with pytest.raises(DoorGone):
         door.post(COMPLETIONS_PATH, ASKED)
+    far.script = [status(502, "model_unavailable", "no endpoint replied")]
+    with pytest.raises(DoorRefused, match=r"no endpoint replied \(502 model_unavailable\)"):
+        door.post(COMPLETIONS_PATH, ASKED)
+    door.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        (b'{"error": {"type": "invalid", "message": "bad"}}', "invalid", "bad"),
+        (
+            b'{"error": {"code": null, "message": null}}',
+            "unknown",
+            '{"error": {"code": null, "message": null}}',
+        ),
+        (b'{"error": "words"}', "unknown", '{"error": "words"}'),
+        (b"", "unknown", "no reason given"),
+    ],
+)
+def test_refusals_of_any_shape_are_read(far: Door, body: bytes, code: str, message: str) -> None:
+    far.will(lambda handler: handler.answer(400, body))
+    door = WireDoor(far.socket)
+    with pytest.raises(DoorRefused) as caught:
+        door.post(COMPLETIONS_PATH, ASKED)
+    assert (caught.value.code, str(caught.value)) == (code, f"{message} (400 {code})")
+    door.close()
+
+
+def test_a_busy_model_is_waited_for_but_any_other_429_is_a_refusal(far: Door) -> None:
+    pauses: list[float] = []
+    far.will(status(429, "rate_limited"))
+    door = WireDoor(far.socket, patience_s=0.5, pause=pauses.append)
+    far.answers = [status(429, "questions", "asked enough")]
+    with pytest.raises(DoorRefused, match="asked enough"):
+        door.call("GET", "/session/answers/1")
+    assert not pauses
+    with pytest.raises(DoorRefused, match="rate_limited"):
+        door.post(COMPLETIONS_PATH, ASKED)
+    assert len(pauses) > 1
     door.close()
 
 
@@ -95,12 +133,9 @@ def test_an_answer_in_chunks_is_read_whole_or_not_at_all(far: Door) -> None:
 
 
 @pytest.mark.parametrize("chunks", [True, False])
-def test_an_answer_larger_than_we_hold_is_not_taken(
-    far: Door, monkeypatch: pytest.MonkeyPatch, chunks: bool
-) -> None:
-    monkeypatch.setattr("minion.door.LARGEST_ANSWER", 10)
+def test_an_answer_larger_than_we_hold_is_not_taken(far: Door, chunks: bool) -> None:
     far.will(chunked(b"x" * 11, end=True) if chunks else b"x" * 11)
-    door = WireDoor(far.socket, patience_s=0)
+    door = WireDoor(far.socket, patience_s=0, largest_answer=10)
     with pytest.raises(DoorGone, match="larger than we hold"):
         door.post(COMPLETIONS_PATH, ASKED)
 

@@ -143,6 +143,37 @@ def test_a_refused_model_call_is_the_models_error(make_door: MakeDoor, run: Run)
     assert "no such model" in door.report.summary
 
 
+def test_a_model_that_stays_away_is_reported_while_the_door_is_there(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(EDIT, status(502, "model_unavailable", "no endpoint replied"))
+    assert run(door, MINION_PATIENCE_S="0") == 3
+    assert (door.report.reason, door.report.summary) == (
+        "model",
+        "no endpoint replied (502 model_unavailable)",
+    )
+    assert "a + b" in door.files()["calc.py"]
+
+
+def test_a_conversation_the_model_finds_too_long_is_shortened_and_sent_again(
+    make_door: MakeDoor, run: Run
+) -> None:
+    door = make_door({**FILES, "long.txt": "0123456789\n" * 2_000}, limits=Limits(context_tokens=20_000))
+    sizes: list[int] = []
+
+    def too_long_once(handler: Any) -> None:
+        sizes.append(len(door.raw_requests[-1]))
+        if len(sizes) == 1:
+            handler.refuse(
+                400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."
+            )
+        else:
+            handler.answer(200, EDIT)
+
+    door.will(call("read_file", path="long.txt"), too_long_once, done())
+    assert run(door) == 0
+    assert sizes[1] < sizes[0] / 2
+
+
 def test_work_in_progress_is_pushed_every_ten_turns(make_door: MakeDoor, start: Begin) -> None:
     held = Held(done())
     door = make_door(FILES)

@@ -34,7 +34,7 @@ def test_a_save_commits_everything_but_leftovers_under_our_name(workspace: Works
     for leftover in ("__pycache__/a.cpython-311.pyc", ".pytest_cache/x", "old.pyc"):
         (workspace.root / leftover).parent.mkdir(exist_ok=True)
         (workspace.root / leftover).touch()
-    assert set(workspace.changed()) == {"new.txt", "calc.py"}
+    assert set(workspace.changed(workspace.snapshot())) == {"new.txt", "calc.py"}
     workspace.save("All of it\n\nand why")
     assert git(far, "ls-tree", "-r", "--name-only", BRANCH) == "new.txt"
     told = git(far, "log", "-1", "--format=%an <%ae>|%cn|%s", BRANCH)
@@ -87,12 +87,12 @@ def test_an_edit_of_the_same_size_within_the_same_second_is_seen(workspace: Work
     file.write_text("def add(a, b):\n    return a + b\n")
     for place in (file, index):
         os.utime(place, (1_000_000_000, 1_000_000_000))
-    assert workspace.changed() == ("calc.py",)
+    assert workspace.changed(workspace.snapshot()) == ("calc.py",)
 
 
 def test_names_of_any_bytes_are_saved(workspace: Workspace, far: Path) -> None:
     (workspace.root / "naïve name\n.txt").write_text("x")
-    assert workspace.changed() == ("naïve name\n.txt",)
+    assert workspace.changed(workspace.snapshot()) == ("naïve name\n.txt",)
     workspace.save("names")
     assert git(far, "show", f"{BRANCH}:naïve name\n.txt") == "x"
 

@@ -210,7 +210,7 @@ async def test_a_model_that_only_talks_ends_in_a_question() -> None:
 
 
 async def test_a_spent_budget_is_a_question_and_more_lets_the_work_go_on() -> None:
-    async with made_world(budget={"session_tokens": 12_000}) as world:
+    async with made_world(budget={"session_tokens": 22_000}) as world:
         await world.issue("add() subtracts")
         world.model_will(*(run(f"echo {index}") for index in range(40)))
         await world.settle()

@@ -56,7 +56,7 @@ def show(number: Number, json: Json = False) -> None:
 def answer(
     number: Number,
     verb: Annotated[Verb, typer.Argument(help="One of the answers that `show` offers.")],
-    text: Annotated[str, typer.Argument(help="Free text; for add_budget the number of tokens.")] = "",
+    text: Annotated[str, typer.Argument(help="Free text; for add_budget 500000 (tokens) or '$2'.")] = "",
     digest: Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")] = "",
 ) -> None:
     """Answer it. The first answer counts, from wherever it comes."""

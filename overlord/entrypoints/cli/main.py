@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from overlord import errors
-from overlord.entrypoints.cli import decision, job, ledger
+from overlord.entrypoints.cli import decision, doctor, job, ledger
 from overlord.entrypoints.cli.show import as_json, console, error_console
 from overlord.settings import contract_for, load
 
@@ -40,6 +40,7 @@ app.add_typer(decision.app, name="decisions")
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)
+app.command("doctor")(doctor.doctor)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,0 +1,210 @@
+"""What the gateway adds to a streamed completion: first byte and whole reply, through a session's door against straight to
+the endpoint, with many sessions at once. One loopback model in a process of its own; ratios hold within one run.
+
+    python -m bench.gateway [sessions] [rounds]
+"""
+
+import asyncio
+import json
+import multiprocessing
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import httpx
+
+from minion.protocol import COMPLETIONS_PATH, Issue, SessionKind
+from overlord.adapters.clock import SystemClock
+from overlord.adapters.model import OpenAIModel
+from overlord.bell import Bell
+from overlord.domain.constitution import load_contract
+from overlord.domain.session import Session, SessionState, session_id
+from overlord.door.keeper import DoorKeeper
+from overlord.door.parts import DoorParts
+from overlord.embedded.server import serve
+from overlord.home import Home
+from overlord.settings import load, packaged
+from overlord.store import jobs, sessions
+from overlord.store.database import Database
+
+EVENTS = 100
+EVENT_S = 0.02
+"""An ordinary pace: 50 pieces a second."""
+GOAL_MS = 3.0
+PROMPT = "x" * 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """One streamed reply, in milliseconds."""
+
+    first_ms: float
+    whole_ms: float
+
+
+async def _model(_scope: Any, receive: Any, send: Any) -> None:
+    """A model that talks at a steady pace."""
+    while (await receive()).get("more_body"):
+        continue
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    chunk = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": "word "}}],
+    }
+    event = b"data: " + json.dumps(chunk).encode() + b"\n\n"
+    for _ in range(EVENTS):
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+        await asyncio.sleep(EVENT_S)
+    usage = {"prompt_tokens": 1000, "completion_tokens": EVENTS, "total_tokens": 1000 + EVENTS}
+    last = b"data: " + json.dumps({"choices": [], "usage": usage}).encode() + b"\n\ndata: [DONE]\n\n"
+    await send({"type": "http.response.body", "body": last, "more_body": False})
+
+
+def _far_end(pipe: Connection) -> None:
+    async def run() -> None:
+        async with serve(_model) as url:
+            pipe.send(url)
+            await asyncio.to_thread(pipe.recv)
+
+    asyncio.run(run())
+
+
+@asynccontextmanager
+async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
+    """Sockets of `count` live sessions whose gateway leads to `url`."""
+    settings = load({"OVERLORD_HOME": str(root)}, model={"base_url": f"{url}/v1", "name": "m"})
+    home, clock = Home(root), SystemClock()
+    model = OpenAIModel(settings.model.base_url)
+    database = await Database.open(home.database, exclusive=True)
+    found = await database.write(lambda c: [_session(c, number) for number in range(1, count + 1)])
+    keeper = DoorKeeper(
+        DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=Bell())
+    )
+    await keeper.reconcile()
+    yield [home.socket(session.id) for session in found]
+    await keeper.close()
+    await model.close()
+    await database.close()
+
+
+def _session(connection: sqlite3.Connection, number: int) -> Session:
+    at = SystemClock().now()
+    contract = load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+    issue = Issue(number=number, title="t", body="b", author="a")
+    job = jobs.claim(connection, space="o/r", issue=issue, base_branch="main", contract=contract, at=at)
+    assert job is not None
+    session = Session(
+        id=session_id(job.id, SessionKind.WORK, 1),
+        job_id=job.id,
+        kind=SessionKind.WORK,
+        state=SessionState.PREPARED,
+        brief="{}",
+        scope="[]",
+        branch=job.branch,
+        token_budget=10**12,
+        time_limit_s=1800,
+        prepared_at=at,
+    )
+    sessions.prepare(connection, session)
+    return session
+
+
+async def _stream(client: httpx.AsyncClient, rounds: int, start_s: float) -> list[Timing]:
+    """One session's turns, a little apart from the others'."""
+    body = json.dumps({"model": "default", "stream": True, "messages": [{"role": "user", "content": PROMPT}]})
+    await asyncio.sleep(start_s)
+    timings = []
+    for _ in range(rounds):
+        began, first = time.perf_counter(), 0.0
+        async with client.stream("POST", COMPLETIONS_PATH, content=body) as reply:
+            async for _chunk in reply.aiter_raw():
+                first = first or time.perf_counter()
+        ended = time.perf_counter()
+        timings.append(Timing(first_ms=(first - began) * 1000, whole_ms=(ended - began) * 1000))
+    return timings
+
+
+async def _measure(clients: Sequence[httpx.AsyncClient], rounds: int) -> list[Timing]:
+    spread_s = EVENTS * EVENT_S / len(clients)
+    runs = (_stream(client, rounds, number * spread_s) for number, client in enumerate(clients))
+    return [timing for timings in await asyncio.gather(*runs) for timing in timings]
+
+
+def _client_process(pipe: Connection, addresses: Sequence[tuple[str, str]], rounds: int) -> None:
+    """The sessions' side in a process of its own, as Minions are: (base URL, socket or "")."""
+
+    async def run() -> list[Timing]:
+        async with AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(
+                    httpx.AsyncClient(
+                        transport=httpx.AsyncHTTPTransport(uds=socket or None), base_url=url, timeout=60
+                    )
+                )
+                for url, socket in addresses
+            ]
+            await _measure(clients[:1], 1)
+            return await _measure(clients, rounds)
+
+    pipe.send(asyncio.run(run()))
+
+
+async def _timings(addresses: Sequence[tuple[str, str]], rounds: int) -> list[Timing]:
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_client_process, args=(theirs, addresses, rounds)
+    )
+    process.start()
+    try:
+        found: list[Timing] = await asyncio.to_thread(ours.recv)
+        return found
+    finally:
+        await asyncio.to_thread(process.join)
+
+
+async def main(count: int, rounds: int) -> None:
+    """Print the table."""
+    ours, theirs = multiprocessing.Pipe()
+    far_end = multiprocessing.get_context("spawn").Process(target=_far_end, args=(theirs,))
+    far_end.start()
+    url = await asyncio.to_thread(ours.recv)
+    try:
+        with tempfile.TemporaryDirectory(prefix="gw-", dir="/tmp") as root:
+            async with _doors(Path(root), url, count) as sockets:
+                direct = await _timings([(url, "")] * count, rounds)
+                through = await _timings([("http://door", str(socket)) for socket in sockets], rounds)
+    finally:
+        ours.send("done")
+        await asyncio.to_thread(far_end.join)
+    _print(count, direct, through)
+
+
+def _print(count: int, direct: list[Timing], through: list[Timing]) -> None:
+    print(f"{count} sessions streaming, {EVENTS} events each {EVENT_S * 1000:.0f} ms apart; milliseconds\n")
+    print(f"{'':24}{'direct':>10}{'gateway':>10}{'added':>10}{'ratio':>8}")
+    for name in ("first_ms", "whole_ms"):
+        ours, theirs = ([getattr(item, name) for item in timings] for timings in (through, direct))
+        label = {"first_ms": "first byte", "whole_ms": "whole reply"}[name]
+        for share, pick in (("p50", median), ("p95", lambda values: quantiles(values, n=20)[-1])):
+            through_ms, direct_ms = pick(ours), pick(theirs)
+            added = through_ms - direct_ms
+            print(
+                f"{label + ' ' + share:24}{direct_ms:10.1f}{through_ms:10.1f}{added:10.1f}{through_ms / direct_ms:8.2f}"
+            )
+    print(f"\nGoal: at most {GOAL_MS:.0f} ms added to the first byte at p50.")
+
+
+if __name__ == "__main__":
+    given = [int(value) for value in sys.argv[1:3]]
+    asyncio.run(main(*(given + [50, 4][len(given) :])))

@@ -1,0 +1,40 @@
+"""The engine's way to a model: the same gateway, budgets and transcripts as a session's, for one call without tools."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from starlette.exceptions import HTTPException
+
+from overlord.domain.session import Session
+from overlord.door import gateway
+from overlord.door.parts import DoorParts
+from overlord.errors import ModelRefused, ModelUnavailable
+
+
+class DoorAssistant:
+    """`ports.Assistant` over the gateway."""
+
+    def __init__(self, parts: DoorParts) -> None:
+        self._parts = parts
+
+    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]], *, model: str) -> str:
+        raw = json.dumps({"model": model, "messages": [dict(message) for message in messages]}).encode()
+        try:
+            response = await gateway.answer(self._parts, session, raw)
+        except HTTPException as error:
+            raise ModelRefused(f"the request was refused: {error.detail}") from None
+        body = bytes(response.body).decode(errors="replace")
+        if response.status_code >= 500 or response.status_code == 429:
+            raise ModelUnavailable(f"the model gave no reply ({response.status_code})")
+        if response.status_code >= 400:
+            raise ModelRefused(f"the model refused ({response.status_code}): {body[:300]}")
+        return _text(body)
+
+
+def _text(body: str) -> str:
+    """The reply's words; nothing when it is no completion, which whoever asked takes for a bad answer."""
+    try:
+        content = json.loads(body)["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,159 @@
+"""Tests and lint: one check session runs every command of the judge, and what it reports becomes two checks."""
+
+import sqlite3
+from dataclasses import dataclass, replace
+
+from minion.protocol import CheckReport, CheckStep, SessionKind, StepResult
+from overlord.domain.checks_file import ChecksFile, ChecksFileError
+from overlord.domain.decision import Subject
+from overlord.domain.evaluation import CheckName, CheckResult
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.lint import judge_lint, plan_lint
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
+from overlord.domain.testing import BASELINE_STEP, baseline_of, judge_tests, plan_tests
+from overlord.engine import dispatch
+from overlord.engine import ending as endings
+from overlord.engine.material import Material, checks_at_base, lint_configuration_at_base, material_of
+from overlord.engine.parts import Parts
+from overlord.errors import RunnerRefused
+from overlord.store import baselines, evaluations, jobs, sessions
+from overlord.store.evaluations import EvaluationRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is run, and what is known already of the base."""
+
+    material: Material
+    checks: ChecksFile | None
+    baseline_key: str
+    baseline: StepResult | None
+    lint: tuple[CheckStep, ...]
+    steps: tuple[CheckStep, ...]
+
+
+async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+    """Start the check session, or take in its report."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is not None and session.state is SessionState.PREPARED:
+        return await _start(parts, job, row, session)
+    try:
+        plan = await _plan(parts, job, row)
+    except ChecksFileError as error:
+        results = _unavailable(str(error))
+        await parts.database.write(lambda c: _add(c, parts, row, *results))
+        return True
+    if session is None:
+        return await dispatch.check_session(parts, job, plan.steps)
+    over = await endings.over(parts, session)
+    if over is None:
+        return False
+    if await _to_be_repeated(parts, job, row, over):
+        await parts.database.write(lambda c: _lose(c, parts, job, over))
+    else:
+        await parts.database.write(lambda c: _judge(c, parts, job, row, plan, over))
+    await endings.clear(parts, over.session)
+    return True
+
+
+async def _plan(parts: Parts, job: Job, row: EvaluationRow) -> _Plan:
+    material, checks = await material_of(parts, job, row.head_sha), await checks_at_base(parts, job)
+    limits = parts.settings.checks
+    full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True)
+    key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP))
+    known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))
+    tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
+    lint = plan_lint(material.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s)
+    return _Plan(
+        material=material, checks=checks, baseline_key=key, baseline=known, lint=lint, steps=(*tests, *lint)
+    )
+
+
+async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> bool:
+    if session.door_opened_at is None:
+        return False
+    try:
+        await dispatch.launch(parts, job, session)
+    except RunnerRefused as error:
+        refused = endings.Over(session=session, ending=Ending(kind=EndKind.LOST, detail=str(error)))
+        results = _unavailable(f"the check session was refused: {error}")
+        await parts.database.write(lambda c: _close(c, parts, row, refused, *results))
+        await endings.clear(parts, session)
+        return True
+
+    def started(connection: sqlite3.Connection) -> None:
+        at = parts.clock.now()
+        sessions.start(connection, session, at=at)
+        jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
+
+    await parts.database.write(started)
+    return True
+
+
+async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:
+    """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
+    by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
+    if over.session.report is not None or over.session.stop_reason is not None or not by_itself:
+        return False
+    tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
+    return tried <= MAX_LOSSES
+
+
+def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over) -> None:
+    endings.close(connection, parts, over)
+    data: dict[str, Json] = {"session": over.session.id, "ending": over.ending.kind}
+    jobs.note(connection, job.id, EventName.CHECK_LOST, at=parts.clock.now(), data=data)
+
+
+def _judge(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    row: EvaluationRow,
+    plan: _Plan,
+    over: endings.Over,
+) -> None:
+    report = over.session.report if isinstance(over.session.report, CheckReport) else None
+    changes = plan.material.changes
+    measured = baseline_of(report) if plan.baseline is None else None
+    if measured is not None:
+        at = parts.clock.now()
+        baselines.put(connection, job.space, plan.material.base, plan.baseline_key, measured, at=at)
+    tests = judge_tests(plan.baseline, report, over.ending, changes, plan.checks)
+    lint = judge_lint(
+        report, over.ending, plan.lint, changes=changes, diff=plan.material.diff, checks=plan.checks
+    )
+    _close(connection, parts, row, over, tests, lint)
+
+
+def _close(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    row: EvaluationRow,
+    over: endings.Over,
+    *results: CheckResult,
+) -> None:
+    endings.close(connection, parts, over)
+    _add(connection, parts, row, *results, evidence=tuple(item.sha256 for item in over.exhibits))
+
+
+def _add(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    row: EvaluationRow,
+    *results: CheckResult,
+    evidence: tuple[str, ...] = (),
+) -> None:
+    for result in results:
+        evaluations.add_check(connection, row, replace(result, evidence=evidence), at=parts.clock.now())
+
+
+def _unavailable(why: str) -> tuple[CheckResult, CheckResult]:
+    """Neither tests nor lint could be made."""
+    subject = Subject.CHECKS_UNAVAILABLE
+    made = [
+        CheckResult(name=name, score=None, summary=why, subject=subject)
+        for name in (CheckName.TESTS, CheckName.LINT)
+    ]
+    return made[0], made[1]

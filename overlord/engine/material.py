@@ -1,0 +1,49 @@
+"""What the judge looks at: Overlord's own diff of a job's head against its base, and what base says of checks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from overlord.domain.checks_file import CHECKS_PATH, ChecksFile, parse_checks
+from overlord.domain.job import Job
+from overlord.domain.lint import LINT_CONFIGURATION
+from overlord.domain.scope import Change
+from overlord.engine.parts import Parts
+from overlord.ports import RepositoryName, Sha
+
+DIFF_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """One head's material; the same for every check of an evaluation."""
+
+    base: Sha
+    head: Sha
+    changes: Sequence[Change]
+    diff: str
+
+
+async def material_of(parts: Parts, job: Job, head_sha: str) -> Material:
+    """Read the diff from the mirror."""
+    name, base, head = RepositoryName(job.space), Sha(job.base_sha or ""), Sha(head_sha)
+    return Material(
+        base=base,
+        head=head,
+        changes=await parts.git.changes(name, base, head),
+        diff=await parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES),
+    )
+
+
+async def checks_at_base(parts: Parts, job: Job) -> ChecksFile | None:
+    """The repository's own checks, read at base. Raises ChecksFileError when they do not parse."""
+    return parse_checks(await _at_base(parts, job, CHECKS_PATH))
+
+
+async def lint_configuration_at_base(parts: Parts, job: Job) -> Mapping[str, str]:
+    """The linters' configuration files that exist at base, with their content."""
+    found = {path: await _at_base(parts, job, path) for path in LINT_CONFIGURATION}
+    return {path: content.decode(errors="replace") for path, content in found.items() if content is not None}
+
+
+async def _at_base(parts: Parts, job: Job, path: str) -> bytes | None:
+    return await parts.git.read_file(RepositoryName(job.space), Sha(job.base_sha or ""), path)

@@ -1,0 +1,103 @@
+"""What a session may not ask for: each is refused with its name before anything is reserved or sent."""
+
+import json
+from typing import Any
+
+import pytest
+
+from minion.protocol import COMPLETIONS_PATH
+from overlord.door import gateway, relay
+from overlord.embedded import play
+from overlord.embedded.model import EmbeddedModel
+from tests.door.gate import open_gate
+
+USER = {"role": "user"}
+
+
+def saying(part: object) -> dict[str, Any]:
+    return {"messages": [{**USER, "content": [part]}]}
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"model": "gpt-9"}, "model 'gpt-9' is not offered; ask for one of: default"),
+    ({"model": ["default"]}, "is not offered"),
+    ({"messages": None}, "needs a list of messages"),
+    ({"messages": []}, "needs a list of messages"),
+    ({"messages": ["hello"]}, "each message is an object with a role"),
+    ({"messages": [{**USER, "content": {"a": 1}}]}, "text or a list of parts"),
+    ({"n": 2}, "n must be 1"),
+    ({"stream": "yes"}, "stream must be true or false"),
+    ({"max_tokens": -1}, "max_tokens must be a whole number"),
+    ({"max_completion_tokens": True}, "max_tokens must be a whole number"),
+    ({"web_search_options": {}}, "parameter 'web_search_options' is not passed on"),
+    ({"plugins": [{"id": "web"}]}, "parameter 'plugins'"),
+    ({"models": ["dear"]}, "parameter 'models'"),
+    ({"tools": {}}, "tools must be a list"),
+    ({"tools": ["web_search"]}, "a tool of type 'web_search'"),
+    ({"tools": [{"type": "web_search_preview"}]}, "a tool of type 'web_search_preview'"),
+    ({"tools": [{"type": "code_interpreter"}]}, "a tool of type 'code_interpreter'"),
+    ({"tools": [{"type": "mcp", "server_url": "https://evil"}]}, "a tool of type 'mcp'"),
+    ({"tools": [{"type": "computer_use_preview"}]}, "a tool of type 'computer_use_preview'"),
+    ({"tools": [{"google_search": {}}]}, "a tool of type 'None'"),
+    ({"tools": [{"type": "function", "function": {}, "google_search": {}}]}, "a tool of type 'function'"),
+    ({"tool_choice": {"type": "hosted"}}, "tool_choice may only name a function"),
+    (saying({"type": "image_url", "image_url": {"url": "https://evil/?leak"}}), "only as a data: URL"),
+    (saying({"type": "image_url", "image_url": "http://169.254.169.254/"}), "only as a data: URL"),
+    (saying({"type": "file", "file": {"file_id": "f"}}), "content of type 'file'"),
+    (saying({"type": "input_audio"}), "content of type 'input_audio'"),
+    (saying("text"), "content of type 'None'"),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), REFUSED, ids=[str(fields)[:60] for fields, _ in REFUSED])
+async def test_it_is_refused_by_name(fields: dict[str, Any], sentence: str) -> None:
+    model = EmbeddedModel()
+    async with open_gate(model) as gate:
+        reply = await gate.ask(**fields)
+        assert reply.status_code == 400
+        assert sentence in reply.json()["error"]["message"]
+        assert (model.requests, await gate.rows()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'{"n": NaN}', b"[" * 100_000, b'{"n": ' + b"9" * 5000 + b"}", b"\xff"]
+)
+async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
+    async with open_gate(EmbeddedModel()) as gate, await gate.client() as client:
+        reply = await client.post(COMPLETIONS_PATH, content=body)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (400, "http_400")
+
+
+async def test_images_as_data_and_plain_functions_pass() -> None:
+    model = EmbeddedModel()
+    model.will(play.say("A cat."))
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    async with open_gate(model) as gate:
+        message = {**USER, "content": [image, {"type": "text", "text": "What? \ud800"}]}
+        chosen = {"type": "function", "function": {"name": "f"}}
+        reply = await gate.ask(messages=[message], tools=[tool], tool_choice=chosen, n=1)
+        assert reply.status_code == 200
+        sent = json.loads(model.requests[0].body)
+        assert (sent["messages"][0]["content"][0], sent["tools"], "n" in sent) == (image, [tool], False)
+
+
+async def test_a_request_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(gateway), "MAX_REQUEST_BYTES", 1000)
+    async with open_gate(EmbeddedModel()) as gate:
+        assert (await gate.ask(messages=[{**USER, "content": "x" * 2000}])).status_code == 413
+        assert await gate.rows() == []
+
+
+async def test_a_reply_too_large_is_cut_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(gateway), "MAX_REPLY_BYTES", 5000)
+    monkeypatch.setitem(vars(relay), "MAX_REPLY_BYTES", 5000)
+    model = EmbeddedModel()
+    model.will(play.say("word " * 20_000))
+    async with open_gate(model) as gate:
+        whole = await gate.ask()
+        assert (whole.status_code, whole.json()["error"]["code"]) == (422, "reply_too_large")
+        streamed = await gate.ask(stream=True)
+        assert len(streamed.content) < 200_000
+        assert b"the reply is larger than" in streamed.content[-200:]
+        assert all(row["prompt"] > 0 and row["completion"] > 50 for row in await gate.settled())

@@ -1,0 +1,335 @@
+"""What the judge builds on: sealed reports, failed tests run again, output kept apart, results of other runners."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from minion.checks import MOST_RERUN
+from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
+from minion.results import Results, read_inside
+from overlord.domain.checks_file import parse_checks
+from overlord.domain.evaluation import CheckResult, CheckScore
+from overlord.domain.lint import judge_lint, plan_lint
+from overlord.domain.scope import Change
+from overlord.domain.session import Ending, EndKind
+from overlord.domain.testing import NEW_ON_BASE_STEP, baseline_of, judge_tests, plan_tests
+from overlord.domain.testrun import read_run
+from tests.domain.differ import edit, together
+from tests.minion.door import Door, check_step, opened
+
+Run = Callable[[Door], int]
+Files = Mapping[str, str | None]
+Checked = Callable[..., list[StepResult]]
+Judged = Callable[..., CheckResult]
+
+EXITED = Ending(kind=EndKind.EXITED, exit_code=0)
+CALC = {
+    "calc.py": "def add(a, b):\n    return a + b\n",
+    "test_calc.py": "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n",
+}
+BROKEN = "def add(a, b):\n    return 4\n"
+
+
+@pytest.fixture
+def checked(run: Run) -> Iterator[Checked]:
+    """Run steps over base and change, with a door of their own each time."""
+    with ExitStack() as stack:
+
+        def check(files: Files, *steps: CheckStep, change: Files | None = None) -> list[StepResult]:
+            root = Path(stack.enter_context(TemporaryDirectory(prefix="m-", dir="/tmp")))
+            door = stack.enter_context(
+                opened(root, files, change=change, kind=SessionKind.CHECK, steps=steps)  # type: ignore[arg-type]
+            )
+            assert run(door) == 0
+            return list(door.check_report.steps)
+
+        yield check
+
+
+@pytest.fixture
+def judged(checked: Checked) -> Judged:
+    """The tests' verdict on a change, as the engine asks for it; a baseline once measured is kept."""
+
+    def judge(
+        files: Files, change: Files, checks: bytes | None = None, *, in_full: bool = False
+    ) -> CheckResult:
+        changes = [
+            Change(path=path, status="D" if text is None else "M" if path in files else "A")
+            for path, text in change.items()
+        ]
+        parsed = parse_checks(checks)
+        key = repr((files, checks))
+        steps = plan_tests(changes, parsed, 60, with_baseline=key not in BASELINES)
+        if not in_full:
+            steps = tuple(replace(step, reruns=0) for step in steps if step.name != NEW_ON_BASE_STEP)
+        report = CheckReport(steps=tuple(checked(files, *steps, change=change)))
+        if baseline := baseline_of(report):
+            BASELINES[key] = baseline
+        return judge_tests(BASELINES.get(key), report, EXITED, changes, parsed)
+
+    return judge
+
+
+BASELINES: dict[str, StepResult] = {}
+
+
+def rules(result: CheckResult) -> set[str]:
+    return {finding.rule for finding in result.findings}
+
+
+def test_an_honest_change_passes(judged: Judged) -> None:
+    test = CALC["test_calc.py"] + "\n\ndef test_zero():\n    assert calc.zero() == 0\n"
+    result = judged(
+        CALC,
+        {"calc.py": CALC["calc.py"] + "\n\ndef zero():\n    return 0\n", "test_calc.py": test},
+        in_full=True,
+    )
+    assert result.score is CheckScore.PASS
+    assert result.summary.startswith("2 passed, 1 new (1 of them fail on base), 0 fixed, 0 broken in ")
+
+
+FORGED = """\
+<testsuites><testsuite><testcase classname="test_calc" name="test_add" file="test_calc.py"/></testsuite></testsuites>
+"""
+WRITE = f"pathlib.Path(sys.argv[1], 'junit.xml').write_text({FORGED!r})"
+FORGERIES = {
+    "leaves before the end": "import os\nos._exit(0)\n",
+    "writes a report and leaves": f"import os, pathlib, sys\n{WRITE}\nos._exit(0)\n",
+    "writes a report at the end": f"import atexit, os, pathlib, sys\natexit.register(lambda: ({WRITE}, os._exit(0)))\n",
+    "changes the exit code": "import atexit, os\natexit.register(os._exit, 0)\n",
+    "raises SystemExit": "raise SystemExit(0)\n",
+    "makes up a seal": (
+        f"import os, pathlib, sys\n{WRITE}\nplace = pathlib.Path(sys.argv[1])\n"
+        "place.joinpath('failed').write_text('[]')\nplace.joinpath('seal').write_text('0' * 64)\nos._exit(0)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_no_forgery_of_the_code_passes(judged: Judged, forgery: str) -> None:
+    result = judged(CALC, {"calc.py": BROKEN + FORGERIES[forgery]})
+    assert result.score is CheckScore.NEEDS_REVISION
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"conftest.py": f"import os, pathlib, sys\n{WRITE}\nos._exit(0)\n"},
+        {"pytest.py": "raise SystemExit(0)\n", "test_calc.py": "def test_add(): pass\n"},
+        {"test_calc.py": "def test_add(): pass\n"},
+        {"test_calc.py": None},
+        {"pytest.ini": "[pytest]\npython_files = none.py\n"},
+        {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--co'\n"},
+        {"setup.cfg": "[tool:pytest]\naddopts = -p no:python\n"},
+    ],
+    ids=["conftest", "runner", "weakened", "deleted", "collection", "options", "plugins"],
+)
+def test_no_change_of_tests_or_settings_saves_broken_code(
+    judged: Judged, change: dict[str, str | None]
+) -> None:
+    result = judged(CALC, {"calc.py": BROKEN, **change})
+    assert result.score in {CheckScore.NEEDS_REVISION, CheckScore.PASS, None}
+    if change.get("test_calc.py"):
+        assert rules(result) == {"changed-test"}  # named for people; integrity names what was weakened
+    else:
+        assert result.score is not CheckScore.PASS
+
+
+def test_the_key_is_gone_before_anything_of_the_tree_runs(checked: Checked) -> None:
+    probe = (
+        "import os, pathlib, sys\ndef test_no_key():\n    place = pathlib.Path(sys.argv[1])\n"
+        "    assert place.name == 'results'\n    assert not list(place.glob('key'))\n"
+    )
+    [result] = checked(
+        {"conftest.py": probe.replace("def test_no_key():", "if True:"), "test_key.py": probe}, check_step()
+    )
+    assert (result.exit_code, result.junit is not None) == (0, True)
+
+
+def test_a_seal_holds_for_its_results_and_exit_code_only(tmp_path: Path) -> None:
+    results = Results(tmp_path / "r")
+    assert results.sealed(0, 1000) is None
+    for name, content in (("junit.xml", "<testsuite/>"), ("failed", "[]"), ("seal", "0" * 64)):
+        (results.directory / name).write_text(content)
+    assert results.sealed(0, 1000) is None
+
+
+FLAKY = """\
+import pathlib
+def test_flaky():
+    seen = pathlib.Path({counter!r})
+    seen.open("a").write("x")
+    assert len(seen.read_text()) > {failures}
+def test_broken():
+    assert 0
+@__import__("pytest").mark.parametrize("x", ["a::b", "ü\\x1b", "[]"])
+def test_odd(x):
+    assert 0
+def test_good():
+    pathlib.Path({counter!r} + "-good").open("a").write("x")
+"""
+
+
+def test_failed_tests_are_run_again_alone_on_a_fresh_copy(checked: Checked, tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    files = {"pkg/test_a.py": FLAKY.format(counter=str(counter), failures=1), "test_b.py": "import nothing\n"}
+    [result] = checked(files, CheckStep(name="tests", reruns=2, timeout_s=60))
+    run = read_run(result)
+    assert run is not None
+    assert run.flaky == {"pkg.test_a::test_flaky"}
+    assert len(result.rerun_junit) == 2
+    assert (
+        len(re.findall("<testcase", result.rerun_junit[0])) == 6
+    )  # five tests, and the file that cannot be read
+    assert counter.read_text() == "xxx"
+    assert Path(f"{counter}-good").read_text() == "x"
+
+
+def test_a_test_that_fails_again_is_not_flaky(checked: Checked, tmp_path: Path) -> None:
+    source = FLAKY.format(counter=str(tmp_path / "counter"), failures=2)
+    [result] = checked({"test_a.py": source}, CheckStep(name="tests", reruns=2, timeout_s=60))
+    run = read_run(result)
+    assert run is not None
+    assert run.flaky == frozenset()
+
+
+def test_nothing_is_run_again_without_need(checked: Checked) -> None:
+    many = f"import pytest\n@pytest.mark.parametrize('x', range({MOST_RERUN + 1}))\ndef test_a(x): assert 0\n"
+    good, all_bad, unasked = checked(
+        {
+            "good/test_a.py": "def test_a(): pass\n",
+            "bad/test_b.py": many,
+            "one/test_c.py": "def test_c(): assert 0\n",
+        },
+        CheckStep(name="good", command=("pytest", "good"), reruns=2),
+        CheckStep(name="bad", command=("pytest", "bad"), reruns=2),
+        CheckStep(name="unasked", command=("pytest", "one")),
+    )
+    assert (good.rerun_junit, all_bad.rerun_junit, unasked.rerun_junit) == ((), (), ())
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(judged: Judged) -> None:
+    files = {**CALC, "test_other.py": "import nothing\n"}
+    assert judged(files, {"calc.py": CALC["calc.py"] + "# more\n"}).score is CheckScore.PASS
+    result = judged(CALC, {"test_other.py": "import nothing\n"})
+    assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, {"test-failed"})
+
+
+def test_unittest_repositories_are_judged_the_same_way(judged: Judged) -> None:
+    source = "import calc, unittest\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n"
+    files = {"calc.py": CALC["calc.py"], "tests/testcalc.py": source, "tests/__init__.py": ""}
+    assert judged(files, {"calc.py": CALC["calc.py"] + "# more\n"}).score is CheckScore.PASS
+    result = judged(files, {"calc.py": BROKEN})
+    assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, {"test-broken"})
+
+
+OWN_RUNNER = """\
+import pathlib, sys
+ok = "return 4" not in pathlib.Path("calc.py").read_text()
+pathlib.Path("out").mkdir(exist_ok=True)
+pathlib.Path("out/j.xml").write_text(
+    '<testsuite><testcase classname="x" name="y">' + ("" if ok else "<failure/>") + "</testcase></testsuite>"
+)
+sys.exit(not ok)
+"""
+OWN_CHECKS = b"tests: {command: [python, run.py], junit: out/j.xml}"
+
+
+def test_another_runners_report_is_read_from_the_tree(judged: Judged) -> None:
+    files = {"calc.py": CALC["calc.py"], "run.py": OWN_RUNNER, "out/j.xml": "<testsuite>stale"}
+    good = judged(files, {"calc.py": CALC["calc.py"] + "# more\n"}, OWN_CHECKS)
+    assert (good.score, good.summary[:9]) == (CheckScore.PASS, "1 passed,")
+    assert judged(files, {"calc.py": BROKEN}, OWN_CHECKS).score is CheckScore.NEEDS_REVISION
+
+
+def test_a_report_that_was_committed_is_not_a_report(checked: Checked) -> None:
+    step = CheckStep(name="tests", command=("true",), junit="out/j.xml")
+    [result] = checked({"x": ""}, step, change={"out/j.xml": FORGED})
+    assert (result.exit_code, result.junit) == (0, None)
+
+
+def test_a_report_is_read_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "tree/real").mkdir(parents=True)
+    (tmp_path / "tree/real/j.xml").write_text("here")
+    (tmp_path / "outside.xml").write_text("outside")
+    (tmp_path / "tree/linked").symlink_to("real")
+    (tmp_path / "tree/j.xml").symlink_to("../outside.xml")
+    found = {
+        name: read_inside(tmp_path / "tree", name, 100)
+        for name in (
+            "real/j.xml",
+            "linked/j.xml",
+            "j.xml",
+            "../outside.xml",
+            "real/../real/j.xml",
+            "real",
+            "a\0b",
+        )
+    }
+    assert found.pop("real/j.xml") == b"here"
+    assert set(found.values()) == {None}
+
+
+def test_standard_output_is_kept_apart_where_it_is_asked_for(checked: Checked) -> None:
+    shown, missing, huge = checked(
+        {"x": ""},
+        CheckStep(
+            name="shown", command=("sh", "-c", "echo out; echo error >&2; printf '\\033[1mz'"), capture=True
+        ),
+        CheckStep(name="missing", command=("no-such-linter", "x"), capture=True),
+        CheckStep(name="huge", command=("sh", "-c", "yes | head -c 9000000"), capture=True),
+    )
+    assert (shown.captured, shown.output, shown.command[:2]) == ("out\nz", "error\n", ("sh", "-c"))
+    assert (missing.outcome, missing.captured) == (StepOutcome.NO_TOOLCHAIN, None)
+    assert "no-such-linter" in missing.output
+    assert (huge.outcome, huge.exit_code, huge.captured) == (StepOutcome.RAN, 0, None)
+
+
+def lint(
+    checked: Checked, files: Files, change: Mapping[str, str], configuration: Mapping[str, str]
+) -> CheckResult:
+    changes, diff = together(*(edit(path, files.get(path), text) for path, text in change.items()))
+    steps = plan_lint(changes, configuration, None, 60)
+    report = CheckReport(steps=tuple(checked(files, *steps, change=change)))
+    return judge_lint(report, EXITED, steps, changes=changes, diff=diff)
+
+
+def test_ruff_finds_what_a_change_brings(checked: Checked) -> None:
+    files = {"a.py": "import os\nx = 1\n"}
+    same = lint(checked, files, {"a.py": "\n\nimport os\nx = 2\n"}, {})
+    assert (same.score, same.summary) == (CheckScore.PASS, "1 file linted with ruff, nothing new")
+    worse = lint(checked, files, {"a.py": "import os\nimport sys\nx = 2\n", "-b ü.py": "x = (\n"}, {})
+    assert worse.score is CheckScore.NEEDS_REVISION
+    assert ("F401", "a.py", 2) in {(item.rule, item.file, item.line) for item in worse.findings}
+    assert ("invalid-syntax", "-b ü.py") in {(item.rule, item.file) for item in worse.findings}
+
+
+def test_base_decides_how_is_linted(checked: Checked) -> None:
+    configuration = {"ruff.toml": 'lint.select = ["F401"]\nfix = true\n'}
+    files = {"a.py": "x = 1\n", **configuration}
+    loosened = {"a.py": "import os\nx = 1\n", "ruff.toml": "lint.select = []\n"}
+    result = lint(checked, files, loosened, configuration)
+    assert [(item.rule, item.file) for item in result.findings] == [("F401", "a.py")]
+
+
+def test_a_broken_configuration_is_no_pass(checked: Checked) -> None:
+    configuration = {"ruff.toml": "nonsense = [\n"}
+    result = lint(checked, {"a.py": "x = 1\n", **configuration}, {"a.py": "x = 2\n"}, configuration)
+    assert (result.score, "could not lint" in result.summary) == (None, True)
+
+
+def test_trees_of_reruns_are_the_steps_own(checked: Checked) -> None:
+    files = {"test_a.py": "def test_a():\n    assert 'base' == open('which').read()\n", "which": "base"}
+    base, head = checked(
+        files,
+        CheckStep(name="base", tree=Tree.BASE, reruns=2),
+        CheckStep(name="head", reruns=2),
+        change={"which": "head"},
+    )
+    assert (base.exit_code, len(base.rerun_junit)) == (0, 0)
+    assert (head.exit_code, len(head.rerun_junit)) == (1, 2)

@@ -1,0 +1,117 @@
+"""Migrations on filled databases: every version of the past reaches the latest with all it holds."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from minion.protocol import Outcome, Report
+from overlord.domain.job import JobState
+from overlord.errors import StoreError
+from overlord.store import decisions, evaluations, evidence, grants, jobs, ledger, sessions, spaces
+from overlord.store.grants import GrantKind
+from overlord.store.migrations import LATEST, MIGRATIONS, migrate, schema_version
+from tests.records import HEAD, NOW, REPO, a_check
+from tests.stored import ask, evaluating, prepare
+
+# What a database of each version before the latest held, in the words of that version's schema. Whoever adds a
+# migration adds the version before it here, once, and never changes it again.
+FILLED: dict[int, tuple[str, ...]] = {0: ()}
+
+
+def fill(connection: sqlite3.Connection, version: int) -> None:
+    """Put something into every table, as a program of that version would have."""
+    if version < LATEST:
+        for statement in FILLED[version]:
+            connection.execute(statement)
+        return
+    job = evaluating(connection)
+    session = prepare(connection, job)
+    report = Report(outcome=Outcome.COMPLETE, summary="done")
+    assert sessions.take_report(connection, session.id, report)
+    row = evaluations.current(connection, job, at=NOW)
+    evaluations.add_check(connection, row, a_check(), at=NOW)
+    ask(connection, job, title="what now?")
+    exhibit = evidence.Exhibit(
+        job_id=job.id, session_id=session.id, kind="log", sha256="e" * 64, size=3, at=NOW
+    )
+    evidence.record(connection, exhibit)
+    grants.add(connection, job.id, GrantKind.SCOPE, ["docs/**"], by="cli:alice", at=NOW)
+    spaces.note_poll(connection, REPO, at=NOW)
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "overlord.db", isolation_level=None)) as opened:
+        opened.row_factory = sqlite3.Row
+        opened.execute("PRAGMA foreign_keys=ON")
+        yield opened
+
+
+def schema(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    query = "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+    return [(row["name"], row["sql"]) for row in connection.execute(query)]
+
+
+def test_every_version_of_the_past_has_a_filled_database_here() -> None:
+    assert set(FILLED) == set(range(LATEST))
+    assert len(MIGRATIONS) == LATEST
+
+
+@pytest.mark.parametrize("version", range(LATEST + 1))
+def test_a_filled_database_reaches_the_latest_schema_whole(
+    connection: sqlite3.Connection, tmp_path: Path, version: int
+) -> None:
+    migrate(connection, target=version)
+    fill(connection, version)
+    migrate(connection)
+    assert schema_version(connection) == LATEST
+    assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None)) as new:
+        new.row_factory = sqlite3.Row
+        migrate(new)
+        assert schema(connection) == schema(new)
+
+
+@pytest.mark.parametrize("version", range(1, LATEST + 1))
+def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection, version: int) -> None:
+    migrate(connection, target=version)
+    fill(connection, version)
+    migrate(connection)
+    job = jobs.get(connection, 1)
+    assert (job.state, job.issue.title, job.head_sha) == (JobState.EVALUATING, "add() subtracts", HEAD)
+    assert sessions.get(connection, "j1-work-1").report is not None
+    assert [item.head_sha for item in evaluations.history(connection, job)] == [HEAD]
+    assert [item.title for item in decisions.waiting(connection)] == ["what now?"]
+    assert [item.kind for item in evidence.exhibits(connection)] == ["log"]
+    assert next(ledger.entries(connection)).name == "claimed"
+    assert list(ledger.problems(connection)) == []
+    assert spaces.get(connection, REPO).polled_at == NOW
+    assert grants.scope_patterns(connection, 1, at=NOW) == ("docs/**",)
+
+
+def test_migrating_again_changes_nothing(connection: sqlite3.Connection) -> None:
+    migrate(connection)
+    before = schema(connection)
+    migrate(connection)
+    assert schema(connection) == before
+
+
+def test_a_step_that_fails_leaves_the_version_before_it(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE spaces (somebody_elses TEXT)")
+    with pytest.raises(sqlite3.OperationalError, match="spaces already exists"):
+        migrate(connection)
+    assert schema_version(connection) == 0
+    assert [name for name, _ in schema(connection)] == ["spaces"]
+    assert not connection.in_transaction
+
+
+def test_a_newer_schema_is_refused_and_left_alone(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA user_version={LATEST + 3}")
+    with pytest.raises(StoreError, match=rf"schema {LATEST + 3}, newer than this Overlord's {LATEST}"):
+        migrate(connection)
+    assert schema_version(connection) == LATEST + 3
+    assert schema(connection) == []

@@ -1,0 +1,66 @@
+"""Rows as tests need them, written by the store's own functions in one transaction each."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from minion.protocol import SessionKind
+from overlord.domain.decision import Decision
+from overlord.domain.event import EventName
+from overlord.domain.job import Job
+from overlord.domain.session import Session
+from overlord.store import decisions, jobs, sessions
+from overlord.store.database import Database
+from tests.records import BASE, HEAD, NOW, REPO, a_decision, a_session, an_issue, contract
+
+
+@asynccontextmanager
+async def opened(path: Path, *, exclusive: bool = True) -> AsyncIterator[Database]:
+    database = await Database.open(path, exclusive=exclusive)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def claim(connection: sqlite3.Connection, number: int = 7, **issue: Any) -> Job:
+    """A claimed job whose branch has a base."""
+    job = jobs.claim(
+        connection,
+        space=REPO,
+        issue=an_issue(number=number, **issue),
+        base_branch="main",
+        contract=contract(),
+        at=NOW,
+    )
+    assert job is not None
+    jobs.repair(connection, job.id, base_sha=BASE)
+    return jobs.get(connection, job.id)
+
+
+def prepare(
+    connection: sqlite3.Connection,
+    job: Job | None = None,
+    kind: SessionKind = SessionKind.WORK,
+    ordinal: int = 1,
+    **given: Any,
+) -> Session:
+    """A prepared session, of a new job if none is given."""
+    session = a_session(job or claim(connection), kind, ordinal, **given)
+    sessions.prepare(connection, session)
+    return sessions.get(connection, session.id)
+
+
+def ask(connection: sqlite3.Connection, job: Job | None = None, **given: Any) -> Decision:
+    """A decision that waits, of a new job if none is given."""
+    job = job or claim(connection)
+    return decisions.raise_decision(connection, a_decision(id=0, job_id=job.id, **given))
+
+
+def evaluating(connection: sqlite3.Connection) -> Job:
+    """A job whose work has come back."""
+    job = claim(connection)
+    jobs.move(connection, job.id, EventName.SESSION_STARTED, at=NOW)
+    return jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=NOW, head_sha=HEAD)
