@@ -8,7 +8,7 @@ from typing import Any
 
 from minion.protocol import SessionKind
 from overlord.domain.decision import Decision
-from overlord.domain.event import EventName
+from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.store import decisions, jobs, sessions
@@ -62,5 +62,6 @@ def ask(connection: sqlite3.Connection, job: Job | None = None, **given: Any) ->
 def evaluating(connection: sqlite3.Connection) -> Job:
     """A job whose work has come back."""
     job = claim(connection)
-    jobs.move(connection, job.id, EventName.SESSION_STARTED, at=NOW)
-    return jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=NOW, head_sha=HEAD)
+    at_work: dict[str, Json] = {"session": "j1-work-1", "head": HEAD}
+    jobs.move(connection, job.id, EventName.SESSION_STARTED, at=NOW, data=at_work)
+    return jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=NOW, data=at_work, head_sha=HEAD)

@@ -232,6 +232,13 @@ class World:
             async with asyncio.timeout(0.2):
                 await asyncio.Event().wait()
 
+    def minion_heard(self, index: int = -1) -> list[dict[str, Any]]:
+        """The messages of one of the Minions' requests, the last one's by default."""
+        heard = [self.model.messages(number) for number in range(len(self.model.requests))]
+        return [messages for messages in heard if messages[0]["content"].startswith("You are a Minion")][
+            index
+        ]
+
     def model_will(self, *turns: Turn, when: str | None = None) -> None:
         self.model.will(*turns, when=when)
 

@@ -164,3 +164,9 @@ def usd_text(nusd: int) -> str:
     """Money for people: cents from a dollar up, and four decimals below."""
     usd = nusd / NANO
     return f"${usd:,.2f}" if usd >= 1 or nusd == 0 else f"${usd:.4f}"
+
+
+def cost_text(cost: Cost) -> str:
+    """What was spent, for people: tokens, and money where models have prices."""
+    tokens = f"{cost.tokens:,} tokens"
+    return tokens if cost.nusd is None else f"{tokens} for {usd_text(cost.nusd)}"

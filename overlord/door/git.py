@@ -21,6 +21,6 @@ async def serve(scope: Scope, receive: Receive, send: Send, parts: DoorParts, se
         send,
         repository=parts.home.session_repository(session.id),
         path_info=path,
-        user="minion", forward_protocol=True,
+        user="minion",
         max_request_bytes=MAX_PUSH_BYTES,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from minion.protocol import Answer, Brief, CheckStep, Finding, Limits, Scope, ScopeError, SessionKind, encode
 from overlord.domain.budget import NANO, Unit
+from overlord.domain.contract import SessionBudget
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
@@ -131,8 +132,7 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
     limits = limits_of(
         parts, turns=budget.turns if budget else None, time_s=budget.time_s if budget else None
     )
-    tokens = (budget.tokens if budget else None) or parts.settings.budget.session_tokens
-    usd = (budget.usd if budget else None) or parts.settings.budget.session_usd
+    tokens, nusd = _caps(parts, budget, known)
     identifier = session_id(job.id, SessionKind.WORK, known.ordinal)
     brief = Brief(
         session_id=identifier,
@@ -159,8 +159,8 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         brief=encode(brief).decode(),
         scope=scope.to_json(),
         branch=branch,
-        token_budget=tokens + known.added_tokens,
-        nusd_budget=round(usd * NANO) + known.added_nusd if usd else None,
+        token_budget=tokens,
+        nusd_budget=nusd,
         time_limit_s=limits.time_s,
         prepared_at=at,
     )
@@ -174,6 +174,14 @@ class _Context:
     tried: tuple[str, ...]
     added_tokens: int
     added_nusd: int
+
+
+def _caps(parts: Parts, budget: SessionBudget | None, known: _Context) -> tuple[int, int | None]:
+    """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
+    settings = parts.settings.budget
+    tokens = (budget.tokens if budget else None) or settings.session_tokens
+    usd = (budget.usd if budget else None) or settings.session_usd
+    return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
 
 
 def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:

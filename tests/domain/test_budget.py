@@ -16,6 +16,7 @@ from overlord.domain.budget import (
     TokenUsage,
     Unit,
     amount_text,
+    cost_text,
     estimate_tokens,
     parse_amount,
     usd_text,
@@ -122,3 +123,8 @@ def test_money_is_told_in_cents_and_below_a_dollar_finer() -> None:
         "$1.00",
         "$1,234.00",
     ]
+
+
+def test_a_cost_is_told_with_its_money_where_there_is_any() -> None:
+    assert cost_text(Cost(tokens=1200)) == "1,200 tokens"
+    assert cost_text(Cost(tokens=1200, nusd=2 * NANO)) == "1,200 tokens for $2.00"

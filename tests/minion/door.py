@@ -97,6 +97,21 @@ def cut(handler: "_Handler") -> None:
     handler.close_connection = True
 
 
+class Held:
+    """A reply the test lets go of when it wants to; the connection may be gone by then."""
+
+    def __init__(self, reply: bytes = b"") -> None:
+        self.reached = threading.Event()
+        self.released = threading.Event()
+        self._reply = reply
+
+    def __call__(self, handler: Any) -> None:
+        self.reached.set()
+        assert self.released.wait(30)
+        if self._reply:
+            handler.answer(200, self._reply)
+
+
 @dataclass
 class Door:
     """One session's far end: what it serves, and what it was sent."""
@@ -112,6 +127,9 @@ class Door:
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
+    held_brief: Callable[["_Handler"], None] | None = None
+    """Called before the brief is given."""
+    refuses_reports: bool = False
     remembers: bool = True
     """Whether requests are kept, and read to see how far the conversation is; a benchmark wants neither."""
     happened: threading.Condition = field(default_factory=threading.Condition)
@@ -226,6 +244,8 @@ class _Handler(BaseHTTPRequestHandler):
         if "/repo.git" in self.path:
             return self._git(b"")
         if self.path == "/session/brief":
+            if self.door.held_brief is not None:
+                self.door.held_brief(self)
             return self.answer(200, encode(self.door.brief))
         return self.door.answers.pop(0)(self)
 
@@ -239,6 +259,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/session/events":
             self.door.note(lambda: self.door.events.append(decode(Event, body)))
             return self.answer(202)
+        if self.path == "/session/report" and self.door.refuses_reports:
+            return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
             kind: Any = CheckReport if self.door.brief.kind is SessionKind.CHECK else Report
             self.door.note(lambda: self.door.reports.append(decode(kind, body)))

@@ -1,15 +1,17 @@
-"""A work session from brief to report, the program run for real: every ending, and every thing a model gets wrong."""
+"""A work session from brief to report, the program run for real: every way it can end."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from minion.protocol import Answer, EventKind, Finding, Limits, Outcome, Scope, SkillText
+from minion.door import Door as WireDoor
+from minion.interrupt import Interrupts
+from minion.protocol import EventKind, Limits, Outcome
+from minion.start import Start
 from tests.minion.conftest import Program
-from tests.minion.door import BRANCH, Door, call, cut, done, git, message, status
+from tests.minion.door import BRANCH, Door, Held, call, done, git, status
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]
@@ -17,21 +19,6 @@ Begin = Callable[..., Program]
 
 FILES = {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "Calc\n"}
 EDIT = call("edit_file", path="calc.py", old="a - b", new="a + b")
-
-
-class Held:
-    """A reply the test lets go of when it wants to; the connection may be gone by then."""
-
-    def __init__(self, reply: bytes = b"") -> None:
-        self.reached = threading.Event()
-        self.released = threading.Event()
-        self._reply = reply
-
-    def __call__(self, handler: Any) -> None:
-        self.reached.set()
-        assert self.released.wait(30)
-        if self._reply:
-            handler.answer(200, self._reply)
 
 
 def test_an_edit_is_pushed_and_reported(make_door: MakeDoor, run: Run) -> None:
@@ -82,20 +69,6 @@ def test_the_turn_limit_ends_the_session_with_its_work_pushed(make_door: MakeDoo
     assert "5 turns left" in door.tool_results(1)[-1]
 
 
-def test_three_turns_of_failing_calls_end_the_session(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(call("read_file", path="missing.py"))
-    assert run(door) == 3
-    assert (door.report.reason, door.report.turns) == ("tool_errors", 3)
-
-
-def test_a_call_that_works_starts_the_count_of_errors_again(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    wrong = call("read_file", path="missing.py")
-    door.will(wrong, wrong, EDIT, wrong, wrong, done())
-    assert run(door) == 0
-
-
 def test_the_time_limit_interrupts_even_a_model_that_never_answers(make_door: MakeDoor, run: Run) -> None:
     held = Held()
     door = make_door(FILES, limits=Limits(time_s=2))
@@ -135,45 +108,6 @@ def test_a_spent_budget_pushes_and_reports(make_door: MakeDoor, run: Run) -> Non
     assert "a + b" in door.files()["calc.py"]
 
 
-def test_a_refused_model_call_is_the_models_error(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(status(403, "unknown_model", "no such model"))
-    assert run(door) == 3
-    assert door.report.reason == "model"
-    assert "no such model" in door.report.summary
-
-
-def test_a_model_that_stays_away_is_reported_while_the_door_is_there(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(EDIT, status(502, "model_unavailable", "no endpoint replied"))
-    assert run(door, MINION_PATIENCE_S="0") == 3
-    assert (door.report.reason, door.report.summary) == (
-        "model",
-        "no endpoint replied (502 model_unavailable)",
-    )
-    assert "a + b" in door.files()["calc.py"]
-
-
-def test_a_conversation_the_model_finds_too_long_is_shortened_and_sent_again(
-    make_door: MakeDoor, run: Run
-) -> None:
-    door = make_door({**FILES, "long.txt": "0123456789\n" * 2_000}, limits=Limits(context_tokens=20_000))
-    sizes: list[int] = []
-
-    def too_long_once(handler: Any) -> None:
-        sizes.append(len(door.raw_requests[-1]))
-        if len(sizes) == 1:
-            handler.refuse(
-                400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."
-            )
-        else:
-            handler.answer(200, EDIT)
-
-    door.will(call("read_file", path="long.txt"), too_long_once, done())
-    assert run(door) == 0
-    assert sizes[1] < sizes[0] / 2
-
-
 def test_work_in_progress_is_pushed_every_ten_turns(make_door: MakeDoor, start: Begin) -> None:
     held = Held(done())
     door = make_door(FILES)
@@ -211,149 +145,32 @@ def test_a_door_that_stays_away_ends_the_session(make_door: MakeDoor, start: Beg
     assert program.wait() == 5
 
 
-@pytest.mark.parametrize(
-    "trouble", [cut, status(503), status(500), status(429)], ids=["cut", "503", "500", "429"]
-)
-def test_a_completion_that_breaks_is_asked_for_again(make_door: MakeDoor, run: Run, trouble: Any) -> None:
+def test_work_that_cannot_be_pushed_whole_is_pushed_in_part(make_door: MakeDoor, run: Run) -> None:
     door = make_door(FILES)
-    times: list[int] = []
-
-    def once(handler: Any) -> None:
-        times.append(1)
-        if len(times) == 1:
-            trouble(handler)
-        else:
-            handler.answer(200, EDIT)
-
-    door.will(once, done())
+    door.will(EDIT, call("run_command", command="git init -q broken"), call("task_blocked", reason="stuck"))
     assert run(door) == 0
-    assert door.raw_requests[0] == door.raw_requests[1]
+    assert "a + b" in door.files()["calc.py"]
+    assert any("could not be pushed whole" in event.text for event in door.events)
 
 
-@pytest.mark.parametrize(
-    ("reply", "nudge"),
-    [
-        (message("I think the fix is easy."), "You called no tool"),
-        (message(None), "empty"),
-        (message("half a", finish="length"), "cut off"),
-        (message(None, finish="content_filter"), "declined"),
-        (message(None, refusal="I can't help with that."), "declined"),
-    ],
-)
-def test_a_reply_without_a_call_is_answered(make_door: MakeDoor, run: Run, reply: bytes, nudge: str) -> None:
+def test_a_report_that_is_not_taken_ends_the_session_all_the_same(make_door: MakeDoor, run: Run) -> None:
     door = make_door(FILES)
-    door.will(reply, reply, EDIT, done())
+    door.refuses_reports = True
+    door.will(EDIT, done())
     assert run(door) == 0
-    said = door.requests[-1]["messages"]
-    assert [item["role"] for item in said] == [
-        "system", "user", "assistant", "user", "assistant", "user", "assistant", "tool",
-    ]  # fmt: skip
-    assert nudge in said[3]["content"]
-    assert all(item["content"] for item in said if item["role"] == "assistant" and "tool_calls" not in item)
+    assert not door.reports
 
 
-def test_three_replies_without_a_call_end_the_session(make_door: MakeDoor, run: Run) -> None:
+def test_term_before_the_brief_is_reported(make_door: MakeDoor, start: Begin) -> None:
+    held = Held()
     door = make_door(FILES)
-    door.will(message("Hmm."))
-    assert run(door) == 3
-    assert (door.report.outcome, door.report.reason, door.report.turns) == (Outcome.ERROR, "model", 3)
-
-
-@pytest.mark.parametrize(
-    "garbage", [b"<html>Bad gateway</html>", b"{}", b"null", b'{"choices":[]}', b"\xff\xfe"]
-)
-def test_garbage_is_asked_for_again_and_then_given_up(make_door: MakeDoor, run: Run, garbage: bytes) -> None:
-    door = make_door(FILES)
-    door.will(garbage)
-    assert run(door) == 3
-    assert door.report.reason == "model"
-    assert len(door.requests) == 3
-
-
-def test_bad_calls_are_answered_each_with_what_is_wrong(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(
-        message(
-            None,
-            ("read_file", '{"path": "calc.py'),
-            ("delete_everything", {}),
-            ("read_file", {"file": "calc.py"}),
-            ("read_file", "[1]"),
-            ("read_file", {"path": 7}),
-            ("list_directory", ""),
-        ),
-        EDIT,
-        done(),
-    )
-    assert run(door) == 0
-    results = door.tool_results(1)
-    assert "not JSON" in results[0]
-    assert "There is no tool delete_everything. Known: read_file" in results[1]
-    assert "no argument file; it takes path, start_line, end_line" in results[2]
-    assert "not a JSON object" in results[3]
-    assert "path must be a string, not a number" in results[4]
-    assert "calc.py" in results[5]
-    [asked] = [item for item in door.requests[1]["messages"] if item["role"] == "assistant"]
-    assert asked["tool_calls"][0]["function"]["arguments"] == "{}"
-
-
-def test_a_call_cut_off_at_the_output_limit_is_told_so(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(message(None, ("write_file", '{"path": "a.py", "content": "x'), finish="length"), EDIT, done())
-    assert run(door) == 0
-    assert "cut off at the model's output limit" in door.tool_results(1)[0]
-
-
-def test_completion_is_not_taken_beside_a_call_that_failed(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    wrong = ("edit_file", {"path": "calc.py", "old": "nowhere", "new": ""})
-    door.will(message(None, wrong, ("task_complete", {"summary": "done"})), EDIT, done())
-    assert run(door) == 0
-    assert "not taken" in door.tool_results(1)[1]
-    assert door.report.turns == 3
-
-
-def test_completion_without_a_change_is_questioned_once(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(done())
-    assert run(door) == 0
-    assert "No file of the repository has changed" in door.tool_results(1)[0]
-    assert (door.report.outcome, door.report.head, door.report.turns) == (Outcome.COMPLETE, None, 2)
-
-
-def test_a_command_that_went_around_the_scope_is_pointed_out_once(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES, scope=Scope(patterns=("calc.py",)))
-    door.will(EDIT, call("run_command", command="echo more >> README.md"), done(), done())
-    assert run(door) == 0
-    assert "outside your scope and the work will be sent back for them: README.md" in door.tool_results(3)[0]
-    assert door.report.outcome is Outcome.COMPLETE
-
-
-def test_a_write_outside_the_scope_is_refused_and_a_grant_opens_it_at_once(
-    make_door: MakeDoor, run: Run
-) -> None:
-    door = make_door(FILES, scope=Scope(patterns=("calc.py",)))
-    write = call("write_file", path="README.md", content="Calc adds.\n")
-    ask = call("ask_question", question="May I?", kind="scope", patterns=["README.md"])
-    door.will(write, ask, write, done())
-    granted = b'{"answered": true, "answer": "yes", "scope": {"mode": "directory", "patterns": ["*.md", "calc.py"]}}'
-    door.answers = [lambda handler: handler.answer(204), lambda handler: handler.answer(200, granted)]
-    assert run(door) == 0
-    assert 'ask_question(kind="scope", patterns=["README.md"]' in door.tool_results(1)[0]
-    [asked] = [event for event in door.events if event.kind is EventKind.QUESTION]
-    assert (asked.question_kind, asked.patterns, asked.text) == ("scope", ("README.md",), "May I?")
-    assert "You may now write: *.md, calc.py" in door.tool_results(2)[0]
-    assert door.files()["README.md"] == "Calc adds."
-
-
-def test_a_question_nobody_answers_lets_the_session_go_on(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES, limits=Limits(questions=1))
-    ask = call("ask_question", question="Which one?", options=["a", "b"])
-    door.will(ask, EDIT, ask, done())
-    door.answers = [status(410, "expired")]
-    assert run(door) == 0
-    assert "Nobody answered in time" in door.tool_results(1)[0]
-    assert "has asked its 1 questions" in door.tool_results(3)[0]
+    door.held_brief = held
+    program = start(door)
+    assert held.reached.wait(30)
+    program.terminate()
+    assert program.wait() == 3
+    held.released.set()
+    assert door.report.reason == "terminated"
 
 
 def test_a_scope_that_does_not_parse_stops_the_session(make_door: MakeDoor, run: Run) -> None:
@@ -370,11 +187,24 @@ def test_a_missing_scope_stops_the_session(make_door: MakeDoor, start: Begin, ru
     assert "nothing could be written" in door.report.summary
 
 
-@pytest.mark.parametrize("wrong", [{"OVERLORD_URL": "http://127.0.0.1:1"}, {"MINION_PATIENCE_S": "long"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"OVERLORD_URL": "http://127.0.0.1:1"}, {"MINION_PATIENCE_S": "long"}, {"MINION_WORK": "/proc/nowhere"}],
+)
 def test_an_environment_without_a_door_is_refused(
     make_door: MakeDoor, run: Run, wrong: dict[str, str]
 ) -> None:
     assert run(make_door(FILES), **wrong) == 6
+
+
+def test_a_temporary_home_goes_with_the_session(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    door = WireDoor(tmp_path / "s")
+    Start(environment={}, door=door, interrupts=Interrupts(), home=home, temporary=False).leave()
+    assert home.exists()
+    Start(environment={}, door=door, interrupts=Interrupts(), home=home, temporary=True).leave()
+    assert not home.exists()
 
 
 def test_a_repository_that_cannot_be_cloned_is_reported(make_door: MakeDoor, run: Run) -> None:
@@ -386,72 +216,9 @@ def test_a_repository_that_cannot_be_cloned_is_reported(make_door: MakeDoor, run
     assert "git checkout" in door.report.summary
 
 
-def test_a_reply_that_breaks_a_tool_apart_is_reported_as_internal(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(EDIT, call("ask_question", question="?"))
-    door.answers = [lambda handler: handler.answer(200, b"not json")]
-    assert run(door) == 3
-    assert door.report.reason == "internal"
-    assert any(event.kind is EventKind.LOG and "Traceback" in event.text for event in door.events)
-
-
-def test_a_revision_is_told_its_findings_and_answers(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(
-        FILES,
-        change={"calc.py": "def add(a, b):\n    return b + a\n"},
-        findings=(Finding(check="review", rule="r-1", message="mind the order", file="calc.py", line=2),),
-        answers=(Answer(question="Which order?", answer="a first"),),
-        guidance="Use tabs.",
-        knowledge="CI is slow.",
-        skills=(SkillText(name="order", description="how to order", instructions="a, then b"),),
-    )
-    door.will(
-        message(None, ("list_skills", {}), ("use_skill", {"name": "order"}), ("use_skill", {"name": "none"})),
-        call("edit_file", path="calc.py", old="b + a", new="a + b"),
-        done(),
-    )
-    assert run(door) == 0
-    system, mission = (item["content"] for item in door.requests[0]["messages"][:2])
-    assert "review r-1 · calc.py:2 · mind the order" in system
-    assert all(
-        text in mission for text in ("Which order?", "a first", "Use tabs.", "CI is slow.", "how to order")
-    )
-    assert door.tool_results(1)[1] == "a, then b"
-    assert "There is no skill 'none'. Known: order." in door.tool_results(1)[2]
-    assert git(door.repository, "log", "--format=%s", f"main..{BRANCH}") == "done\nchange"
-
-
-def test_a_request_repeats_the_one_before_it_byte_for_byte(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(FILES)
-    door.will(call("read_file", path="calc.py"), EDIT, call("list_directory"), done())
-    assert run(door) == 0
-    for earlier, later in zip(door.raw_requests, door.raw_requests[1:], strict=False):
-        assert later.startswith(earlier.removesuffix(b"]}"))
-
-
 def test_a_commit_a_command_made_or_unmade_does_not_disturb_the_push(make_door: MakeDoor, run: Run) -> None:
     door = make_door(FILES)
     rewrite = "git checkout -q -b other && git commit -qam mine && git commit -q --amend -m again && git reset -q --hard HEAD~1"
     door.will(EDIT, *[call("list_directory")] * 10, call("run_command", command=rewrite), EDIT, done())
     assert run(door) == 0
     assert "a + b" in door.files()["calc.py"]
-
-
-def test_commands_reach_the_model_by_loopback_and_carry_nothing_of_ours(
-    make_door: MakeDoor, run: Run
-) -> None:
-    door = make_door(FILES)
-    ask = (
-        "import os, urllib.request as u\nprint(sorted(os.environ))\n"
-        "print(u.urlopen(os.environ['OPENAI_BASE_URL'] + '/chat/completions', b'{\"messages\": []}').read())\n"
-    )
-    door.will(
-        call("write_file", path="ask.py", content=ask), call("run_command", command="python ask.py"), done()
-    )
-    assert run(door, OPENAI_API_KEY="canary", GITHUB_TOKEN="canary") == 0
-    [printed] = door.tool_results(2)
-    assert "write_file" in printed
-    assert "OPENAI_API_KEY" in printed
-    assert not any(
-        name in printed for name in ("OVERLORD_URL", "MINION_SCOPE", "GITHUB_TOKEN", "MINION_WORK")
-    )

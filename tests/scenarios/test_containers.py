@@ -21,7 +21,7 @@ async def test_a_labelled_issue_becomes_a_pull_request_by_a_minion_in_a_containe
         await world.settle()
         assert (await world.job()).state is JobState.IN_REVIEW
         assert not world.forge.pulls(REPO)[0].draft
-        seen = next(m["content"] for m in world.model.messages(-1) if m["role"] == "tool")
+        seen = next(m["content"] for m in world.minion_heard() if m["role"] == "tool")
         assert seen.splitlines()[:3] == ["10001", "s", "1"]
         assert await world.overlord.parts.runner.sessions() == []
 

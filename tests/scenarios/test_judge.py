@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, say, submit, write
@@ -38,9 +40,10 @@ async def test_five_checks_make_a_pass() -> None:
 async def test_the_baseline_of_a_commit_is_made_once() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
         await world.issue("README says nothing of double()")
-        world.model_will(edit(*FIX), submit(), when="subtracts")
-        world.model_will(edit("README.md", "Adds", "Doubles and adds"), submit(), when="README")
+        world.model_will(edit("README.md", "Adds", "Doubles and adds"), submit())
         await world.settle()
         plans = [
             [step["name"] for step in json.loads(session.brief)["steps"]]
@@ -75,7 +78,7 @@ async def test_a_review_can_send_back() -> None:
         await world.settle()
         job = await world.job()
         assert (job.state, job.revision) == (JobState.IN_REVIEW, 1)
-        assert "double() was asked for too." in world.model.messages(-2)[0]["content"]
+        assert "double() was asked for too." in world.minion_heard()[0]["content"]
 
 
 async def test_a_grave_review_finding_goes_to_a_person() -> None:
@@ -139,8 +142,8 @@ async def test_changed_test_configuration_is_a_persons_gate() -> None:
 async def test_the_very_same_findings_twice_end_the_round_early() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
-        world.model_will(edit("calc.py", "a - b", "a - b + 0"), submit("first"))
-        world.model_will(edit("calc.py", "a - b + 0", "a - b - 0"), submit("second"))
+        world.model_will(edit("calc.py", "a * 2", "a * 3"), submit("first"))
+        world.model_will(edit("calc.py", "a - b", "a + b"), submit("second"))
         await world.settle()
         [decision] = await world.decisions()
         assert (decision.subject, (await world.job()).revision) == (Subject.ESCALATION, 1)
@@ -164,21 +167,25 @@ async def test_a_deleted_test_is_named_and_the_old_one_still_counts() -> None:
         assert (await world.job()).state is JobState.IN_REVIEW
 
 
-async def test_forged_test_runs_do_not_pass() -> None:
-    tricks = {
-        "conftest.py": "import os\nos._exit(0)\n",
-        "sitecustomize.py": "import os, sys\nos._exit(0)\n",
-        "pytest.py": "import sys\nsys.exit(0)\n",
-        "calc.py": "import os\nos._exit(0)\n",
-    }
-    for path, content in tricks.items():
-        async with made_world() as world:
-            await world.issue("add() subtracts")
-            world.model_will(write(path, content), submit("forged"))
-            await world.settle()
-            assert (await world.job()).state is JobState.WAITING, path
-            tests = [check for check in await world.checks() if check.name == "tests"]
-            assert all(check.score != "pass" for check in tests), path
+TRICKS = {
+    "conftest.py": "import os\nos._exit(0)\n",
+    "sitecustomize.py": "import os, sys\nos._exit(0)\n",
+    "pytest.py": "import sys\nsys.exit(0)\n",
+    "tests/conftest.py": "def pytest_collection_modifyitems(items):\n    items.clear()\n",
+    "calc.py": "import os\nos._exit(0)\n",
+}
+
+
+@pytest.mark.parametrize("path", TRICKS)
+async def test_a_forged_test_run_does_not_pass(path: str) -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(edit("calc.py", "a * 2", "a * 3"), write(path, TRICKS[path]), submit("forged"))
+        await world.settle()
+        assert (await world.job()).state is JobState.WAITING
+        tests = [check for check in await world.checks() if check.name == "tests"]
+        assert tests
+        assert all(check.score != "pass" for check in tests)
 
 
 async def test_the_checks_of_the_repository_itself_are_read_at_base() -> None:

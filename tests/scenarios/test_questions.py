@@ -69,4 +69,4 @@ async def _asked(world: World) -> list[Decision]:
 
 def _tool_result(world: World) -> str:
     """What the Minion was told by its first tool call."""
-    return str(next(m["content"] for m in world.model.messages(-1) if m["role"] == "tool"))
+    return str(next(m["content"] for m in world.minion_heard() if m["role"] == "tool"))

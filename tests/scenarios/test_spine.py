@@ -24,7 +24,7 @@ async def test_a_labelled_issue_becomes_a_tested_pull_request() -> None:
             "calc.py"
         ] == b"def add(a, b):\n    return a + b\n\n\n" + (b"def double(a):\n    return a * 2\n")
         assert pull.body.startswith(f"Closes #{number}\n\n### What the Minion says\n\n> add() adds again.")
-        assert "| tests | ✅ pass | 2 tests passed, 0 failed" in pull.body
+        assert "| tests | ✅ pass | 2 passed, 0 new, 1 fixed, 0 broken" in pull.body
         assert world.forge.issue(REPO, number).labels == ("in-review",)
         statuses = [(status.context, status.state) for status in world.forge.statuses(REPO, pull.head_sha)]
         assert statuses[-1] == ("overlord/evaluation", "success")
@@ -36,11 +36,15 @@ async def test_a_labelled_issue_becomes_a_tested_pull_request() -> None:
                 "session_ended",
                 "work_submitted",
                 "check_completed",
+                "check_completed",
                 "branch_pushed",
                 "pull_opened",
                 "session_prepared",
                 "check_started",
                 "session_ended",
+                "check_completed",
+                "check_completed",
+                "session_prepared",
                 "check_completed",
                 "passed",
                 "delivered",
@@ -106,23 +110,24 @@ async def test_a_second_job_of_the_same_issue_gets_a_branch_of_its_own() -> None
 async def test_a_change_that_breaks_the_tests_is_sent_back_with_the_findings() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
-        world.model_will(edit("calc.py", "return a - b", "return a * b - 1"), submit("multiplies"))
-        world.model_will(edit("calc.py", "return a * b - 1", "return a + b"), submit("adds"))
+        world.model_will(edit("calc.py", "return a * 2", "return a * 3"), submit("triples"))
+        world.model_will(edit(*FIX), edit("calc.py", "return a * 3", "return a * 2"), submit("adds"))
         await world.settle()
         job = await world.job()
         assert (job.state, job.revision) == (JobState.IN_REVIEW, 1)
         second = json.loads((await world.read(sessions.of_job, 1))[2].brief)
         assert [(finding["rule"], finding["message"]) for finding in second["findings"]] == [
-            ("test-failed", "tests.test_calc::test_add fails.")
+            ("test-broken", "tests.test_calc::test_double passed before and fails.")
         ]
-        assert "tests.test_calc::test_add fails." in world.model.messages(-1)[0]["content"]
+        assert "tests.test_calc::test_double passed before and fails." in world.minion_heard()[0]["content"]
 
 
 async def test_after_two_revisions_a_person_is_asked_and_one_more_may_pass() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
-        for wrong in ("a + b + 1", "a + b + 2", "a + b + 3"):
-            world.model_will(write("calc.py", CALC["calc.py"].replace("a - b", wrong)), submit(wrong))
+        unused = "import os\n\n\n" + CALC["calc.py"]
+        for wrong in (CALC["calc.py"].replace("a * 2", "a * 3"), unused, unused.replace("a * 2", "a * 4")):
+            world.model_will(write("calc.py", wrong), submit("done"))
         await world.settle()
         [decision] = await world.decisions()
         assert (decision.subject, decision.verbs) == (
@@ -142,7 +147,7 @@ async def test_a_write_outside_the_scope_is_refused_and_found_again_on_the_diff(
         world.model_will(edit("README.md", "numbers", "integers"), edit(*FIX), sneaky, submit())
         world.model_will(run("git checkout HEAD~1 -- README.md"), submit())
         await world.settle()
-        [refusal] = [m["content"] for m in world.model.messages(1) if m["role"] == "tool"][:1]
+        [refusal] = [m["content"] for m in world.minion_heard(1) if m["role"] == "tool"][:1]
         assert "outside" in refusal and "ask_question" in refusal
         first = (await world.checks())[0]
         assert (first.name, first.score, first.findings[0].file) == ("scope", "needs_revision", "README.md")

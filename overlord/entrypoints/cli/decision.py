@@ -8,7 +8,7 @@ import typer
 from overlord import commands
 from overlord.domain.decision import Verb, label_of
 from overlord.entrypoints.cli import state
-from overlord.entrypoints.cli.show import age, as_json, console, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.store import decisions
 
 app = typer.Typer(help="Decisions: what waits for a person.", no_args_is_help=True)
@@ -42,11 +42,11 @@ def show(number: Number, json: Json = False) -> None:
     if json:
         as_json({"decision": decision, "digest": decision.digest})
         return
-    say(f"{decision.kind} {decision.id}, {decision.state}: {decision.title}\n\n{decision.body}\n")
+    say(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n\n{decision.body}\n")
     if decision.patterns:
-        say("paths: " + ", ".join(decision.patterns))
+        say(line("paths: " + ", ".join(decision.patterns)))
     if decision.answered_by:
-        say(f"{decision.answered_by} answered: {decision.answer}")
+        say(line(f"{decision.answered_by} answered: {decision.answer}"))
     for verb in decision.verbs if not decision.answered_by else ():
         say(f"overlord decisions answer {decision.id} {verb}".ljust(48) + label_of(verb))
     say(f"it blocks {decision.blocks} · shown as {decision.digest}")
@@ -64,4 +64,4 @@ def answer(
         decision_id=number, verb=verb, actor=person(), text=text, digest=digest or None
     )
     decision = state.write(lambda c: commands.answer_decision(c, command, at=datetime.now(UTC)))
-    console.print(f"Decision {decision.id}: {decision.answer}.")
+    say(f"Decision {decision.id}: {line(decision.answer)}.")

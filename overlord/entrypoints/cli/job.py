@@ -7,16 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from overlord import commands
+from overlord.domain.budget import cost_text
 from overlord.domain.card import evidence_card, state_in_words
 from overlord.domain.job import Job
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli import state
-from overlord.entrypoints.cli.show import age, as_json, console, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.errors import NotFound
 from overlord.settings import contract_for
-from overlord.store import decisions, evidence, jobs, ledger, sessions, spaces
+from overlord.store import decisions, evidence, exchanges, jobs, ledger, sessions, spaces
 from overlord.store.evidence import EvidenceStore
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
@@ -33,18 +34,20 @@ def status(json: Json = False) -> None:
         waiting = decisions.waiting(connection)
         troubled = [spaces.get(connection, name) for name in settings.repositories]
         rows = [_row(connection, job) for job in open_jobs]
+        today = exchanges.day_cost(connection, datetime.now(UTC))
     troubled = [space for space in troubled if space.trouble or space.paused]
     if json:
-        as_json({"jobs": open_jobs, "decisions": waiting, "spaces": troubled})
+        as_json({"jobs": open_jobs, "decisions": waiting, "spaces": troubled, "today": today})
         return
     if rows:
         table(("job", "issue", "state", "doing", "pull request", "age"), rows)
     else:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
-        say(f"decision {decision.id}: {decision.title}\n    overlord decisions show {decision.id}")
+        say(f"decision {decision.id}: {line(decision.title)}\n    overlord decisions show {decision.id}")
+    say(f"Today: {cost_text(today)}.")
     for space in troubled:
-        say(f"{space.name}: {'paused ' if space.paused else ''}{space.trouble}")
+        say(line(f"{space.name}: {'paused ' if space.paused else ''}{space.trouble}"))
 
 
 @app.command("list")
@@ -76,7 +79,8 @@ def show(number: Number, json: Json = False) -> None:
     if json:
         as_json({"story": story, "ledger": entries, "evidence": files})
         return
-    say(f"Job {job.id}: {job.issue_ref}, {job.issue.title}\n{state_in_words(job.state)}: {job.reason}\n")
+    say(line(f"Job {job.id}: {job.issue_ref}, {job.issue.title}"))
+    say(line(f"{state_in_words(job.state)}: {job.reason}") + "\n")
     for entry in entries:
         say(f"{entry.at[:19].replace('T', ' ')}  {tell(entry.name, _data(entry))}")
     say(f"\n{evidence_card(story)}\n\n{count(len(files), 'evidence file')} in {state.home().evidence}")

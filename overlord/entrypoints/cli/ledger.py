@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from overlord.entrypoints.cli import state
-from overlord.entrypoints.cli.show import as_json, console, say
+from overlord.entrypoints.cli.show import as_json, console, json_text, say
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 
@@ -46,6 +46,4 @@ def export(
     """Every event as a line of JSON, in order."""
     with state.reading() as connection:
         for entry in ledger.entries(connection, job_id=job):
-            typer.echo(
-                jsonlib.dumps({**asdict(entry), "data": jsonlib.loads(entry.data)}, ensure_ascii=False)
-            )
+            typer.echo(json_text({**asdict(entry), "data": jsonlib.loads(entry.data)}))

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from overlord import errors
+from overlord.domain.text import visible
 from overlord.entrypoints.cli import decision, doctor, job, ledger
-from overlord.entrypoints.cli.show import as_json, console, error_console
+from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
 
 EXIT_CODES = """\
@@ -91,14 +92,11 @@ def config_check(
         as_json(settings.model_dump(mode="json"))
         return
     repositories = ", ".join(settings.repositories) or "none: set OVERLORD_REPOS=owner/repo"
-    console.print(
-        f"The configuration is sound.\n  home          {settings.home}\n  repositories  {repositories}"
-    )
-    console.print(
-        f"  runner        {settings.runner}\n  model         {settings.model.name or 'none'}", end=""
-    )
-    console.print(f" at {settings.model.base_url or 'no address: set OPENAI_BASE_URL'}")
-    console.print(f"  forge         {settings.forge.api_url}\n  contract      {settings.contract}")
+    address = settings.model.base_url or "no address: set OPENAI_BASE_URL"
+    say("The configuration is sound.")
+    say(f"  home          {settings.home}\n  repositories  {repositories}\n  runner        {settings.runner}")
+    say(f"  model         {settings.model.name or 'none'} at {address}")
+    say(f"  forge         {settings.forge.api_url}\n  contract      {settings.contract}")
 
 
 def run(command: Callable[[], None]) -> int:
@@ -106,12 +104,29 @@ def run(command: Callable[[], None]) -> int:
     try:
         command()
     except errors.OverlordError as error:
-        error_console.print(f"overlord: {error}", markup=False, highlight=False, soft_wrap=True)
+        error_console.print(f"overlord: {visible(str(error))}", markup=False, highlight=False, soft_wrap=True)
         return next(code for kind, code in _CODES if isinstance(error, kind))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _unheard()
+    except SystemExit as ending:
+        if isinstance(ending.__context__, BrokenPipeError):  # Typer and Rich make it an exit with 1
+            return _unheard()
+        _flush()
+        raise
     return 0
+
+
+def _unheard() -> int:
+    """Whoever read our output has left: there is nothing more to say, and nothing went wrong."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _unheard()
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import getpass
 import json
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -21,7 +22,12 @@ error_console = Console(stderr=True, highlight=False)
 
 def as_json(value: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+    print(json_text(value, indent=2))
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON in ASCII: what a terminal would obey, controls beyond ASCII and direction marks too, stays escaped."""
+    return json.dumps(value, default=_plain, indent=indent)
 
 
 def _plain(value: Any) -> Any:
@@ -42,8 +48,13 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(visible(cell)) for cell in row))
+        drawn.add_row(*(Text(line(cell)) for cell in row))
     console.print(drawn)
+
+
+def line(text: str) -> str:
+    """Somebody's words on one line, so that they cannot pass for a line of ours."""
+    return " ".join(visible(text).split())
 
 
 def say(text: str) -> None:
@@ -64,4 +75,7 @@ def age(moment: datetime | None) -> str:
 
 def person() -> str:
     """Who types: what the ledger records."""
-    return f"cli:{getpass.getuser()}"
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container's user may have no name
+        return f"cli:uid-{os.getuid()}"

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TypeVar
 
 from overlord.bell import ring
+from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.store.database import open_reader, write_beside
@@ -25,9 +26,13 @@ def settings() -> Settings:
 @contextmanager
 def reading() -> Iterator[sqlite3.Connection]:
     """One consistent view of the database. Raises StoreError when there is none."""
-    with closing(open_reader(home().database)) as connection:
-        connection.execute("BEGIN")
-        yield connection
+    path = home().database
+    with closing(open_reader(path)) as connection:
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{path} cannot be used: {error}") from error
 
 
 def write(act: Callable[[sqlite3.Connection], Result]) -> Result:

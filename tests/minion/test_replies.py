@@ -1,0 +1,189 @@
+"""Everything a model gets wrong, answered in a session that is run for real."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from minion.protocol import Limits, Outcome, SkillText
+from tests.minion.conftest import Program
+from tests.minion.door import Door, call, cut, done, message, status
+
+MakeDoor = Callable[..., Door]
+Run = Callable[..., int]
+Begin = Callable[..., Program]
+
+FILES = {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "Calc\n"}
+EDIT = call("edit_file", path="calc.py", old="a - b", new="a + b")
+
+
+def test_three_turns_of_failing_calls_end_the_session(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(call("read_file", path="missing.py"))
+    assert run(door) == 3
+    assert (door.report.reason, door.report.turns) == ("tool_errors", 3)
+
+
+def test_a_call_that_works_starts_the_count_of_errors_again(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    wrong = call("read_file", path="missing.py")
+    door.will(wrong, wrong, EDIT, wrong, wrong, done())
+    assert run(door) == 0
+
+
+def test_a_refused_model_call_is_the_models_error(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(status(403, "unknown_model", "no such model"))
+    assert run(door) == 3
+    assert door.report.reason == "model"
+    assert "no such model" in door.report.summary
+
+
+def test_a_model_that_stays_away_is_reported_while_the_door_is_there(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(EDIT, status(502, "model_unavailable", "no endpoint replied"))
+    assert run(door, MINION_PATIENCE_S="0") == 3
+    assert (door.report.reason, door.report.summary) == (
+        "model",
+        "no endpoint replied (502 model_unavailable)",
+    )
+    assert "a + b" in door.files()["calc.py"]
+
+
+def test_a_conversation_the_model_finds_too_long_is_shortened_and_sent_again(
+    make_door: MakeDoor, run: Run
+) -> None:
+    door = make_door({**FILES, "long.txt": "0123456789\n" * 2_000}, limits=Limits(context_tokens=20_000))
+    sizes: list[int] = []
+
+    def too_long_once(handler: Any) -> None:
+        sizes.append(len(door.raw_requests[-1]))
+        if len(sizes) == 1:
+            handler.refuse(
+                400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."
+            )
+        else:
+            handler.answer(200, EDIT)
+
+    door.will(call("read_file", path="long.txt"), too_long_once, done())
+    assert run(door) == 0
+    assert sizes[1] < sizes[0] / 2
+
+
+@pytest.mark.parametrize(
+    "trouble", [cut, status(503), status(500), status(429)], ids=["cut", "503", "500", "429"]
+)
+def test_a_completion_that_breaks_is_asked_for_again(make_door: MakeDoor, run: Run, trouble: Any) -> None:
+    door = make_door(FILES)
+    times: list[int] = []
+
+    def once(handler: Any) -> None:
+        times.append(1)
+        if len(times) == 1:
+            trouble(handler)
+        else:
+            handler.answer(200, EDIT)
+
+    door.will(once, done())
+    assert run(door) == 0
+    assert door.raw_requests[0] == door.raw_requests[1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "nudge"),
+    [
+        (message("I think the fix is easy."), "You called no tool"),
+        (message(None), "empty"),
+        (message("half a", finish="length"), "cut off"),
+        (message(None, finish="content_filter"), "declined"),
+        (message(None, refusal="I can't help with that."), "declined"),
+    ],
+)
+def test_a_reply_without_a_call_is_answered(make_door: MakeDoor, run: Run, reply: bytes, nudge: str) -> None:
+    door = make_door(FILES)
+    door.will(reply, reply, EDIT, done())
+    assert run(door) == 0
+    said = door.requests[-1]["messages"]
+    assert [item["role"] for item in said] == [
+        "system", "user", "assistant", "user", "assistant", "user", "assistant", "tool",
+    ]  # fmt: skip
+    assert nudge in said[3]["content"]
+    assert all(item["content"] for item in said if item["role"] == "assistant" and "tool_calls" not in item)
+
+
+def test_three_replies_without_a_call_end_the_session(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(message("Hmm."))
+    assert run(door) == 3
+    assert (door.report.outcome, door.report.reason, door.report.turns) == (Outcome.ERROR, "model", 3)
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"<html>Bad gateway</html>", b"{}", b"null", b'{"choices":[]}', b"\xff\xfe"]
+)
+def test_garbage_is_asked_for_again_and_then_given_up(make_door: MakeDoor, run: Run, garbage: bytes) -> None:
+    door = make_door(FILES)
+    door.will(garbage)
+    assert run(door) == 3
+    assert door.report.reason == "model"
+    assert len(door.requests) == 3
+
+
+def test_bad_calls_are_answered_each_with_what_is_wrong(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(
+        message(
+            None,
+            ("read_file", '{"path": "calc.py'),
+            ("delete_everything", {}),
+            ("read_file", {"file": "calc.py"}),
+            ("read_file", "[1]"),
+            ("read_file", {"path": 7}),
+            ("list_directory", ""),
+        ),
+        EDIT,
+        done(),
+    )
+    assert run(door) == 0
+    results = door.tool_results(1)
+    assert "not JSON" in results[0]
+    assert "There is no tool delete_everything. Known: read_file" in results[1]
+    assert "no argument file; it takes path, start_line, end_line" in results[2]
+    assert "not a JSON object" in results[3]
+    assert "path must be a string, not a number" in results[4]
+    assert "calc.py" in results[5]
+    [asked] = [item for item in door.requests[1]["messages"] if item["role"] == "assistant"]
+    assert asked["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_a_call_cut_off_at_the_output_limit_is_told_so(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(message(None, ("write_file", '{"path": "a.py", "content": "x'), finish="length"), EDIT, done())
+    assert run(door) == 0
+    assert "cut off at the model's output limit" in door.tool_results(1)[0]
+
+
+def test_completion_is_not_taken_beside_a_call_that_failed(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    wrong = ("edit_file", {"path": "calc.py", "old": "nowhere", "new": ""})
+    door.will(message(None, wrong, ("task_complete", {"summary": "done"})), EDIT, done())
+    assert run(door) == 0
+    assert "not taken" in door.tool_results(1)[1]
+    assert door.report.turns == 3
+
+
+def test_a_tools_long_answer_is_bounded(make_door: MakeDoor, run: Run) -> None:
+    skill = SkillText(name="long", description="", instructions="i" * 50_000)
+    door = make_door(FILES, skills=(skill,), limits=Limits(output_chars=2_000))
+    door.will(call("use_skill", name="long"), EDIT, done())
+    assert run(door) == 0
+    assert len(door.tool_results(1)[0]) < 2_100
+    assert "48,000 characters left out here" in door.tool_results(1)[0]
+
+
+def test_a_request_repeats_the_one_before_it_byte_for_byte(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(call("read_file", path="calc.py"), EDIT, call("list_directory"), done())
+    assert run(door) == 0
+    for earlier, later in zip(door.raw_requests, door.raw_requests[1:], strict=False):
+        assert later.startswith(earlier.removesuffix(b"]}"))

@@ -1,0 +1,81 @@
+"""The bell: a ring between looking and waiting is not missed, and one from another process is heard."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from overlord.bell import Bell, ring
+from overlord.home import Home
+
+DEADLINE_S = 60
+
+
+async def test_a_ring_wakes_everybody_who_waits() -> None:
+    bell = Bell()
+    waiting = [asyncio.create_task(bell.wait(bell.count, timeout_s=DEADLINE_S)) for _ in range(3)]
+    await asyncio.sleep(0)
+    bell.ring()
+    assert await asyncio.gather(*waiting) == [True, True, True]
+
+
+async def test_a_ring_between_looking_and_waiting_is_not_missed() -> None:
+    bell = Bell()
+    seen = bell.count
+    bell.ring()
+    assert await bell.wait(seen, timeout_s=0)
+    assert not await bell.wait(bell.count, timeout_s=0)
+
+
+async def test_another_process_is_heard(tmp_path: Path) -> None:
+    bell, path = Bell(), tmp_path / "run" / "bell"
+    with bell.listening(path):
+        assert path.parent.stat().st_mode & 0o077 == 0
+        program = (
+            "import sys; from pathlib import Path; from overlord.bell import ring; ring(Path(sys.argv[1]))"
+        )
+        seen = bell.count
+        await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(path)], check=True)
+        assert await bell.wait(seen, timeout_s=DEADLINE_S)
+    assert not path.exists()
+
+
+async def test_a_storm_of_rings_harms_nobody(tmp_path: Path) -> None:
+    bell, path = Bell(), tmp_path / "bell"
+    with bell.listening(path):
+        seen = bell.count
+        for _ in range(2000):
+            ring(path)
+        assert await bell.wait(seen, timeout_s=DEADLINE_S)
+
+
+async def test_a_bell_a_killed_daemon_left_is_no_obstacle(tmp_path: Path) -> None:
+    path = tmp_path / "bell"
+    path.touch()
+    bell = Bell()
+    with bell.listening(path):
+        ring(path)
+        assert await bell.wait(0, timeout_s=DEADLINE_S)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_ringing_where_nobody_listens_is_no_error(tmp_path: Path, there: bool) -> None:
+    if there:
+        (tmp_path / "bell").touch()
+    ring(tmp_path / "bell")
+
+
+def test_a_home_tells_its_containers_from_anothers(tmp_path: Path) -> None:
+    one, other = Home(tmp_path / "one"), Home(tmp_path / "other")
+    one.root.mkdir()
+    other.root.mkdir()
+    assert one.instance() == one.instance()
+    assert one.instance() != other.instance()
+
+
+def test_two_spellings_of_a_repository_share_a_mirror(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert home.mirror("Acme/Calc") == home.mirror("acme/calc")
+    assert home.socket("j1-work-1").parent == home.door("j1-work-1")
