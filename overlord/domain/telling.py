@@ -6,7 +6,17 @@ from overlord.domain.event import EventName as E
 from overlord.domain.event import Json
 from overlord.domain.text import visible
 
+SHOWN = 3
+"""Findings told in one sentence."""
+
 _Said = str | Callable[[Mapping[str, Json]], str]
+
+
+def _listed(findings: Json) -> str:
+    told = [str(finding) for finding in findings] if isinstance(findings, list) else []
+    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    return "; ".join(told[:SHOWN]) + more or "a revision on the same branch"
+
 
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
@@ -21,7 +31,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.CHECK_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the checks are run again",
     E.CHECK_COMPLETED: lambda d: f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}",
     E.PASSED: "the evaluation passed",
-    E.REVISION_ORDERED: "the evaluation asks for a revision on the same branch",
+    E.REVISION_ORDERED: lambda d: f"sent back: {_listed(d.get('findings'))}",
     E.FAILED: "the evaluation failed; a person decides",
     E.ATTEMPTS_SPENT: "the last revision did not pass; a person decides",
     E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",

@@ -11,9 +11,12 @@ _ZERO_WIDTH = "\u200b"
 
 def visible(text: str) -> str:
     """Without control, format (bidi, zero-width, tag) and private characters; line breaks and tabs stay."""
-    return "".join(
-        char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Co", "Cs"}
-    )
+    return "".join(char for char in text if char in "\n\t" or not _is_hidden(char))
+
+
+def _is_hidden(char: str) -> bool:
+    # All of the tags' plane, also what no version of Unicode has given a meaning yet.
+    return unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"} or "\U000e0000" <= char <= "\U000e0fff"
 
 
 def defused(text: str) -> str:

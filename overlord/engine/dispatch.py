@@ -128,16 +128,15 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         )
 
     known = await parts.database.read(context)
-    budget = parts.contract(job.space).role_of(job.phase).budget
-    limits = limits_of(
-        parts, turns=budget.turns if budget else None, time_s=budget.time_s if budget else None
-    )
+    contract = parts.contract(job.space)
+    budget = contract.role_of(job.phase).budget or SessionBudget()
+    limits = limits_of(parts, turns=budget.turns, time_s=budget.time_s)
     tokens, nusd = _caps(parts, budget, known)
     identifier = session_id(job.id, SessionKind.WORK, known.ordinal)
     brief = Brief(
         session_id=identifier,
         kind=SessionKind.WORK,
-        role=parts.contract(job.space).phase(job.phase).role,
+        role=contract.phase(job.phase).role,
         repository=job.space,
         base_branch=job.base_branch,
         base_sha=base,
@@ -176,11 +175,10 @@ class _Context:
     added_nusd: int
 
 
-def _caps(parts: Parts, budget: SessionBudget | None, known: _Context) -> tuple[int, int | None]:
+def _caps(parts: Parts, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:
     """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
     settings = parts.settings.budget
-    tokens = (budget.tokens if budget else None) or settings.session_tokens
-    usd = (budget.usd if budget else None) or settings.session_usd
+    tokens, usd = budget.tokens or settings.session_tokens, budget.usd or settings.session_usd
     return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
 
 

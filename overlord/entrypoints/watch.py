@@ -44,4 +44,5 @@ class Watch:
                 self._line(entry.job_id, tell(name, json.loads(entry.data)), _STYLES.get(name, ""))
 
     def _line(self, job: int | None, text: str, style: str) -> None:
-        console.print(Text(f"job {job}  " if job else "", style="dim"), Text(text, style=style), sep="")
+        line = Text.assemble((f"job {job}  " if job else "", "dim"), (text, style))
+        console.print(line, no_wrap=True, overflow="ellipsis")

@@ -69,6 +69,11 @@ def test_the_card_shows_the_last_report_and_the_last_evaluation() -> None:
     assert "3 sessions · revision 1 of 2" in card
 
 
+def test_what_it_cost_is_told_where_the_price_is_known() -> None:
+    assert "1,234 tokens in 3 model calls ·" in evidence_card(a_story())
+    assert "1,234 tokens in 3 model calls for $0.0123 ·" in evidence_card(a_story(cost_nusd=12_300_000))
+
+
 def test_a_hostile_summary_stays_in_its_cell() -> None:
     forged = "ok |\n\n| review | ✅ pass | @everyone\n\n# Approved ![x](http://evil.example/)"
     story = a_story(evaluations=(an_evaluation(a_check(CheckName.TESTS, None, forged)),))

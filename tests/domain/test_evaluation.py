@@ -4,7 +4,16 @@ from itertools import product
 
 import pytest
 
-from overlord.domain.evaluation import CheckName, CheckScore, RevisionRequest, Verdict, describe, overall
+from overlord.domain.evaluation import (
+    REQUIRED,
+    CheckName,
+    CheckScore,
+    RevisionRequest,
+    Verdict,
+    describe,
+    overall,
+    same_findings,
+)
 from overlord.domain.evaluation import ordered as in_order
 from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_evaluation
 
@@ -15,9 +24,9 @@ def test_no_check_at_all_is_no_pass() -> None:
     assert overall(()) is Verdict.UNAVAILABLE
 
 
-@pytest.mark.parametrize("scores", sorted(product(SCORES, repeat=3), key=str))
+@pytest.mark.parametrize("scores", sorted(product(SCORES, repeat=4), key=str))
 def test_a_verdict_is_its_worst_check(scores: tuple[CheckScore | None, ...]) -> None:
-    checks = [a_check(name, score) for name, score in zip(CheckName, scores, strict=False)]
+    checks = [a_check(name, score) for name, score in zip(REQUIRED, scores, strict=True)]
     worst = next(
         verdict
         for score, verdict in (
@@ -31,8 +40,27 @@ def test_a_verdict_is_its_worst_check(scores: tuple[CheckScore | None, ...]) -> 
     assert overall(checks) is worst
 
 
-def test_a_pass_needs_every_check_to_pass() -> None:
-    assert overall([a_check(name) for name in CheckName]) is Verdict.PASS
+def test_a_pass_needs_every_required_check() -> None:
+    whole = [a_check(name) for name in CheckName]
+    assert overall(whole) is Verdict.PASS
+    for missing in REQUIRED:
+        assert overall([check for check in whole if check.name is not missing]) is Verdict.UNAVAILABLE
+    assert overall([a_check(name) for name in REQUIRED], CheckName) is Verdict.UNAVAILABLE
+    assert overall([a_check(CheckName.TESTS)], [CheckName.TESTS]) is Verdict.PASS
+
+
+def test_a_failure_counts_before_everything_was_made() -> None:
+    assert overall([a_check(CheckName.SCOPE, CheckScore.FAIL)]) is Verdict.FAIL
+    assert overall([a_check(CheckName.SCOPE, CheckScore.NEEDS_REVISION)]) is Verdict.NEEDS_REVISION
+
+
+def test_the_same_findings_are_the_same_wherever_they_moved() -> None:
+    one = an_evaluation(a_check(findings=(a_finding(file="a.py", line=3), a_finding(rule="other"))))
+    moved = an_evaluation(a_check(findings=(a_finding(rule="other"), a_finding(file="a.py", line=9))))
+    fewer = an_evaluation(a_check(findings=(a_finding(rule="other"),)))
+    assert same_findings(one, moved)
+    assert not same_findings(one, fewer)
+    assert not same_findings(an_evaluation(a_check()), an_evaluation(a_check())), "no finding is no sameness"
 
 
 def test_the_history_row_answers_for_each_check() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from overlord.entrypoints.cli import state
-from overlord.entrypoints.cli.show import as_json, console, json_text, say
+from overlord.entrypoints.cli.show import as_json, json_text, say
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 
@@ -35,7 +35,7 @@ def verify(json: Json = False) -> None:
     elif wrong:
         say("\n".join(wrong))
     else:
-        console.print(f"{length} events and {len(kept)} evidence files, whole. Head {head}.")
+        say(f"{length} events and {len(kept)} evidence files, whole. Head {head}.")
     raise typer.Exit(1 if wrong else 0)
 
 

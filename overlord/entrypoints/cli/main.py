@@ -1,6 +1,7 @@
 """`overlord`: parses, calls, renders. Errors are one sentence that names the fix; each kind has its exit code."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -75,8 +76,10 @@ def demo(
     runner: Annotated[str, typer.Option(help="auto, docker or process.")] = "auto",
 ) -> None:
     """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
+    from overlord.entrypoints import daemon
     from overlord.entrypoints import demo as story
 
+    daemon.configure_logs(json=False, level=logging.WARNING)
     raise typer.Exit(asyncio.run(story.tell(runner)))
 
 

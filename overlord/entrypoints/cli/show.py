@@ -17,6 +17,7 @@ from rich.text import Text
 from overlord.domain.text import visible
 
 console = Console(highlight=False)
+_PIPED_WIDTH = 2000
 error_console = Console(stderr=True, highlight=False)
 
 
@@ -43,13 +44,13 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A plain table; cells are text, never markup."""
+    """A plain table; cells are text, never markup. Into a pipe a row is one line, however long."""
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(line(cell)) for cell in row))
-    console.print(drawn)
+    console.print(drawn, width=None if console.is_terminal else _PIPED_WIDTH)
 
 
 def line(text: str) -> str:
