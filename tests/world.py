@@ -232,6 +232,12 @@ class World:
             async with asyncio.timeout(0.2):
                 await asyncio.Event().wait()
 
+    def contract(self, text: str) -> None:
+        """Put every job of this world under another contract; before the Overlord starts."""
+        path = self.root / "contract.yaml"
+        path.write_text(text)
+        self.overrides["contract"] = str(path)
+
     def minion_heard(self, index: int = -1) -> list[dict[str, Any]]:
         """The messages of one of the Minions' requests, the last one's by default."""
         heard = [self.model.messages(number) for number in range(len(self.model.requests))]

@@ -33,7 +33,8 @@ class SessionBudget(_Part):
     usd: Annotated[float, Field(gt=0)] | None = None
     turns: Annotated[int, Field(gt=0)] | None = None
     time_s: Annotated[int, Field(gt=0)] | None = None
-    on_exhausted: Literal["ask", "fail"] = "ask"
+    on_exhausted: Literal["ask"] = "ask"
+    """A person may add to it, take over or drop the job."""
 
 
 class Role(_Part):

@@ -139,6 +139,8 @@ class Job:
     """Where the branch left its base; fixed by the first dispatch."""
     head_sha: str | None = None
     """The last canonical commit, or None before the first work came back."""
+    phase_sha: str | None = None
+    """The head its current phase started from, when an earlier phase was completed."""
     pushed_sha: str | None = None
     """What the job's branch at the forge was last seen at."""
     pull_number: int | None = None
@@ -152,6 +154,11 @@ class Job:
     """Why it stands where it stands, in a person's words."""
     projected: str = ""
     """The labels and comment last seen at the forge; the tick repairs what differs."""
+
+    @property
+    def phase_base(self) -> str:
+        """What this phase's work is measured against: its scope is about its own changes only."""
+        return self.phase_sha or self.base_sha or ""
 
     @property
     def issue_ref(self) -> str:

@@ -32,6 +32,8 @@ _SENTENCES: Mapping[E, _Said] = {
     E.CHECK_COMPLETED: lambda d: f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}",
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_listed(d.get('findings'))}",
+    E.PHASE_COMPLETED: "the phase is complete; the next one begins",
+    E.GATE_REACHED: "everything passed, and a person must approve what was changed",
     E.FAILED: "the evaluation failed; a person decides",
     E.ATTEMPTS_SPENT: "the last revision did not pass; a person decides",
     E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",

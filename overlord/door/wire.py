@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from minion.protocol import CheckReport, Event, Report
 from overlord.domain.contract import first_problem
 
-MAX_REPORT_BYTES = 12 * 1024 * 1024
+MAX_REPORT_BYTES = 24 * 1024 * 1024
 MAX_EVENT_BYTES = 256 * 1024
 
 Record = TypeVar("Record")

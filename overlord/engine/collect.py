@@ -52,7 +52,7 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history.
     """
     name, identifier = RepositoryName(job.space), SessionId(session.id)
-    base = Sha(job.base_sha or "")
+    base = Sha(job.phase_base)
     parent = Sha(job.head_sha or base)
     tree = await parts.git.session_tree(identifier, session.branch)
     if tree is None or tree == await parts.git.tree_of(name, parent):

@@ -29,7 +29,7 @@ from overlord.domain.text import code_block
 from overlord.engine import check, deliver, dispatch, review
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
-from overlord.ports import RepositoryName
+from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
 
@@ -69,7 +69,8 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> None:
     scope = await dispatch.scope_of(parts, job)
     material = await material_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    scoped = check_scope(scope, material.changes, last.dropped if last is not None else ())
+    own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), material.head)
+    scoped = check_scope(scope, own, last.dropped if last is not None else ())
     sound = check_integrity(
         material.changes,
         material.diff,
@@ -131,6 +132,12 @@ def _write_verdict(  # noqa: PLR0917
         data["findings"] = [describe(finding) for finding in order.findings]
         jobs.move(connection, job.id, event, at=at, data=data, revision=order.revision_number, reason=reason)
         return
+    if event is EventName.PHASE_COMPLETED:
+        following = contract.phase(job.phase).next
+        jobs.move(
+            connection, job.id, event, at=at, data=data, phase=following, phase_sha=row.head_sha, revision=0
+        )
+        return
     jobs.move(connection, job.id, event, at=at, data=data, reason=reason)
     if event is EventName.PASSED:
         return
@@ -139,7 +146,9 @@ def _write_verdict(  # noqa: PLR0917
     if repeated:
         body = f"The revision brought the very same findings as before.\n\n{body}"
     if subject is Subject.PROTECTED_CHANGE:
-        body += "\n\n" + code_block(hunks_first(material.changes, material.diff, findings), limit=20_000)
+        body += "\n\n" + code_block(
+            hunks_first(material.changes, material.diff, findings, limit_chars=16_000), limit=20_000
+        )
     patterns = tuple(dict.fromkeys(finding.file for finding in findings if finding.file))
     decision = ask(job, subject, body, at=at, patterns=patterns if subject is Subject.SCOPE else ())
     decisions.raise_decision(connection, decision)
@@ -158,8 +167,9 @@ def verdict_event(
     `repeated`: the findings are the very same as those of the attempt before, so another would bring nothing.
     """
     if verdict is Verdict.PASS:
-        asks = any(made.subject for made in checks)
-        return EventName.GATE_REACHED if asks else EventName.PASSED
+        if any(made.subject for made in checks):
+            return EventName.GATE_REACHED
+        return EventName.PHASE_COMPLETED if contract.phase(job.phase).next else EventName.PASSED
     if verdict is Verdict.FAIL:
         return EventName.FAILED
     if verdict is Verdict.UNAVAILABLE:

@@ -45,7 +45,15 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
         added: dict[str, Json] = {"amount": amount_text(amount), "unit": amount.unit}
         jobs.note(connection, job.id, EventName.BUDGET_ADDED, at=at, actor=decision.answered_by, data=added)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
-    jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data)
+    changes: dict[str, object] = {}
+    following = parts.contract(job.space).phase(job.phase).next
+    if event is EventName.GATE_APPROVED and following is not None:
+        # A gate in the middle of the graph lets the work go on; only the last one lets it out.
+        event, changes = (
+            EventName.WORK_RESUMED,
+            {"phase": following, "phase_sha": job.head_sha, "revision": 0},
+        )
+    jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
 

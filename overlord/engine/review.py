@@ -7,6 +7,7 @@ import secrets
 import sqlite3
 
 from minion.protocol import Scope, SessionKind
+from overlord.domain.budget import NANO
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.job import Job
@@ -86,7 +87,7 @@ async def _asked(
 
 async def _opened(parts: Parts, job: Job) -> Session:
     """The review's account: a session that runs nowhere and has no door."""
-    at = parts.clock.now()
+    at, budget = parts.clock.now(), parts.settings.budget
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.REVIEW)) + 1
     session = Session(
         id=session_id(job.id, SessionKind.REVIEW, ordinal),
@@ -96,7 +97,8 @@ async def _opened(parts: Parts, job: Job) -> Session:
         brief="",
         scope=Scope.unrestricted().to_json(),
         branch=job.branch,
-        token_budget=parts.settings.budget.session_tokens,
+        token_budget=budget.session_tokens,
+        nusd_budget=round(budget.session_usd * NANO) if budget.session_usd else None,
         time_limit_s=0,
         prepared_at=at,
         ending="no container",

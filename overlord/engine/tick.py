@@ -137,7 +137,7 @@ class Tick:
         """Try again later, twice as late each time, and write the trouble down when it is a new one."""
         before = self._delays.get(key)
         failures = before.failures + 1 if before else 1
-        wait = min(FIRST_DELAY_S * 2 ** (failures - 1), LONGEST_DELAY_S)
+        wait = min(FIRST_DELAY_S * 2.0 ** min(failures - 1, 16), LONGEST_DELAY_S)
         until = self._parts.clock.monotonic() + max(wait, retry_after_s or 0.0)
         self._delays[key] = _Delay(until=until, failures=failures, trouble=trouble)
         log.warning("step_put_off", step=key, trouble=trouble, failures=failures)

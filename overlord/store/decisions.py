@@ -51,8 +51,9 @@ def waiting(connection: sqlite3.Connection, job_id: int | None = None) -> list[D
 
 
 def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
-    """Answered decisions of a job that the tick has not carried out yet."""
-    query = "SELECT * FROM decisions WHERE state = 'answered' AND NOT applied AND job_id = ? ORDER BY id"
+    """Answered decisions a waiting job is about, that the tick has not carried out; a session's questions are not."""
+    query = """SELECT * FROM decisions WHERE state = 'answered' AND NOT applied AND session_id IS NULL
+               AND job_id = ? ORDER BY id"""
     return select(connection, Decision, query, job_id)
 
 

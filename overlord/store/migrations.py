@@ -21,6 +21,7 @@ _FIRST = (
         expires_at TEXT NOT NULL,
         base_sha TEXT,
         head_sha TEXT,
+        phase_sha TEXT,
         pushed_sha TEXT,
         pull_number INTEGER,
         comment_id INTEGER,

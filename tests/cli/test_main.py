@@ -131,7 +131,7 @@ def test_a_wrong_configuration_ends_with_three(
         assert (said.code, said.out) == (3, "")
         assert said.err == "overlord: contract: missing.yaml cannot be read: No such file or directory\n"
     (home.root / "overlord.yaml").write_text("polls: 3\n")
-    for command in ("config check", "status", "serve"):
+    for command in ("config check", "status"):
         said = overlord(*command.split())
         assert (said.code, said.err) == (3, f"overlord: {home.root}/overlord.yaml: unknown key 'polls'\n")
 
@@ -147,6 +147,12 @@ def test_the_program_says_its_errors_in_a_sentence(home: Home) -> None:
     wrong = program("config", "check", OVERLORD_RUNNER="podman")
     assert wrong.returncode == 3
     assert wrong.stderr.startswith("overlord: OVERLORD_RUNNER: runner: ")
+
+
+def test_the_daemon_does_not_start_with_a_wrong_configuration(home: Home) -> None:
+    done = program("serve", OVERLORD_POLL="5")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("overlord: unknown environment variable OVERLORD_POLL; known: ")
 
 
 def test_a_pipe_that_closes_is_quiet(filled: Filled) -> None:

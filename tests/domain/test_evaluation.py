@@ -45,7 +45,7 @@ def test_a_pass_needs_every_required_check() -> None:
     assert overall(whole) is Verdict.PASS
     for missing in REQUIRED:
         assert overall([check for check in whole if check.name is not missing]) is Verdict.UNAVAILABLE
-    assert overall([a_check(name) for name in REQUIRED], CheckName) is Verdict.UNAVAILABLE
+    assert overall([a_check(name) for name in REQUIRED], [*CheckName]) is Verdict.UNAVAILABLE
     assert overall([a_check(CheckName.TESTS)], [CheckName.TESTS]) is Verdict.PASS
 
 

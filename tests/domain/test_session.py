@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, Outcome, Report, SessionKind
+from overlord.domain.budget import NANO, Budget, Per, Unit
 from overlord.domain.job import JobId
 from overlord.domain.session import (
     Ending,
@@ -94,6 +95,26 @@ def test_why_it_stopped_short_is_one_sentence(
 ) -> None:
     session = replace(a_session(), report=report, stop_reason=stop_reason)
     assert why_short(session, Ending(kind=kind)) == why
+
+
+def test_the_budget_that_was_spent_is_named() -> None:
+    spent = Budget(per=Per.DAY, unit=Unit.USD, limit=20 * NANO)
+    session = replace(a_session(), report=said(Outcome.OUT_OF_BUDGET), exhausted=spent)
+    assert why_short(session, EXITED) == f"Spent: {spent.describe()}."
+
+
+def test_a_session_has_a_cap_in_tokens_and_in_money_where_there_is_one() -> None:
+    tokens = Budget(per=Per.SESSION, unit=Unit.TOKENS, limit=100_000)
+    assert a_session().budgets == (tokens,)
+    money = Budget(per=Per.SESSION, unit=Unit.USD, limit=2 * NANO)
+    assert a_session(nusd_budget=2 * NANO).budgets == (tokens, money)
+
+
+def test_that_overlord_stopped_it_counts_before_its_own_words() -> None:
+    session = replace(
+        a_session(), report=said(Outcome.ERROR, "terminated"), stop_reason=StopReason.TIME_LIMIT
+    )
+    assert why_short(session, EXITED) == "Overlord stopped it after 1800 s."
 
 
 def test_a_session_is_named_for_its_job_kind_and_ordinal() -> None:

@@ -23,6 +23,10 @@ DATA: dict[str, Json] = {
     "decision": 4,
     "answer": "Drop it",
     "trouble": "the forge is away",
+    "findings": ["a.py:1 wrong", "b.py:2 wrong", "c.py:3 wrong", "d.py:4 wrong"],
+    "says": "this job's budget of $2.00",
+    "amount": "500000",
+    "unit": "tokens",
 }
 
 
@@ -42,11 +46,20 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.CHECK_COMPLETED, "tests: not made: no tests"),
         (EventName.PASSED, "the evaluation passed"),
         (EventName.STOPPED, "stopped: not needed"),
+        (EventName.REVISION_ORDERED, "sent back: a.py:1 wrong; b.py:2 wrong; c.py:3 wrong and 1 more"),
+        (EventName.BUDGET_SPENT, "spent: this job's budget of $2.00"),
+        (EventName.BUDGET_ADDED, "a person added 500000 tokens to its budget"),
         (EventName.ROUNDS_SPENT, "rounds spent"),
     ],
 )
 def test_an_event_is_told_with_its_facts(name: EventName, sentence: str) -> None:
     assert tell(name, DATA) == sentence
+
+
+def test_a_revision_without_findings_is_told_too() -> None:
+    assert tell(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
+    assert tell(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"
+    assert tell(EventName.BUDGET_ADDED, {"amount": "$2", "unit": "usd"}) == "a person added $2 to its budget"
 
 
 def test_an_event_of_another_version_is_told_by_its_name() -> None:

@@ -50,7 +50,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(line(cell)) for cell in row))
-    console.print(drawn, width=None if console.is_terminal else _PIPED_WIDTH)
+    paper = console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+    paper.print(drawn)
 
 
 def line(text: str) -> str:
