@@ -41,6 +41,8 @@ clean:
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/test.stamp: .venv/demo.stamp requirements/dev.lock
+.venv/test.stamp: .venv/demo.stamp requirements/dev.lock requirements/minion.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@test -x .venv/toolchain/bin/python || $(BIN)/python -m venv .venv/toolchain
+	@.venv/toolchain/bin/python -m pip install --quiet --require-hashes -r requirements/minion.lock
 	@touch $@

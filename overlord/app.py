@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -178,7 +179,7 @@ async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
     that is asked for cannot be had, ImageUnusable when an engine answers and has no image of this version.
     """
     if settings.runner == "process":
-        return ProcessRunner(Home(settings.home).processes)
+        return _processes(settings)
     engine = DockerEngine(address=settings.docker.host or None)
     try:
         await engine.info()
@@ -187,10 +188,15 @@ async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
         if settings.runner == "docker":
             raise SettingsError(f"runner: docker, but {error}") from error
         log.info("no_containers", reason=str(error), runner="process")
-        return ProcessRunner(Home(settings.home).processes)
+        return _processes(settings)
     finally:
         engine.close()
     return _docker(settings, epoch)
+
+
+def _processes(settings: Settings) -> ProcessRunner:
+    python = settings.process.python or sys.executable
+    return ProcessRunner(Home(settings.home).processes, command=(python, "-P", "-m", "minion"))
 
 
 async def _check_image(engine: DockerEngine, image: str) -> None:

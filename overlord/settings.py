@@ -76,6 +76,10 @@ class ForgeEndpoint(Section):
     timeout_s: Annotated[float, Field(gt=0)]
 
 
+class ProcessSessions(Section):
+    python: str
+
+
 class DockerEngine(Section):
     host: str
     image: str
@@ -118,6 +122,7 @@ class Settings(Section):
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     docker: DockerEngine
+    process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
 
     @field_validator("repositories", "spaces")

@@ -36,6 +36,9 @@ REPO = "acme/calc"
 DEADLINE_S = 90.0
 """How long a scenario may wait in real time for something to happen; only a broken one reaches it."""
 
+TOOLCHAIN = Path(__file__).parents[1] / ".venv" / "toolchain" / "bin" / "python"
+"""What sessions run with, as in the image: pytest and the linters, without the plug-ins of this suite."""
+
 CALC = {
     "README.md": "# calc\n\nAdds numbers.\n",
     "calc.py": "def add(a, b):\n    return a - b\n\n\ndef double(a):\n    return a * 2\n",
@@ -95,6 +98,7 @@ class World:
             "forge": {"api_url": self.forge_url, "token": self.forge.token},
             "model": {"base_url": f"{self.model_url}/v1", "name": "scripted", "api_key": self.model.key},
             "sessions": {"grace_s": 1},
+            "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }
         return load({"OVERLORD_HOME": str(self.root / "home")}, **_merged(given, self.overrides))
 

@@ -24,7 +24,7 @@ async def step(parts: Parts, job: Job) -> bool:
     name = RepositoryName(job.space)
     try:
         job = await _push(parts, job)
-        pull = await _pull(parts, job)
+        pull = await _pull(parts, job, draft=False)
         story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
         await parts.forge.edit_pull(name, pull.number, title=pull_title(job), body=pull_body(story))
         if pull.draft:
@@ -53,7 +53,7 @@ async def push_draft(parts: Parts, job: Job) -> None:
         return
     try:
         job = await _push(parts, job)
-        await _pull(parts, job)
+        await _pull(parts, job, draft=True)
     except (ForgeRefused, PushRejected):
         return
     await say(parts, job, state="pending", description="evaluating")
@@ -88,8 +88,11 @@ async def _push(parts: Parts, job: Job) -> Job:
     )
 
 
-async def _pull(parts: Parts, job: Job) -> Pull:
-    """The job's open pull request: the one that is known, or was opened before a crash, or a new draft."""
+async def _pull(parts: Parts, job: Job, *, draft: bool) -> Pull:
+    """The job's open pull request: the one that is known, or was opened before a crash, or a new one.
+
+    Where a forge has no drafts (private repositories of free plans), nothing is shown before delivery.
+    """
     name = RepositoryName(job.space)
     if job.pull_number is not None:
         return await parts.forge.pull(name, job.pull_number)
@@ -104,7 +107,7 @@ async def _pull(parts: Parts, job: Job) -> Pull:
             base=job.base_branch,
             title=pull_title(job),
             body=pull_body(story),
-            draft=True,
+            draft=draft,
         )
     await parts.database.write(
         lambda c: jobs.note(

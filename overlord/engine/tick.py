@@ -94,10 +94,9 @@ class Tick:
         await self._errands.close()
 
     def next_delay_s(self) -> float | None:
-        """How long until something that failed is due again; None when nothing waits."""
-        if not self._delays:
-            return None
-        return max(0.0, min(delay.until for delay in self._delays.values()) - self._parts.clock.monotonic())
+        """How long until something that failed is due again; None when nothing waits. What is due is under way."""
+        now = self._parts.clock.monotonic()
+        return min((delay.until - now for delay in self._delays.values() if delay.until > now), default=None)
 
     async def _step(self, job: Job) -> bool:
         if self._parts.clock.now() >= job.expires_at:
