@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from minion.protocol import Report, SessionKind
+from minion.protocol import Report, Scope, SessionKind
 from overlord.domain.budget import TokenUsage, usd_text
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
-from overlord.domain.text import count, defused, plain_line, quoted
+from overlord.domain.text import count, defused, plain_line, quoted, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,8 @@ class Story:
     calls: int
     work_s: float
     ledger_head: str
+    models: tuple[str, ...] = ()
+    """The models that answered, by name."""
     cost_nusd: int | None = None
     """Nano-dollars; None when no model it used has a price."""
 
@@ -114,6 +116,8 @@ def _figures(story: Story) -> str:
     tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}"
     if story.cost_nusd is not None:
         tokens += f" for {usd_text(story.cost_nusd)}"
+    if story.models:
+        tokens += f" of {', '.join(f'`{_code(model)}`' for model in story.models)}"
     facts = [
         f"job {job.id}",
         count(len(work), "session"),
@@ -123,7 +127,18 @@ def _figures(story: Story) -> str:
         f"head `{(job.head_sha or '')[:12]}`",
         f"ledger `{story.ledger_head[:12]}`",
     ]
-    return " · ".join(facts)
+    figures = " · ".join(facts)
+    return f"{figures}\n\nScope: {_cell(_scope(work))}" if work else figures
+
+
+def _scope(work: list[Session]) -> str:
+    """What the last session was allowed to write."""
+    return Scope.parse(work[-1].scope).describe()
+
+
+def _code(text: str) -> str:
+    """Text for a code span, which nothing in it can leave."""
+    return " ".join(visible(text).replace("`", "'").split())
 
 
 def _answer(decision: Decision) -> str:

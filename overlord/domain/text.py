@@ -30,7 +30,7 @@ def plain_line(text: str, *, limit: int) -> str:
     """One line of plain words for titles and commit messages."""
     line = re.sub(r"\w*://", " ", visible(text))
     line = re.sub(r"[@#]+(?=\w)", "", " ".join(line.split()))
-    line = re.sub(r"(GH)-(?=\d)", r"\1 ", line, flags=re.IGNORECASE)
+    line = re.sub(r"(GH)\\?-(?=\d)", r"\1 ", line, flags=re.IGNORECASE)
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

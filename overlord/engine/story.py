@@ -21,6 +21,7 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         answered=tuple(decisions.answered(connection, job.id)),
         usage=usage,
         calls=calls,
+        models=exchanges.models_of(connection, job.id),
         cost_nusd=exchanges.job_cost(connection, job.id),
         work_s=sessions.work_time_s(connection, job),
         ledger_head=ledger.head(connection),

@@ -170,6 +170,12 @@ def job_usage(connection: sqlite3.Connection, job_id: int) -> tuple[TokenUsage, 
     return TokenUsage(prompt=row["prompt"], cached=row["cached"], completion=row["completion"]), row["calls"]
 
 
+def models_of(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:
+    """The models that answered a job's sessions."""
+    query = "SELECT DISTINCT model FROM exchanges WHERE job_id = ? AND status < 400 ORDER BY model"
+    return tuple(row["model"] for row in connection.execute(query, (job_id,)))
+
+
 def job_cost(connection: sqlite3.Connection, job_id: int) -> int | None:
     """What a job's exchanges cost so far, in nano-dollars; None when none of their models has a price."""
     query = "SELECT sum(cost_nusd) AS cost FROM exchanges WHERE job_id = ?"

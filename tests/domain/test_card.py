@@ -42,8 +42,17 @@ def test_the_card_tells_what_was_done_and_what_proves_it() -> None:
 
 job 1 · 1 session · revision 0 of 2 · 12 s of work · 1,234 tokens in 3 model calls · head `cccccccccccc` · ledger `dddddddddddd`
 
+Scope: any file
+
 - cli:alice answered “acme/calc#\u200b7: the Minion says it cannot go on”: Try again\
 """)
+
+
+def test_the_card_names_the_models_and_what_may_be_written() -> None:
+    scoped = replace(a_session(), report=DONE, scope='["src/**", "a|b"]')
+    card = evidence_card(a_story(sessions=(scoped,), models=("gpt`5", "spare")))
+    assert "1,234 tokens in 3 model calls of `gpt'5`, `spare` ·" in card
+    assert "Scope: src/**, a/b" in card
 
 
 def test_a_card_before_anything_was_checked_says_so() -> None:

@@ -8,7 +8,7 @@ from overlord.domain.event import EventName as E
 from overlord.domain.job import OPEN, TERMINAL, TRANSITIONS, JobState, branch_name, next_state, state_diagram
 from overlord.domain.job import JobState as S
 from overlord.errors import IllegalMove
-from tests.records import a_job
+from tests.records import BASE, HEAD, a_job
 
 TABLE = {
     (S.QUEUED, E.SESSION_STARTED): S.RUNNING,
@@ -98,3 +98,9 @@ def test_a_branch_is_named_for_its_issue_and_numbered_when_older_ones_are_left()
 
 def test_a_job_names_its_issue_as_the_forge_does() -> None:
     assert a_job().issue_ref == "acme/calc#7"
+
+
+def test_a_phases_work_is_measured_from_where_the_phase_began() -> None:
+    assert a_job().phase_base == ""
+    assert a_job(base_sha=BASE).phase_base == BASE
+    assert a_job(base_sha=BASE, phase_sha=HEAD).phase_base == HEAD

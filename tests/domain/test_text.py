@@ -53,6 +53,7 @@ def test_defused_words_are_still_readable() -> None:
 
 @given(HOSTILE, st.integers(10, 200))
 @example("Fixes ##1 by @@alice", 80)
+@example("GH\\-#1", 80)
 @example("Fixes GH-1, https://hthttps://tps://github.com/o/r/issues/1 and https:/a:///x", 80)
 def test_a_plain_line_is_one_line_that_commands_nothing(text: str, limit: int) -> None:
     line = plain_line(text, limit=limit)

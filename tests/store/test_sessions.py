@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -124,6 +125,20 @@ async def test_sessions_are_found_by_what_they_are(database: Database) -> None:
     assert await database.read(sessions.started_running) == 2
     assert await database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, later(10))) == 1
     assert await database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, later(11))) == 0
+
+
+async def test_what_the_sessions_of_a_job_said_they_did_is_known_in_order(database: Database) -> None:
+    job = await database.write(claim)
+
+    def reported(connection: sqlite3.Connection, ordinal: int, summary: str) -> None:
+        report = Report(outcome=Outcome.COMPLETE, summary=summary)
+        prepare(connection, job, ordinal=ordinal, report=report, state=SessionState.ENDED)
+
+    for ordinal, summary in enumerate(("first", "", "third"), start=1):
+        await database.write(partial(reported, ordinal=ordinal, summary=summary))
+    checked = CheckReport(steps=(STEP,))
+    await database.write(lambda c: prepare(c, job, SessionKind.CHECK, report=checked))
+    assert await database.read(lambda c: sessions.summaries(c, job.id)) == ("first", "third")
 
 
 async def test_an_unknown_session_is_named(database: Database) -> None:
