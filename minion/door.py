@@ -148,10 +148,14 @@ class Door:
         return self._connection
 
 
+LONGEST_INTERIM = 4096
+
+
 class HeldPost:
     """A request whose headers are at the door while its body is still being made.
 
-    The door of a check session stops listening once it has seen this one, so there is no second try.
+    The door of a check session stops listening once it has seen this one, so there is no second try. It says "100
+    Continue" when it has: until then nothing may run that could talk to it. Raises DoorGone when it does not.
     """
 
     def __init__(self, door: Path, path: str) -> None:
@@ -159,7 +163,24 @@ class HeldPost:
         self._connection.putrequest("POST", path)
         self._connection.putheader("Content-Type", "application/json")
         self._connection.putheader("Transfer-Encoding", "chunked")
-        self._connection.endheaders()
+        self._connection.putheader("Expect", "100-continue")
+        try:
+            self._connection.endheaders()
+            self._await_continue()
+        except OSError as error:
+            self.close()
+            raise DoorGone(f"The door did not take the check's report: {error}") from error
+
+    def _await_continue(self) -> None:
+        # By hand and byte by byte: http.client passes over interim answers, and what follows this one is its to read.
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            byte = self._connection.sock.recv(1)
+            if not byte or len(head) > LONGEST_INTERIM:
+                raise ConnectionError("it closed")
+            head += byte
+        if not head.startswith(b"HTTP/1.1 100"):
+            raise ConnectionError(head.splitlines()[0].decode("ascii", "replace"))
 
     def finish(self, body: bytes) -> None:
         """Send the body and wait until it was taken. Raises DoorGone or DoorRefused."""

@@ -57,7 +57,11 @@ class Overlord:
 
     async def turn(self) -> bool:
         """One pass: doors for prepared sessions, then every job a step. True when another pass is worth it at once."""
-        opened = await self.doors.reconcile()
+        try:
+            opened = await self.doors.reconcile()
+        except sqlite3.DatabaseError:
+            log.exception("doors_not_reconciled")
+            opened = False
         return await self.tick.run() or opened
 
     async def run(self, stopped: asyncio.Event) -> None:

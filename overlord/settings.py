@@ -26,7 +26,7 @@ from overlord.settings_model import (
     secrets_in,
 )
 
-RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$")]
+RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""

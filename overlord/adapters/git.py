@@ -219,9 +219,11 @@ def _is_there(repository: Path) -> bool:
 
 
 def _signed_in(remote: Remote) -> dict[str, str]:
+    # A redirect would take the credential to another host; the forge's address is set, not discovered.
+    still = {"http.followRedirects": "false"}
     if not remote.authorization:
-        return {}
-    return {f"http.{remote.url}.extraHeader": f"Authorization: {remote.authorization}"}
+        return still
+    return {**still, f"http.{remote.url}.extraHeader": f"Authorization: {remote.authorization}"}
 
 
 def _identity(at: datetime) -> dict[str, str]:

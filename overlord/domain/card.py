@@ -8,7 +8,7 @@ from overlord.domain.decision import Decision
 from overlord.domain.evaluation import CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
-from overlord.domain.text import count, defused, plain_line, quoted, visible
+from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ def _checks(story: Story) -> str:
 
 def _cell(text: str) -> str:
     """Text that stays in its cell of a table, and on its line of a list."""
-    return " ".join(defused(text).replace("|", "/").split())
+    return defused_line(text.replace("|", "/"))
 
 
 def _figures(story: Story) -> str:

@@ -26,6 +26,11 @@ def defused(text: str) -> str:
     return text.replace("<", "&lt;").replace("![", "!&#91;").replace("](", "]&#40;")
 
 
+def defused_line(text: str) -> str:
+    """`defused`, in one line."""
+    return " ".join(defused(text).split())
+
+
 def plain_line(text: str, *, limit: int) -> str:
     """One line of plain words for titles and commit messages."""
     line = re.sub(r"\w*://", " ", visible(text))

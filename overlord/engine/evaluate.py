@@ -25,7 +25,7 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
-from overlord.domain.text import code_block
+from overlord.domain.text import code_block, defused_line
 from overlord.engine import check, deliver, dispatch, review
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
@@ -191,7 +191,7 @@ def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
 
 def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> str:
     """The evaluation for people: each check in a line, then the findings."""
-    lines = [f"- {made.name}: {made.score or 'not made'}: {made.summary}" for made in checks]
+    lines = [f"- {made.name}: {made.score or 'not made'}: {defused_line(made.summary)}" for made in checks]
     if not findings:
         return "\n".join(lines)
     return "\n".join(lines) + "\n\n" + code_block("\n".join(describe(finding) for finding in findings))

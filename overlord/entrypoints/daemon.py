@@ -16,14 +16,12 @@ def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
     renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
-    tracebacks: structlog.typing.Processor = structlog.processors.ExceptionPrettyPrinter()
+    tracebacks: structlog.typing.Processor = structlog.processors.StackInfoRenderer()
     if json:
         renderer = structlog.processors.JSONRenderer()
         tracebacks = structlog.processors.ExceptionRenderer(
             structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
         )
-    else:
-        tracebacks = structlog.processors.StackInfoRenderer()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
