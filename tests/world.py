@@ -173,6 +173,7 @@ class World:
         await self.overlord.parts.database.write(
             lambda c: commands.answer_decision(c, command, at=self.clock.now())
         )
+        self.overlord.bell.ring()
 
     async def stop_job(self, number: int = 1) -> None:
         command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
