@@ -576,8 +576,11 @@ async def test_a_credential_is_in_no_argument_list_and_no_exception(
     fake.parent.mkdir()
     fake.write_text(
         f"#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{seen}'\n"
-        f'test -n "$GIT_CONFIG_VALUE_3" && echo "$GIT_CONFIG_KEY_3: $GIT_CONFIG_VALUE_3" >> \'{tmp_path}/told\'\n'
-        "echo 'fatal: the far end says no' >&2\nexit 128\n"
+        + "".join(
+            f'test -n "$GIT_CONFIG_VALUE_{n}" && echo "$GIT_CONFIG_KEY_{n}: $GIT_CONFIG_VALUE_{n}" >> \'{tmp_path}/told\'\n'
+            for n in (3, 4)
+        )
+        + "echo 'fatal: the far end says no' >&2\nexit 128\n"
     )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
@@ -596,4 +599,6 @@ async def test_a_credential_is_in_no_argument_list_and_no_exception(
     assert "ls-remote" in seen.read_text()
     assert CANARY not in seen.read_text()
     header = f"http.{remote.url}.extraHeader: Authorization: Basic {CANARY}"
-    assert set((tmp_path / "told").read_text().splitlines()) == {header}, "it goes through the environment"
+    told = set((tmp_path / "told").read_text().splitlines())
+    assert header in told, "it goes through the environment"
+    assert told == {header, "http.followRedirects: false"}, "and to no other host"
