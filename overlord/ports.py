@@ -194,6 +194,12 @@ class Git(Protocol):
         """A file's content at a commit, or None when it is not a file there."""
         ...
 
+    async def read_files(
+        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
+    ) -> Mapping[str, bytes]:
+        """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
+        ...
+
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:

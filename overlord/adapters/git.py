@@ -9,12 +9,12 @@ import re
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git_command import git
-from overlord.adapters.git_diff import parse_changes, parse_sizes
+from overlord.adapters.git_diff import parse_batch, parse_batch_check, parse_changes, parse_sizes
 from overlord.domain.scope import Change
 from overlord.domain.session import MAX_PUSH_BYTES
 from overlord.errors import GitFailed, PushRejected
@@ -170,6 +170,23 @@ class GitMirrors:
         except GitFailed:
             return None  # a directory or a submodule has this name
 
+    async def read_files(
+        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
+    ) -> Mapping[str, bytes]:
+        mirror = self._home.mirror(name)
+        asked = {path: f"{commit}:{path}" for path in paths if "\n" not in path}
+        sizes = parse_batch_check(
+            await git(mirror, "cat-file", "--batch-check", stdin=_lines(asked.values()))
+        )
+        named = dict(zip(asked, sizes, strict=True))
+        small = [path for path, size in named.items() if size is not None and size <= limit_bytes]
+        output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
+        found = dict(parse_batch(small, output))
+        for path in named.keys() - small:
+            if named[path] is not None:
+                found[path] = await git(mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes)
+        return found
+
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -212,6 +229,10 @@ class GitMirrors:
             (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().strip()
         )
         return None if answer.endswith(" missing") else Sha(answer)
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
 
 
 def _is_there(repository: Path) -> bool:

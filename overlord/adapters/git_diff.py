@@ -1,6 +1,6 @@
 """Reading `git diff --raw --numstat -z -M`: the only place names of changed files come from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypedDict
 
@@ -65,3 +65,22 @@ def _counted(item: bytes, fields: Iterator[bytes]) -> tuple[bytes, _Counts]:
 
 def _shown(path: bytes) -> str:
     return path.decode(errors="backslashreplace")
+
+
+def parse_batch_check(output: bytes) -> list[int | None]:
+    """The size of each object `git cat-file --batch-check` was asked for; None for what is there no file."""
+    found: list[int | None] = []
+    for line in output.splitlines():
+        words = line.rsplit(b" ", 2)
+        found.append(int(words[2]) if len(words) == 3 and words[1] == b"blob" else None)
+    return found
+
+
+def parse_batch(paths: Sequence[str], output: bytes) -> Iterator[tuple[str, bytes]]:
+    """What `git cat-file --batch` printed for `paths`, which are files, in their order: each with its content."""
+    place = 0
+    for path in paths:
+        end = output.index(b"\n", place)
+        size = int(output[place:end].rsplit(b" ", 1)[1])
+        yield path, output[end + 1 : end + 1 + size]
+        place = end + 1 + size + 1

@@ -91,6 +91,8 @@ class Session:
     """Paths outside the scope whose changes were taken out of its work."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""
+    cleared: bool = False
+    """Whether what it held is freed: its container or processes, its repository."""
 
     @property
     def budgets(self) -> tuple[Budget, ...]:

@@ -38,22 +38,21 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is not None and session.state is SessionState.PREPARED:
         return await _start(parts, job, row, session)
+    over = await endings.over(parts, session) if session is not None else None
+    if session is not None and over is None:
+        return False
     try:
         plan = await _plan(parts, job, row)
     except ChecksFileError as error:
         results = _unavailable(str(error))
         await parts.database.write(lambda c: _add(c, parts, row, *results))
         return True
-    if session is None:
-        return await dispatch.check_session(parts, job, plan.steps)
-    over = await endings.over(parts, session)
     if over is None:
-        return False
+        return await dispatch.check_session(parts, job, plan.steps)
     if await _to_be_repeated(parts, job, row, over):
         await parts.database.write(lambda c: _lose(c, parts, job, over))
     else:
         await parts.database.write(lambda c: _judge(c, parts, job, row, plan, over))
-    await endings.clear(parts, over.session)
     return True
 
 
@@ -79,7 +78,6 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
         refused = endings.Over(session=session, ending=Ending(kind=EndKind.LOST, detail=str(error)))
         results = _unavailable(f"the check session was refused: {error}")
         await parts.database.write(lambda c: _close(c, parts, row, refused, *results))
-        await endings.clear(parts, session)
         return True
 
     def started(connection: sqlite3.Connection) -> None:

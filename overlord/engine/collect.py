@@ -34,7 +34,6 @@ async def step(parts: Parts, job: Job) -> bool:
         return False
     work = await _canonical(parts, job, over.session)
     await parts.database.write(lambda c: _settle(c, parts, job, over, work))
-    await endings.clear(parts, session)
     return True
 
 
@@ -148,4 +147,3 @@ async def abandon(parts: Parts, session: Session) -> None:
     """End a session whose job does not need it any more, keeping its evidence."""
     over = await endings.end_now(parts, session)
     await parts.database.write(lambda c: endings.close(c, parts, over))
-    await endings.clear(parts, session)

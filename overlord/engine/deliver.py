@@ -47,16 +47,20 @@ async def step(parts: Parts, job: Job) -> bool:
     return True
 
 
-async def push_draft(parts: Parts, job: Job) -> None:
-    """Show in-scope work as a draft while it is still judged. A refusal waits until delivery, where people are asked."""
-    if job.pushed_sha == job.head_sha and job.pull_number is not None:
-        return
+async def push_draft(parts: Parts, job: Job) -> bool:
+    """Show in-scope work as a draft, once, while it is still judged; whether that did anything.
+
+    A refusal waits until delivery, where people are asked.
+    """
+    if job.pushed_sha == job.head_sha:
+        return False
     try:
         job = await _push(parts, job)
         await _pull(parts, job, draft=True)
     except (ForgeRefused, PushRejected):
-        return
+        return False
     await say(parts, job, state="pending", description="evaluating")
+    return True
 
 
 async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:

@@ -112,8 +112,9 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
         record(connection, exhibit)
 
 
-async def clear(parts: Parts, session: Session) -> None:
-    """Free what an ended session held: its container, its repository. May be repeated."""
+async def clear(parts: Parts, session: Session) -> bool:
+    """Free what an ended session held: its container, its repository. May be repeated; nothing waits for it."""
     await parts.runner.remove(SessionId(session.id))
     await parts.git.remove_session(SessionId(session.id))
-    parts.ring()
+    await parts.database.write(lambda c: sessions.mark(c, session.id, cleared=True))
+    return True

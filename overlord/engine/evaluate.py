@@ -38,16 +38,15 @@ async def step(parts: Parts, job: Job) -> bool:
     """Make the next check that is missing, or conclude when none is."""
     row = await parts.database.write(lambda c: evaluations.current(c, job, at=parts.clock.now()))
     if not row.made(CheckName.INTEGRITY):
-        await _judge_diff(parts, job, row)
-        return True
+        row = await _judge_diff(parts, job, row)
     if stands_in_the_way(row.checks):
         return await _conclude(parts, job, row)
-    if all(made.score is CheckScore.PASS for made in row.checks):
-        await deliver.push_draft(parts, job)
     if not row.made(CheckName.LINT):
-        return await check.step(parts, job, row)
+        # What runs is started first; then there is time to show the work.
+        return await check.step(parts, job, row) or await _show(parts, job, row)
     wanted = required(parts)
     if not row.made(CheckName.REVIEW) and CheckName.REVIEW in wanted and overall(row.checks) is Verdict.PASS:
+        await _show(parts, job, row)
         return await review.step(parts, job, row)
     return await _conclude(parts, job, row)
 
@@ -64,7 +63,14 @@ def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
     )
 
 
-async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> None:
+async def _show(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+    """Let people watch: what passed scope and integrity becomes a draft while it is checked."""
+    if all(made.score is CheckScore.PASS for made in row.checks):
+        return await deliver.push_draft(parts, job)
+    return False
+
+
+async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationRow:
     """Scope and integrity, on our own diff."""
     scope = await dispatch.scope_of(parts, job)
     material = await material_of(parts, job, row.head_sha)
@@ -79,11 +85,12 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> None:
         IntegrityLimits(),
     )
 
-    def made(connection: sqlite3.Connection) -> None:
+    def made(connection: sqlite3.Connection) -> EvaluationRow:
         for result in (scoped, sound):
             evaluations.add_check(connection, row, result, at=parts.clock.now())
+        return evaluations.current(connection, job, at=parts.clock.now())
 
-    await parts.database.write(made)
+    return await parts.database.write(made)
 
 
 async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str, str]:

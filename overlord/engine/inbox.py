@@ -88,5 +88,3 @@ async def wait_for_person(
         decisions.raise_decision(connection, ask(job, subject, body, at=at))
 
     await parts.database.write(wait)
-    if session is not None:
-        await endings.clear(parts, session)

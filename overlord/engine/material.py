@@ -1,5 +1,6 @@
 """What the judge looks at: Overlord's own diff of a job's head against its base, and what base says of checks."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,24 +27,23 @@ class Material:
 async def material_of(parts: Parts, job: Job, head_sha: str) -> Material:
     """Read the diff from the mirror."""
     name, base, head = RepositoryName(job.space), Sha(job.base_sha or ""), Sha(head_sha)
-    return Material(
-        base=base,
-        head=head,
-        changes=await parts.git.changes(name, base, head),
-        diff=await parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES),
+    changes, diff = await asyncio.gather(
+        parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
     )
+    return Material(base=base, head=head, changes=changes, diff=diff)
 
 
 async def checks_at_base(parts: Parts, job: Job) -> ChecksFile | None:
     """The repository's own checks, read at base. Raises ChecksFileError when they do not parse."""
-    return parse_checks(await _at_base(parts, job, CHECKS_PATH))
+    found = await _at_base(parts, job, (CHECKS_PATH,))
+    return parse_checks(found.get(CHECKS_PATH))
 
 
 async def lint_configuration_at_base(parts: Parts, job: Job) -> Mapping[str, str]:
     """The linters' configuration files that exist at base, with their content."""
-    found = {path: await _at_base(parts, job, path) for path in LINT_CONFIGURATION}
-    return {path: content.decode(errors="replace") for path, content in found.items() if content is not None}
+    found = await _at_base(parts, job, LINT_CONFIGURATION)
+    return {path: content.decode(errors="replace") for path, content in found.items()}
 
 
-async def _at_base(parts: Parts, job: Job, path: str) -> bytes | None:
-    return await parts.git.read_file(RepositoryName(job.space), Sha(job.base_sha or ""), path)
+async def _at_base(parts: Parts, job: Job, paths: Sequence[str]) -> Mapping[str, bytes]:
+    return await parts.git.read_files(RepositoryName(job.space), Sha(job.base_sha or ""), paths)

@@ -18,7 +18,6 @@ from overlord.engine import dispatch
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
 from overlord.errors import ModelRefused
-from overlord.ports import SessionId
 from overlord.settings import packaged
 from overlord.store import evaluations, sessions
 from overlord.store.evaluations import EvaluationRow
@@ -49,7 +48,6 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         evaluations.add_check(connection, row, result, at=parts.clock.now())
 
     await parts.database.write(made)
-    await parts.git.remove_session(SessionId(session.id))
     return True
 
 

@@ -14,12 +14,12 @@ import structlog
 
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import collect, deliver, dispatch, evaluate, follow, inbox, intake, project, reap
+from overlord.engine import collect, deliver, dispatch, ending, evaluate, follow, inbox, intake, project, reap
 from overlord.engine.errands import Errands
 from overlord.engine.parts import Parts
 from overlord.errors import FarEndError, IllegalMove
 from overlord.ports import RepositoryName
-from overlord.store import jobs
+from overlord.store import jobs, sessions
 
 log = structlog.get_logger()
 
@@ -74,6 +74,9 @@ class Tick:
         for job in await parts.database.read(jobs.unprojected_closed):
             key = _key(job) + PROJECTION
             wanted[key] = self._act(key, job.id, partial(project.step, parts, job))
+        for session in await parts.database.read(sessions.uncleared):
+            key = f"clear {session.id}"
+            wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
         for key, act in wanted.items():
             self._errands.start(key, act)
         kept = {

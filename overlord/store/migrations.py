@@ -56,8 +56,10 @@ _FIRST = (
         report TEXT,
         stop_reason TEXT,
         dropped TEXT NOT NULL DEFAULT '[]',
-        ending TEXT NOT NULL DEFAULT ''
+        ending TEXT NOT NULL DEFAULT '',
+        cleared INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
+    "CREATE INDEX uncleared_sessions ON sessions (id) WHERE state = 'ended' AND NOT cleared",
     "CREATE UNIQUE INDEX one_live_session_per_job ON sessions (job_id) WHERE state != 'ended'",
     "CREATE INDEX sessions_of_job ON sessions (job_id)",
     """CREATE TABLE exchanges (

@@ -79,6 +79,11 @@ def live(connection: sqlite3.Connection) -> list[Session]:
     return select(connection, Session, "SELECT * FROM sessions WHERE state != 'ended' ORDER BY rowid")
 
 
+def uncleared(connection: sqlite3.Connection) -> list[Session]:
+    """Ended sessions whose container and repository may still be there."""
+    return select(connection, Session, "SELECT * FROM sessions WHERE state = 'ended' AND NOT cleared")
+
+
 def mark(connection: sqlite3.Connection, session_id: str, **changes: object) -> None:
     """Change columns that are hints (door opened, heartbeat, progress) and leave no event."""
     update(connection, "sessions", session_id, changes)

@@ -28,7 +28,14 @@ async def test_a_labelled_issue_becomes_a_tested_pull_request() -> None:
         assert world.forge.issue(REPO, number).labels == ("in-review",)
         statuses = [(status.context, status.state) for status in world.forge.statuses(REPO, pull.head_sha)]
         assert statuses[-1] == ("overlord/evaluation", "success")
-        assert await world.events() == snapshot(
+        sessions_folder = world.overlord.parts.home.session("j1-work-1").parent
+        assert list(sessions_folder.iterdir()) == []  # what sessions held is freed
+        events = await world.events()
+        draft = ("branch_pushed", "pull_opened")
+        # The draft is shown beside the checks: after the diff was judged, before the verdict.
+        assert events.index("check_completed") < events.index(draft[0]) < events.index(draft[1])
+        assert events.index(draft[1]) < events.index("passed")
+        assert [event for event in events if event not in draft] == snapshot(
             [
                 "claimed",
                 "session_prepared",
@@ -37,8 +44,6 @@ async def test_a_labelled_issue_becomes_a_tested_pull_request() -> None:
                 "work_submitted",
                 "check_completed",
                 "check_completed",
-                "branch_pushed",
-                "pull_opened",
                 "session_prepared",
                 "check_started",
                 "session_ended",

@@ -1,0 +1,40 @@
+"""Many files read at a commit in one go."""
+
+from pathlib import Path
+
+from overlord.adapters.git import GitMirrors
+from overlord.home import Home
+from overlord.ports import Remote, RepositoryName
+from tests.plumbing import Files, commit, run
+
+NAME = RepositoryName("acme/calc")
+
+
+async def test_files_are_read_and_what_is_no_file_is_left_out(tmp_path: Path) -> None:
+    far = tmp_path / "far"
+    far.mkdir()
+    run(far, "init", "--quiet", "--bare", str(far))
+    files: Files = {
+        "a b.txt": b"spaces\n",
+        "no-newline": b"x",
+        "empty": b"",
+        "deep/é.toml": b"\x00\n\n",
+        "long": b"y" * 50,
+    }
+    base = commit(far, "main", files)
+    mirrors = GitMirrors(Home(tmp_path / "home"))
+    await mirrors.refresh_mirror(NAME, Remote(url=str(far)))
+    asked = [
+        "a b.txt",
+        "missing",
+        "deep",
+        "no-newline",
+        "line\nbreak",
+        "empty",
+        "deep/é.toml",
+        "long",
+        "of blob 7",
+    ]
+    found = await mirrors.read_files(NAME, base, asked, limit_bytes=20)
+    assert found == {**files, "long": b"y" * 20}
+    assert await mirrors.read_files(NAME, base, []) == {}
