@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-BENCHES = ("bench.minion", "bench.gateway", "bench.evaluation")
+BENCHES = ("bench.minion", "bench.start", "bench.gateway", "bench.evaluation")
 
 
 def main() -> int:

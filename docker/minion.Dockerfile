@@ -1,4 +1,4 @@
-# What a session runs in: the Minion, git, ripgrep, and the tools a check session runs (pytest, ruff).
+# What a session runs in: the Minion, git, ripgrep, the tools a check session runs (pytest, ruff), and uv for setup.
 # Needs nothing of the network when it runs; built by `make images`, with the repository as its context.
 ARG BASE_IMAGE=python:3.12-slim
 
@@ -23,7 +23,8 @@ RUN (command -v git && command -v rg) >/dev/null \
     || (apt-get update -qq && apt-get install -y -qq --no-install-recommends git ripgrep && rm -rf /var/lib/apt/lists/*)
 RUN echo 'minion:x:10001:10001::/work:/bin/sh' >>/etc/passwd \
     && echo 'minion:x:10001:' >>/etc/group \
-    && mkdir -p /work /run/door \
+    && mkdir -p /run/door \
+    && install -d -o 10001 -g 10001 /work /opt/environment /cache \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 COPY --from=build /opt/minion /opt/minion
 ENV PATH=/opt/minion/bin:/usr/local/bin:/usr/bin:/bin \

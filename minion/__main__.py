@@ -2,7 +2,7 @@
 
 Exit codes, a hint for people and never evidence: 0 complete, blocked, or a check's report delivered · 2 the scope
 does not parse and nothing was run · 3 ended short, and said so · 4 out of budget · 5 the door was gone, nothing
-could be reported · 6 the environment names no usable door.
+could be reported · 6 what it was started with names no usable door, or no environment that can be used.
 """
 
 import os
@@ -47,6 +47,9 @@ def main(environment: Mapping[str, str]) -> int:
         return BAD_ENVIRONMENT
     try:
         return _session(start)
+    except BadStart as error:
+        _say(str(error))
+        return BAD_ENVIRONMENT
     except DoorGone as error:
         _say(str(error))
         return DOOR_GONE
@@ -65,6 +68,9 @@ def _session(start: Start) -> int:
             brief = decode(Brief, start.door.call("GET", BRIEF_PATH).body)
     except Interrupted as stop:
         return _report(start, Report(outcome=Outcome.ERROR, reason=stop.reason))
+    if brief.kind is SessionKind.SETUP:
+        return _setup(start, brief)
+    start.repository_environment()  # one that cannot be used ends the session before anything is run in it
     if brief.kind is SessionKind.CHECK:
         return _check(start, brief)
     if scope is None:
@@ -85,6 +91,17 @@ def _check(start: Start, brief: Brief) -> int:
         check(start, brief)
     except (DoorRefused, Interrupted) as error:
         _say(f"the check could not be reported: {error}")
+        return ENDED_SHORT
+    return COMPLETE
+
+
+def _setup(start: Start, brief: Brief) -> int:
+    from minion.setup import setup
+
+    try:
+        setup(start, brief)
+    except (DoorRefused, Interrupted) as error:
+        _say(f"the setup could not be reported: {error}")
         return ENDED_SHORT
     return COMPLETE
 

@@ -22,6 +22,7 @@ from minion.protocol import (
     StepResult,
     encode,
 )
+from minion.ready import ReadyCopy
 from minion.results import Results, read, read_inside
 from minion.shim import Shim
 from minion.start import Start
@@ -66,7 +67,8 @@ def _fetch(start: Start, brief: Brief) -> Trees:
     shim = Shim(start.door.path, patience_s=start.door.patience_s)
     try:
         git = Git(shell.search_path(start.search_path))
-        return Trees(start.home, shim.url + REPOSITORY_PATH, brief, git)
+        ready = ReadyCopy.given(start.environment, brief.base_sha)
+        return Trees(start.home, shim.url + REPOSITORY_PATH, brief, git, ready=ready)
     finally:
         shim.close()
 
@@ -102,8 +104,11 @@ class Checker:
         place = self._start.home / name
         try:
             self._trees.lay_out(step, place / "tree")
+            made = self._start.repository_environment()
+            if made is not None:
+                made.lay_over(place / "tree")
             results = Results(place / "results", only=only)
-            todo = plan(step, place / "tree", results.directory)
+            todo = plan(step, place / "tree", results.directory, made)
             if isinstance(todo, StepOutcome):
                 return _Attempt(StepResult(name=step.name, outcome=todo, command=step.command))
             if step.junit:
@@ -112,7 +117,7 @@ class Checker:
             if isinstance(done, StepResult):
                 return _Attempt(done)
             return self._read(step, todo, done, results, place / "tree", is_first=not only)
-        except (GitFailed, OSError) as error:
+        except (GitFailed, OSError, ValueError) as error:
             return _Attempt(_broken(step, str(error)))
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -149,7 +154,9 @@ class Checker:
         self, step: CheckStep, todo: Plan, place: Path, timeout_s: float
     ) -> shell.Finished | StepResult:
         # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
-        environment = shell.command_environment(self._start.environment, place)
+        # A linter needs nothing of the tree's packages, and must not be made to import them.
+        tree = None if step.capture else place / "tree"
+        environment = shell.command_environment(self._start.environment, place, tree=tree)
         try:
             done = shell.run(
                 _captured(todo, place, environment["PATH"]) if step.capture else todo.arguments,

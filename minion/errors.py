@@ -48,3 +48,7 @@ class GitFailed(MinionError):
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)
         self.transient = transient
+
+
+class SetupFailed(MinionError):
+    """What setup made cannot be used; the message says why, for people."""

@@ -22,6 +22,8 @@ BRIEF_PATH = "/session/brief"
 EVENTS_PATH = "/session/events"
 ANSWERS_PATH = "/session/answers"
 REPORT_PATH = "/session/report"
+SECRETS_PATH = "/session/secrets"  # for a setup alone: a JSON object of environment variables, kept nowhere
+SETUP_FINISHED = "finish"  # the last step of a setup that came to its end
 REPOSITORY_PATH = "/session/repo.git"
 COMPLETIONS_PATH = "/v1/chat/completions"
 
@@ -161,7 +163,7 @@ def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
 
 
 class SessionKind(StrEnum):
-    """What the program in the container does: `work` runs the agent, `check` runs the judge's commands.
+    """What the program in the container does: `work` runs the agent, `check` the judge's commands, `setup` makes what both run in.
 
     `review` is no container: the judge's own model calls, on the books like any session's.
     """
@@ -169,6 +171,7 @@ class SessionKind(StrEnum):
     WORK = "work"
     CHECK = "check"
     REVIEW = "review"
+    SETUP = "setup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +273,22 @@ class CheckStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetupPlan:
+    """How a repository's environment is made, and what the sessions in it are given.
+
+    `{environment}` in a variable's value stands for its directory; commands find that in `MINION_ENVIRONMENT`.
+    """
+
+    commands: tuple[str, ...] = ()
+    """For the shell, in order, in one copy of the base commit and with network; the first that fails ends the setup."""
+    variables: tuple[tuple[str, str], ...] = ()
+    path: tuple[str, ...] = ()
+    """Where its programs are: directories inside the environment, first one first."""
+    taken: tuple[str, ...] = ()
+    """Paths of the copy taken from `head_sha` instead: dependency files a person approved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
     """Everything a session is told. `GET /session/brief` returns it as JSON."""
 
@@ -298,6 +317,8 @@ class Brief:
     skills: tuple[SkillText, ...] = ()
     steps: tuple[CheckStep, ...] = ()
     """What a check session runs, in order; empty for a work session."""
+    setup: SetupPlan | None = None
+    """What a setup session does."""
 
 
 class Outcome(StrEnum):
@@ -352,7 +373,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
-    """A check session's one report."""
+    """The one report of a check session, and of a setup session: a step for each command."""
 
     steps: tuple[StepResult, ...]
 

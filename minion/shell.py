@@ -74,8 +74,25 @@ def search_path(given: str) -> str:
     return f"{Path(sys.executable).parent}:{given}"
 
 
-def command_environment(start: Mapping[str, str], home: Path, **extra: str) -> dict[str, str]:
-    """What a command is given: a search path, a home and a temporary directory of its own, nothing of ours."""
+def command_environment(
+    start: Mapping[str, str], home: Path, *, tree: Path | None = None, **extra: str
+) -> dict[str, str]:
+    """What a command is given: a search path, a home and a temporary directory of its own, nothing of ours.
+
+    In a session with an environment also what that holds; its packages then come from `tree`, if one is named.
+    Raises BadStart when the environment cannot be used.
+    """
+    plain = plain_environment(start, home)
+    if not start.get("MINION_ENVIRONMENT"):
+        return {**plain, **extra}
+    from minion.environment import Environment  # a session without one does not pay for it
+
+    made = Environment.of(start)
+    return {**(made.around(plain, tree) if made else plain), **extra}
+
+
+def plain_environment(start: Mapping[str, str], home: Path) -> dict[str, str]:
+    """As `command_environment`, for where no environment is, or not yet."""
     for directory in (home / "home", home / "tmp"):
         directory.mkdir(parents=True, exist_ok=True)
     return {
@@ -91,7 +108,6 @@ def command_environment(start: Mapping[str, str], home: Path, **extra: str) -> d
         "GIT_PAGER": "cat",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_CONFIG_NOSYSTEM": "1",
-        **extra,
     }
 
 

@@ -4,10 +4,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minion.door import Door
 from minion.errors import BadStart
 from minion.interrupt import Interrupts
+
+if TYPE_CHECKING:
+    from minion.environment import Environment
 
 DEFAULT_PATIENCE_S = 600.0
 DEFAULT_WORK = Path("/work")
@@ -43,6 +47,14 @@ class Start:
     @property
     def search_path(self) -> str:
         return self.environment.get("PATH", os.defpath)
+
+    def repository_environment(self) -> "Environment | None":
+        """What a setup session made for this repository. Raises BadStart when it is named and cannot be used."""
+        if not self.environment.get("MINION_ENVIRONMENT"):
+            return None
+        from minion.environment import Environment  # a session without one does not pay for it
+
+        return Environment.of(self.environment)
 
     def leave(self) -> None:
         """Let go of the door, and of a temporary directory of our own making."""

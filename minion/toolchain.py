@@ -7,9 +7,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minion.protocol import CheckStep, StepOutcome
 from minion.tools.search import NOT_WALKED
+
+if TYPE_CHECKING:
+    from minion.environment import Environment
 
 _PYTEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _UNITTEST_FILE = re.compile(r"test.*\.py|.*tests?\.py")
@@ -34,16 +38,18 @@ class Plan:
     """Whether it is the guarded pytest, which seals what it reports."""
 
 
-def plan(step: CheckStep, tree: Path, results: Path) -> Plan | StepOutcome:
+def plan(
+    step: CheckStep, tree: Path, results: Path, environment: "Environment | None" = None
+) -> Plan | StepOutcome:
     """The command of a step, or why there is none. The guarded pytest leaves its results in `results`."""
     words = step.command
     if not words:
         found = find_tests(tree)
-        return found if isinstance(found, StepOutcome) else _pytest(found, results)
+        return found if isinstance(found, StepOutcome) else _pytest(found, results, environment)
     if words[0] == "pytest":
-        return _pytest(words[1:], results)
+        return _pytest(words[1:], results, environment)
     if words[:3] in {("python", "-m", "pytest"), ("python3", "-m", "pytest")}:
-        return _pytest(words[3:], results)
+        return _pytest(words[3:], results, environment)
     return Plan(arguments=words, shown=words)
 
 
@@ -57,8 +63,9 @@ def find_tests(tree: Path) -> tuple[str, ...] | StepOutcome:
     return cases or StepOutcome.NOTHING_TO_RUN
 
 
-def _pytest(words: tuple[str, ...], results: Path) -> Plan | StepOutcome:
-    if importlib.util.find_spec("pytest") is None:
+def _pytest(words: tuple[str, ...], results: Path, environment: "Environment | None") -> Plan | StepOutcome:
+    python = _python(environment)
+    if python is None:
         return StepOutcome.NO_TOOLCHAIN
     # Last words win over the repository's own options: results outside the tree, and every test is run.
     ours = (
@@ -71,10 +78,20 @@ def _pytest(words: tuple[str, ...], results: Path) -> Plan | StepOutcome:
     )
     script = str(Path(__file__).with_name("guarded_pytest.py"))
     return Plan(
-        arguments=(sys.executable, "-P", script, str(results), *words, *ours),
+        arguments=(*python, "-S", "-E", "-B", script, str(results), *words, *ours),
         shown=("python", "-P", "-m", "pytest", *words),
         guarded=True,
     )
+
+
+def _python(environment: "Environment | None") -> tuple[str, ...] | None:
+    """The interpreter of the guarded pytest, the environment's own if it has one; None when it has no pytest."""
+    if environment is None or environment.python is None:
+        return (sys.executable, "-P") if importlib.util.find_spec("pytest") else None
+    if not environment.runs_pytest:
+        return None
+    safe = ("-P",) if environment.python_version >= (3, 11) else ()
+    return (str(environment.python), *safe)
 
 
 def _sources(tree: Path) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Fresh copies of a commit for check steps.
 
-The repository is fetched once and kept in a file without a name: what runs in one step has no path to what the
-next one is made from.
+What is fetched over the door is kept in a file without a name, and a ready copy of base is only read: what runs in one
+step has no path to what the next one is made from (but for processes, which nothing keeps from anything).
 """
 
 import shutil
@@ -10,50 +10,106 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from minion.conversion import EVERYTHING
+from minion.errors import GitFailed
 from minion.git import Git
 from minion.protocol import Brief, CheckStep, Tree
+from minion.ready import ReadyCopy
+
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
 
 class Trees:
     """Copies of base and head of one brief."""
 
-    def __init__(self, home: Path, remote: str, brief: Brief, git: Git) -> None:
-        """Fetch everything there is. Raises GitFailed."""
+    def __init__(
+        self, home: Path, remote: str, brief: Brief, git: Git, *, ready: ReadyCopy | None = None
+    ) -> None:
+        """Fetch everything there is, or what a ready copy of base has not. Raises GitFailed or OSError."""
         self._git = git
         self._brief = brief
+        self._ready = ready
         self._kept: IO[bytes] = tempfile.TemporaryFile(dir=home)  # noqa: SIM115
         store = home / "store.git"
-        git.run(home, "clone", "--quiet", "--bare", "--template=", remote, str(store))
+        if ready is None:
+            git.run(home, "clone", "--quiet", "--bare", "--template=", remote, str(store))
+        else:
+            self._fetch_head(store, remote, ready)
         with tarfile.open(fileobj=self._kept, mode="w") as archive:
-            archive.add(store, arcname=".git")
+            archive.add(
+                store if ready is None else store / "objects", arcname=".git" if ready is None else "."
+            )
         shutil.rmtree(store)
 
     def lay_out(self, step: CheckStep, directory: Path) -> None:
-        """Make `directory` the step's tree, with its own repository. Raises GitFailed or OSError."""
-        directory.mkdir(parents=True)
+        """Make `directory` the step's tree, with its own repository. Raises GitFailed, OSError or ValueError."""
+        commit = self._brief.base_sha if step.tree is Tree.BASE else self._brief.head_sha
+        if self._ready is None:
+            directory.mkdir(parents=True)
+            self._unpack(directory)
+            self._git.run(directory, "config", "core.bare", "false")
+            self._check_out(directory, commit)
+        else:
+            base = self._brief.base_sha
+            self._ready.lay_out(directory, head=base, config=_CONFIG, references={})
+            if self._ready.attributes:
+                (directory / ".git" / "info" / "attributes").write_text(self._ready.attributes)
+            self._unpack(directory / ".git" / "objects")
+            if commit != base:
+                self._check_out(directory, commit)
+        if step.restore:
+            self._restore(directory, step.restore, commit)
+
+    def _fetch_head(self, store: Path, remote: str, ready: ReadyCopy) -> None:
+        """The commits that came on top of base; the rest is read where it is."""
+        brief = self._brief
+        self._git.run(store.parent, "init", "--quiet", "--bare", "--template=", str(store))
+        ready.lend_history(store)
+        (store / "packed-refs").write_text(f"{brief.base_sha} refs/heads/base\n")
+        if brief.head_sha != brief.base_sha:
+            wanted = f"+refs/heads/{brief.branch}:refs/heads/head"
+            self._git.run(store, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, wanted)
+        shutil.rmtree(store / "objects" / "info")
+
+    def _unpack(self, directory: Path) -> None:
         self._kept.seek(0)
         with tarfile.open(fileobj=self._kept, mode="r") as archive:
             archive.extractall(directory, filter="data")
-        commit = self._brief.base_sha if step.tree is Tree.BASE else self._brief.head_sha
-        self._git.run(directory, "config", "core.bare", "false")
-        self._git.run(directory, "checkout", "--quiet", "--force", "--detach", commit)
-        if step.restore:
-            self._restore(directory, step.restore)
+
+    def _check_out(self, directory: Path, commit: str) -> None:
+        words = ("checkout", "--quiet", "--force", "--detach", commit)
+        try:
+            self._git.run(directory, *words)
+        except GitFailed:
+            # Attributes that git refuses: the files are laid out byte by byte.
+            info = directory / ".git" / "info"
+            info.mkdir(exist_ok=True)
+            (info / "attributes").write_text(EVERYTHING)
+            self._git.run(directory, *words)
 
     def close(self) -> None:
         self._kept.close()
 
-    def _restore(self, directory: Path, paths: tuple[str, ...]) -> None:
+    def _restore(self, directory: Path, paths: tuple[str, ...], commit: str) -> None:
         base = self._brief.base_sha
-        listed = self._git.run(directory, "ls-tree", "-r", "-t", "-z", "--name-only", base)
-        at_base = set(listed.split("\0"))
-        names = [str(PurePosixPath(path)) for path in paths if _is_inside(path)]
-        for name in names:
-            clear(directory, name)
-        if present := [name for name in names if name in at_base]:
+        at_base, here = self._names(directory, base), self._names(directory, commit)
+        named = [str(PurePosixPath(path)) for path in paths if _is_inside(path)]
+        for path in named:
+            for name in {path, *at_base.get(path, ()), *here.get(path, ())}:
+                clear(directory, name)
+        if present := [name for path in named for name in at_base.get(path, ())]:
             words = ["--literal-pathspecs", "checkout", "--quiet", base]
             given = "\0".join(present)
             self._git.run(directory, *words, "--pathspec-from-file=-", "--pathspec-file-nul", given=given)
+
+    def _names(self, directory: Path, commit: str) -> dict[str, list[str]]:
+        """What is in a commit, by its name as Overlord writes it: bytes that are no UTF-8 are written out there."""
+        listed = self._git.run(directory, "ls-tree", "-r", "-t", "-z", "--name-only", commit)
+        found: dict[str, list[str]] = {}
+        for name in filter(None, listed.split("\0")):
+            shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            found.setdefault(shown, []).append(name)
+        return found
 
 
 def clear(directory: Path, name: str) -> None:

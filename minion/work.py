@@ -1,4 +1,4 @@
-"""A work session: the clone, the conversation's beginning, and the loop."""
+"""A work session: the working copy, the conversation's beginning, and the loop."""
 
 from dataclasses import replace
 
@@ -9,6 +9,7 @@ from minion.git import Git
 from minion.model import Model
 from minion.prompt import fence_mark, instructions, mission
 from minion.protocol import REPOSITORY_PATH, Brief, Report, Scope
+from minion.ready import ReadyCopy
 from minion.scope import Territory
 from minion.session import Session
 from minion.shell import command_environment, search_path
@@ -25,7 +26,16 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     shim = Shim(start.door.path, patience_s=start.door.patience_s)
     git = Git(search_path(start.search_path))
     remote = shim.url + REPOSITORY_PATH
-    workspace = Workspace(start.home, remote, brief, git, patience_s=start.door.patience_s)
+    ready = ReadyCopy.given(start.environment, brief.base_sha)
+    workspace = Workspace(
+        start.home,
+        remote,
+        brief,
+        git,
+        ready=ready,
+        environment=start.repository_environment(),
+        patience_s=start.door.patience_s,
+    )
     workspace.begin()
     session = Session(
         brief=brief,
@@ -33,7 +43,11 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
         territory=Territory(workspace.root, scope),
         workspace=workspace,
         command_environment=command_environment(
-            start.environment, start.home, OPENAI_BASE_URL=f"{shim.url}/v1", OPENAI_API_KEY="none-needed"
+            start.environment,
+            start.home,
+            tree=workspace.root,
+            OPENAI_BASE_URL=f"{shim.url}/v1",
+            OPENAI_API_KEY="none-needed",
         ),
         interrupts=start.interrupts,
     )

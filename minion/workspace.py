@@ -1,34 +1,43 @@
-"""The clone a work session edits, and how what is in it is saved.
+"""The working copy a work session edits, and how what is in it is saved.
 
 A save is a commit of the whole tree on top of the last one that was pushed, made beside the clone's own branch
 and index: whatever a command did to history, the push is a plain step forward and never forced.
 """
 
+import re
 import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from minion.checkout import Checkout
 from minion.errors import GitFailed
-from minion.git import EMAIL, NAME, Git
+from minion.git import Git
 from minion.protocol import Brief
+from minion.ready import ReadyCopy
 
-_CLONE_SETTINGS = (
-    f"user.name={NAME}",
-    f"user.email={EMAIL}",
-    "core.hooksPath=/dev/null",
-    "commit.gpgSign=false",
-    "gc.auto=0",
-)
-# What tools leave behind in any repository, also in one that does not ignore it.
-_NEVER_SAVED = "__pycache__/\n*.py[co]\n.pytest_cache/\n.ruff_cache/\n.mypy_cache/\n"
+if TYPE_CHECKING:
+    from minion.environment import Environment
+
+_NESTED = re.compile(r"error: '(.+?)/?' does not have a commit checked out")
 
 
 class Workspace:
-    """One session's clone at `home/workspace`."""
+    """One session's working copy at `home/workspace`."""
 
-    def __init__(self, home: Path, remote: str, brief: Brief, git: Git, *, patience_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        home: Path,
+        remote: str,
+        brief: Brief,
+        git: Git,
+        *,
+        ready: ReadyCopy | None = None,
+        environment: "Environment | None" = None,
+        patience_s: float = 600.0,
+    ) -> None:
         self.root = home / "workspace"
         self.head: str | None = None
         """The last commit that was pushed."""
@@ -36,7 +45,10 @@ class Workspace:
         self._remote = remote
         self._branch = brief.branch
         self._start = brief.head_sha
+        self._brief = brief
         self._git = git
+        self._ready = ready
+        self._environment = environment
         self._index = home / "save.index"
         self._saved_tree = ""
         self._lock = threading.Lock()
@@ -44,12 +56,12 @@ class Workspace:
         self._clone_failure: GitFailed | None = None
 
     def begin(self) -> None:
-        """Start cloning beside the caller; the first model request need not wait for it."""
+        """Start making the working copy beside the caller; the first model request need not wait for it."""
         self._cloning = threading.Thread(target=self._clone, name="clone", daemon=True)
         self._cloning.start()
 
     def wait(self) -> None:
-        """Return once the clone is there. Raises GitFailed."""
+        """Return once the working copy is there. Raises GitFailed."""
         if self._cloning is not None:
             self._cloning.join()
         if self._clone_failure is not None:
@@ -89,19 +101,22 @@ class Workspace:
                 self.patience_s = patience_s
 
     def _clone(self) -> None:
-        settings = [word for setting in _CLONE_SETTINGS for word in ("-c", setting)]
-        words = ["clone", "--quiet", "--no-checkout", "--template=", *settings, self._remote, str(self.root)]
+        checkout = Checkout(self.root, self._remote, self._brief, self._git, persistently=self._persistently)
         try:
-            self._persistently(lambda: self._git.run(self.root.parent, *words))
-            self._git.run(self.root, "checkout", "--quiet", "-B", self._branch, self._start)
-            info = self.root / ".git" / "info"
-            info.mkdir(exist_ok=True)
-            (info / "exclude").write_text(_NEVER_SAVED)
-            self._saved_tree = self._git.run(self.root, "rev-parse", f"{self._start}^{{tree}}").strip()
+            tree = checkout.make(self._ready)
+            self._lay_over()
+            self._saved_tree = tree
         except GitFailed as error:
             self._clone_failure = error
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._clone_failure = GitFailed(f"git clone: {error}")
+
+    def _lay_over(self) -> None:
+        """Put in what the repository's setup left beside its files; that is never saved."""
+        laid = () if self._environment is None else self._environment.lay_over(self.root)
+        if laid:
+            with (self.root / ".git" / "info" / "exclude").open("a", encoding="utf-8") as exclude:
+                exclude.writelines(f"{name}\n" for name in laid)
 
     def _push(self, message: str, tree: str) -> None:
         if tree == self._saved_tree:
@@ -124,7 +139,27 @@ class Workspace:
             # A command left an index that cannot be used, or a file that cannot be added: once more, from the start.
             self._index.unlink(missing_ok=True)
             self._git.run(self.root, "read-tree", self._start, extra=extra)
-            self._git.run(self.root, *words, extra=extra, check=strict)
+            try:
+                self._git.run(self.root, *words, extra=extra, check=strict)
+            except GitFailed as error:
+                raise _named(error) from error
+        tree = self._git.run(self.root, "write-tree", extra=extra).strip()
+        return self._without_links(tree, strict=strict)
+
+    def _without_links(self, tree: str, *, strict: bool) -> str:
+        """A tree whose submodules are as at the start: a repository inside this one is no work, and none of it is saved."""
+        extra = {"GIT_INDEX_FILE": str(self._index)}
+        asked = ("diff-tree", "-r", "-z", "--no-renames", self._start, tree)
+        listed = self._git.run(self.root, *asked, extra=extra)
+        words = iter(listed.split("\0")[:-1])
+        changed = {path: about.split(" ") for about, path in zip(words, words, strict=True)}
+        links = {path: about for path, about in changed.items() if "160000" in (about[0][1:], about[1])}
+        if not links:
+            return tree
+        if strict:
+            raise _nested(", ".join(links))
+        entries = "".join(f"{about[0][1:]} {about[2]}\t{path}\0" for path, about in links.items())
+        self._git.run(self.root, "update-index", "-z", "--index-info", extra=extra, given=entries)
         return self._git.run(self.root, "write-tree", extra=extra).strip()
 
     def _persistently(self, attempt: Callable[[], str]) -> None:
@@ -138,3 +173,16 @@ class Workspace:
                 if not error.transient or time.monotonic() >= until:
                     raise
             time.sleep(min(1.0, self.patience_s))
+
+
+def _named(error: GitFailed) -> GitFailed:
+    """The failure to add, in words a model can act on where it is a repository without a commit."""
+    found = _NESTED.search(str(error))
+    return error if found is None else _nested(found.group(1))
+
+
+def _nested(names: str) -> GitFailed:
+    return GitFailed(
+        f"{names}: a git repository of its own inside this one (or a submodule that was moved) cannot be part of the work. "
+        f"Delete its .git to have its files saved, or all of it; put a submodule back as it was."
+    )

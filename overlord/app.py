@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
@@ -39,6 +40,7 @@ from overlord.store import ledger
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
 
+Result = TypeVar("Result")
 log = structlog.get_logger()
 
 LONGEST_NAP_S = 5.0
@@ -76,6 +78,22 @@ class Overlord:
             for task in side:
                 task.cancel()
 
+    async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
+        """Repeat one step until it has a result, with doors open and the runner heard; no job is moved beside it."""
+        following = asyncio.create_task(self._monitored("runner_events", self._follow_runner))
+        try:
+            while True:
+                seen = self.bell.count
+                opened = await self.doors.reconcile()
+                if (result := await step()) is not None:
+                    return result
+                if not opened:
+                    await self.bell.wait(seen, timeout_s=LONGEST_NAP_S)
+        finally:
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await following
+
     def _nap_s(self) -> float:
         delay = self.tick.next_delay_s()
         return LONGEST_NAP_S if delay is None else min(LONGEST_NAP_S, delay)
@@ -100,10 +118,12 @@ class Overlord:
 
 
 @contextlib.asynccontextmanager
-async def overlord(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[Overlord]:
+async def overlord(
+    settings: Settings, *, clock: Clock | None = None, needs_model: bool = True
+) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
     check_socket_path(settings.home)
-    _check_far_ends(settings)
+    _check_far_ends(settings, needs_model=needs_model)
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell()
     contracts = cache(lambda space: contract_for(settings, space))
     for name in settings.repositories:
@@ -144,12 +164,15 @@ async def overlord(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
         )
-        data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": epoch}
-        started = LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data)
-        await database.write(lambda c: ledger.append(c, started))
+        await database.write(lambda c: _note_start(c, clock, runner, epoch))
         tick = Tick(parts)
         stack.push_async_callback(tick.close)
         yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell)
+
+
+def _note_start(connection: sqlite3.Connection, clock: Clock, runner: Runner, epoch: int) -> None:
+    data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": epoch}
+    ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data))
 
 
 def _models(settings: Settings) -> dict[str, OpenAIModel]:
@@ -229,17 +252,21 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
         image=docker.image,
         instance=home.instance(),
         epoch=epoch,
-        profile=Profile(runtime=docker.runtime or None),
+        profile=Profile(
+            runtime=docker.runtime or None,
+            setup_network=settings.environments.network,
+            setup_memory_mb=settings.environments.memory_mb,
+        ),
         address=docker.host or None,
     )
 
 
-def _check_far_ends(settings: Settings) -> None:
+def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
     if not settings.repositories:
         raise SettingsError(
             "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml"
         )
-    if not settings.model.base_url or not settings.model.name:
+    if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(
             "no model: set OPENAI_BASE_URL (as https://api.openai.com/v1), OPENAI_API_KEY and OVERLORD_MODEL"
         )

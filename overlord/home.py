@@ -44,6 +44,15 @@ class Home:
     def mirror(self, repository: str) -> Path:
         return self.root / "mirrors" / f"{repository.casefold()}.git"
 
+    def ready(self, repository: str) -> Path:
+        """The ready copies of a repository's base commits, each under its SHA."""
+        return self.root / "ready" / repository.casefold()
+
+    @property
+    def trash(self) -> Path:
+        """What is being deleted."""
+        return self.root / "trash"
+
     def session(self, session: str) -> Path:
         return self.root / "sessions" / session
 

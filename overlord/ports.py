@@ -4,7 +4,7 @@ Each has one implementation that speaks the real thing (`adapters/`) and one con
 see only these. A failure of the far end is an exception of `errors.py` that says whose fault it was.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -139,8 +139,10 @@ class Forge(Protocol):
 class Git(Protocol):
     """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed."""
 
-    async def refresh_mirror(self, name: RepositoryName, remote: Remote) -> None:
-        """Make or update the bare mirror of all branches."""
+    async def refresh_mirror(
+        self, name: RepositoryName, remote: Remote, *, branches: Sequence[str] = ()
+    ) -> None:
+        """Make or update the bare mirror: of these branches and the Minions' own, or of all when none is named."""
         ...
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
@@ -150,7 +152,17 @@ class Git(Protocol):
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
-        """Make a session's bare repository, borrowing the mirror, with these branches and one that may be pushed."""
+        """Make a session's bare repository with these branches, the base branch first, and one that may be pushed.
+        It holds their history and nothing else."""
+        ...
+
+    async def ready_copy(self, name: RepositoryName, base: Sha) -> Path | None:
+        """A directory sessions on this base commit begin with, for reading only (`Launch.ready`). Made once, which may
+        take seconds. None when git will not lay this commit out, or it is too large: a session clones it then."""
+        ...
+
+    async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
+        """Let go of all but the newest few ready copies, and of none whose commit is in `keep`: what sessions use."""
         ...
 
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
@@ -169,7 +181,7 @@ class Git(Protocol):
         commit: Sha,
         *,
         base: Sha,
-        paths: Sequence[str],
+        paths: Collection[str],
         parent: Sha,
         message: str,
         at: datetime,
@@ -192,6 +204,10 @@ class Git(Protocol):
 
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         """A file's content at a commit, or None when it is not a file there."""
+        ...
+
+    async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
+        """Every file of a commit with the name of its content (a blob's SHA); names that are no UTF-8 left out."""
         ...
 
     async def read_files(
@@ -237,6 +253,14 @@ class Launch:
     """The directory that holds the door's socket `s`; mounted read-only where the runner mounts."""
     memory_mb: int = 2048
     cpus: float = 1.0
+    space: str = ""
+    """Whose repository it works on; a setup keeps its downloads by that."""
+    layer: str = ""
+    """The key of the environment it runs in; its program finds the directory in `MINION_ENVIRONMENT`. Empty for none."""
+    makes_layer: bool = False
+    """Whether this session makes that environment: it has network and may write there, and nothing of a model's."""
+    ready: Path | None = None
+    """A ready copy of the base commit, for reading only; its program finds the directory in `MINION_READY`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +300,28 @@ class Runner(Protocol):
 
     async def remove(self, session: SessionId) -> None:
         """Forget an ended session and free what it held. A running one is killed first."""
+        ...
+
+    async def ground(self, image: str) -> str:
+        """What tells what an environment would be made on from anything else: the image (empty: the runner's own), the
+        machine. Raises RunnerRefused for an image that cannot be had."""
+        ...
+
+    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
+        """Make the ground an environment is set up on: a system with these packages. Runs nothing of the repository's.
+        May take minutes, and may be repeated. Raises RunnerRefused with the telling part of the log when it cannot be."""
+        ...
+
+    async def keep_layer(self, session: SessionId, key: str) -> int:
+        """Make what an ended setup session left the environment of this key; its size in bytes. May be repeated."""
+        ...
+
+    async def has_layer(self, key: str) -> bool:
+        """Whether an environment of this key is there to run in."""
+        ...
+
+    async def remove_layer(self, key: str) -> None:
+        """Remove an environment, finished or not, and its ground. One that is not there is no error."""
         ...
 
     def follow(self) -> AsyncIterator[SessionId]:

@@ -17,12 +17,14 @@ from overlord.settings_model import (
     PRIMARY,
     BudgetLimits,
     Candidate,
+    Environments,
     ModelEndpoint,
     Positive,
     PriceRow,
     Retries,
     Section,
     SpareEndpoint,
+    VariableName,
     secrets_in,
 )
 
@@ -92,6 +94,10 @@ class SpaceSettings(Section):
     scope: tuple[str, ...] | None = None
     base_branch: str | None = None
     contract: str | None = None
+    setup_secrets: dict[VariableName, SecretStr] = Field(default_factory=dict)
+    """What its setup, and nothing else, is given as environment variables: a sign-in to a private index."""
+    issue_scopes: dict[int, tuple[str, ...]] = Field(default_factory=dict)
+    """What single issues may write, by number, in place of `scope`."""
 
     @field_validator("scope")
     @classmethod
@@ -99,6 +105,17 @@ class SpaceSettings(Section):
         if value is not None:
             Scope.parse(Scope(mode=ScopeMode.DIRECTORY, patterns=value).to_json())
         return value
+
+    @field_validator("issue_scopes")
+    @classmethod
+    def _all_parse(cls, value: dict[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
+        for patterns in value.values():
+            cls._parses(patterns)
+        return value
+
+    def scope_of(self, issue: int) -> tuple[str, ...] | None:
+        """What may be written for an issue; None when this repository narrows nothing."""
+        return self.issue_scopes.get(issue, self.scope)
 
 
 class Settings(Section):
@@ -114,6 +131,7 @@ class Settings(Section):
     checks: Checks
     questions: Questions
     budget: BudgetLimits
+    environments: Environments
     delivery: Delivery
     model: ModelEndpoint
     endpoints: dict[str, SpareEndpoint]
@@ -181,6 +199,19 @@ class Settings(Section):
         return tuple(secrets_in(self))
 
 
+REACHING_PACKAGES = (
+    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    *(
+        "PIP_INDEX_URL",
+        "PIP_EXTRA_INDEX_URL",
+        "UV_DEFAULT_INDEX",
+        "UV_INDEX",
+        "NPM_CONFIG_REGISTRY",
+        "GOPROXY",
+    ),
+)
+"""How programs on Overlord's own machine reach package indexes; a setup must reach them too."""
+
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "OVERLORD_REPOS": ("repositories",),
     "OVERLORD_RUNNER": ("runner",),
@@ -190,6 +221,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "GITHUB_API_URL": ("forge", "api_url"),
     "GITHUB_TOKEN": ("forge", "token"),
     "DOCKER_HOST": ("docker", "host"),
+    **{name: ("environments", "variables", name) for name in REACHING_PACKAGES},
 }
 """Environment variables and the setting each one sets. Each also exists as `<NAME>_FILE`: a file that holds the value."""
 

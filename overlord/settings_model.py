@@ -10,6 +10,7 @@ from overlord.domain.budget import NANO, Budget, Per, Unit
 from overlord.domain.price import Price
 
 Positive = Annotated[int, Field(gt=0)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 Dollars = Annotated[float, Field(gt=0)]
 
 
@@ -101,9 +102,37 @@ class PriceRow(Section):
         return Price.per_million(input_usd=self.input, cached_usd=cached, output_usd=self.output)
 
 
+class Environments(Section):
+    """What repositories' environments are made with, and how long they are kept."""
+
+    network: Annotated[str, Field(min_length=1)]
+    time_s: Positive
+    memory_mb: Annotated[int, Field(ge=64)]
+    keep_days: Positive
+    keep_gb: Positive
+    variables: dict[VariableName, SecretStr]
+
+    def signed_in(self) -> dict[str, str]:
+        """Variables that hold a sign-in, as an index's address may: to be treated as secrets."""
+        return {name: value for name, value in self._values().items() if "@" in value}
+
+    def plain(self) -> dict[str, str]:
+        return {name: value for name, value in self._values().items() if "@" not in value}
+
+    def _values(self) -> dict[str, str]:
+        given = {name: value.get_secret_value() for name, value in self.variables.items()}
+        # uv installs, and reads none of pip's own variables.
+        for theirs, pips in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), ("UV_INDEX", "PIP_EXTRA_INDEX_URL")):
+            if pips in given:
+                given.setdefault(theirs, given[pips])
+        return given
+
+
 def secrets_in(section: object) -> Iterator[str]:
     """Every secret value in a part of the settings."""
-    if isinstance(section, SecretStr):
+    if isinstance(section, Environments):
+        yield from section.signed_in().values()
+    elif isinstance(section, SecretStr):
         if value := section.get_secret_value():
             yield value
     elif isinstance(section, BaseModel):

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from overlord.ports import Ending, Launch, Runner, SessionId
 from tests.puppet import DEADLINE_S, PUPPET, Door
 
 IMAGE = "overlord-minion"
+Make = Callable[..., Runner]
+"""Makes a runner over the test's state, for puppets that play a program."""
 
 
 class Kit(Protocol):
@@ -139,6 +142,29 @@ async def clean(runner: Runner) -> None:
     for running in await runner.sessions():
         await runner.remove(running.session)
     await runner.close()
+
+
+def docker(*arguments: str) -> str:
+    """What the `docker` command says; it must succeed."""
+    return subprocess.run(["docker", *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def forget(instance: str) -> None:
+    """Remove an instance's images and volumes, by the label all of them carry."""
+    label = f"label=overlord.instance={instance}"
+    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}} {{.ID}}", "--filter", label)
+    lines = [line.split() for line in listed.splitlines()]
+    tags = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").splitlines()
+    names = [
+        tag
+        for tag in tags
+        if tag.startswith(("overlord-ground:", "overlord-environment:")) and instance in tag
+    ]
+    names += [identifier for name, identifier in lines if name == "<none>:<none>"]
+    volumes = docker("volume", "ls", "--quiet", "--filter", label).split()
+    for what, found in (("image", names), ("volume", volumes)):
+        if found:
+            subprocess.run(["docker", what, "rm", "--force", *found], check=False, capture_output=True)
 
 
 async def engine_or_skip() -> None:

@@ -42,7 +42,7 @@ def refused(act: Callable[[], object]) -> str:
 def value_at(settings: Settings, *path: str) -> Any:
     value: Any = settings
     for name in path:
-        value = getattr(value, name)
+        value = value[name] if isinstance(value, Mapping) else getattr(value, name)
     return value.get_secret_value() if hasattr(value, "get_secret_value") else value
 
 
@@ -290,6 +290,70 @@ def test_a_misspelt_variable_is_refused(configured: Configured, name: str) -> No
 
 def test_other_programs_variables_are_left_alone(configured: Configured) -> None:
     assert configured("", {"GITHUB_ACTIONS": "true", "OPENAI_ORG": "x", "PATH": "/bin"}) == configured("")
+
+
+# What setups are given.
+
+
+def test_an_address_with_a_sign_in_is_a_secret_and_one_without_is_none(configured: Configured) -> None:
+    given = {
+        "PIP_INDEX_URL": f"https://reader:{CANARY}@pypi.example.com/simple",
+        "PIP_EXTRA_INDEX_URL": "https://more.example.com/simple",
+        "HTTPS_PROXY": "http://proxy:3128",
+    }
+    settings = configured("", given)
+    signed_in, plain = settings.environments.signed_in(), settings.environments.plain()
+    assert set(signed_in) == {"PIP_INDEX_URL", "UV_DEFAULT_INDEX"}
+    assert plain == {
+        "HTTPS_PROXY": "http://proxy:3128",
+        "PIP_EXTRA_INDEX_URL": "https://more.example.com/simple",
+        "UV_INDEX": "https://more.example.com/simple",
+    }
+    assert set(signed_in.values()) <= set(settings.secrets())
+    assert not set(plain.values()) & set(settings.secrets())
+    assert CANARY not in repr(settings)
+
+
+def test_uv_keeps_an_index_of_its_own(configured: Configured) -> None:
+    given = {"PIP_INDEX_URL": "https://pip.example.com", "UV_DEFAULT_INDEX": "https://uv.example.com"}
+    assert configured("", given).environments.plain() == given
+
+
+def test_the_environments_variables_go_over_those_of_the_file(configured: Configured) -> None:
+    text = "environments: {variables: {PIP_INDEX_URL: https://file.example.com, NPM_TOKEN_HOST: npm.example.com}}"
+    settings = configured(text, {"PIP_INDEX_URL": "https://other.example.com"})
+    plain = settings.environments.plain()
+    assert plain["PIP_INDEX_URL"] == "https://other.example.com"
+    assert plain["NPM_TOKEN_HOST"] == "npm.example.com"
+
+
+def test_a_setups_secrets_belong_to_their_space_and_are_shown_nowhere(configured: Configured) -> None:
+    settings = configured(f"spaces: {{Acme/Calc: {{setup_secrets: {{INDEX_TOKEN: {CANARY}}}}}}}")
+    [(name, value)] = settings.space("acme/calc").setup_secrets.items()
+    assert (name, value.get_secret_value()) == ("INDEX_TOKEN", CANARY)
+    assert settings.space("acme/web").setup_secrets == {}
+    assert CANARY in settings.secrets()
+    assert CANARY not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("environments: {network: ''}", "environments.network"),
+        ("environments: {time_s: 0}", "environments.time_s"),
+        ("environments: {memory_mb: 8}", "environments.memory_mb"),
+        ("environments: {keep_days: 0}", "environments.keep_days"),
+        ("environments: {keep_gb: -1}", "environments.keep_gb"),
+        ("environments: {images: []}", "environments"),
+        (f"environments: {{variables: {{'A B': {CANARY}}}}}", "environments.variables"),
+        (f"spaces: {{acme/calc: {{setup_secrets: {{'A=B': {CANARY}}}}}}}", "spaces.acme/calc.setup_secrets"),
+        (f"spaces: {{acme/calc: {{setup_secrets: {{A: [{CANARY}]}}}}}}", "spaces.acme/calc.setup_secrets.A"),
+    ],
+)
+def test_what_cannot_be_meant_for_setups_is_refused_with_its_key(
+    configured: Configured, text: str, key: str
+) -> None:
+    assert key in refused(lambda: configured(text))
 
 
 # The home's length, and the contract.

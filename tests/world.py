@@ -179,6 +179,21 @@ class World:
         command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
         await self.overlord.parts.database.write(lambda c: commands.stop_job(c, command, at=self.clock.now()))
 
+    async def push(self, files: dict[str, str]) -> None:
+        """Somebody pushes to the base branch."""
+        await self.forge.push_files(REPO, "main", dict(files), "Change by hand")
+
+    async def jobs(self) -> list[Job]:
+        """Every job, oldest first."""
+        found: list[Job] = await self.read(jobs.all_jobs)
+        return found[::-1]
+
+    def files_with(self, text: str) -> list[Path]:
+        """What Overlord keeps that holds this text: database, evidence, logs, everything below its home."""
+        home = self.root / "home"
+        found = [path for path in home.rglob("*") if path.is_file() and not path.is_symlink()]
+        return [path for path in found if text.encode() in path.read_bytes()]
+
     async def issue(self, title: str, body: str = "", *, label: str = "nebulus-ready") -> int:
         """A person opens an issue and labels it."""
         return int(await self.forge.open_issue(REPO, title, body, labels=[label] if label else []))
@@ -208,6 +223,11 @@ class World:
             return any(item.id == session and HOLDING in item.last_action for item in sessions.live(c))
         return False
 
+    def has_started(self, session: str) -> bool:
+        """Whether the runner has this session now."""
+        with contextlib.closing(open_reader(Home(self.root / "home").database)) as c:
+            return any(item.id == session and item.started_at for item in sessions.live(c))
+
     def let_go(self, session: str = "j1-work-1") -> None:
         (self.root / "go").touch()
         door = Home(self.root / "home").door(session)
@@ -227,7 +247,7 @@ class World:
 
     async def kill_session(self, session: str) -> None:
         """Somebody else kills the session's program and everything below it."""
-        for process in _processes_of(session):
+        for process in _processes_of(session, self.root):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
@@ -277,14 +297,17 @@ class World:
         await self.stop()
 
 
-def _processes_of(session: str) -> list[int]:
-    """The processes whose environment names this session."""
+def _processes_of(session: str, root: Path) -> list[int]:
+    """The processes whose environment names this session, of the world at `root`: other tests have such names too."""
     mark = f"MINION_ID={session}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdecimal() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                # A process works below the world; into a container its door is mounted from there.
+                places = (entry / "environ").read_bytes() + (entry / "mountinfo").read_bytes()
+                if str(root).encode() in places:
+                    found.append(int(entry.name))
     return found
 
 

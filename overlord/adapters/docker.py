@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from overlord.adapters.docker_engine import Conflict, DockerEngine, Faulted, Missing
+from overlord.adapters.docker_layers import DIRECTORY, DockerLayers
 from overlord.adapters.docker_notes import Note, Notes
-from overlord.adapters.docker_profile import DOOR, Profile, differences
+from overlord.adapters.docker_profile import CACHE, DOOR, READY, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
@@ -54,6 +55,15 @@ class DockerRunner:
         self._profile = profile or Profile()
         self._command = command
         self._engine = DockerEngine(address=address)
+        self._layers = DockerLayers(
+            self._engine,
+            root,
+            image=image,
+            instance=instance,
+            address=address,
+            network=self._profile.setup_network,
+            memory_mb=self._profile.setup_memory_mb,
+        )
         self._endings = Endings()
         self._ended: dict[SessionId, asyncio.Event] = {}
         self._told: set[SessionId] = set()
@@ -91,10 +101,7 @@ class DockerRunner:
 
     async def sessions(self) -> Sequence[Running]:
         # The engine's list runs behind its own events, so it gives the names and each is looked at.
-        listed = {
-            SessionId(entry["Labels"][f"{LABEL}.session"])
-            for entry in await self._engine.labelled(self._label)
-        }
+        listed = {name for entry in await self._engine.labelled(self._label) if (name := _session_of(entry))}
         names = sorted(listed | self._notes.started())
         never = Ending(kind=EndKind.LOST, detail="never started")
         found = await asyncio.gather(*(self.find(name) for name in names))
@@ -129,6 +136,21 @@ class DockerRunner:
         self._ended.pop(session, None)
         self._told.discard(session)
 
+    async def ground(self, image: str) -> str:
+        return await self._layers.ground(image)
+
+    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
+        await self._layers.prepare(key, image=image, packages=packages)
+
+    async def keep_layer(self, session: SessionId, key: str) -> int:
+        return await self._layers.keep(self._name(session), key)
+
+    async def has_layer(self, key: str) -> bool:
+        return await self._layers.has(key)
+
+    async def remove_layer(self, key: str) -> None:
+        await self._layers.remove(key)
+
     async def follow(self) -> AsyncIterator[SessionId]:
         self._watch()
         async for session in self._endings.follow():
@@ -136,6 +158,7 @@ class DockerRunner:
 
     async def close(self) -> None:
         self._endings.close()
+        self._layers.close()
         self._engine.close()
 
     @property
@@ -152,6 +175,14 @@ class DockerRunner:
 
     def _configuration(self, launch: Launch) -> dict[str, Any]:
         environment = {**launch.environment, "OVERLORD_URL": f"unix://{DOOR}/s"}
+        image = self._image
+        if launch.layer:
+            environment["MINION_ENVIRONMENT"] = DIRECTORY
+            image = self._layers.image_for(launch.layer, makes=launch.makes_layer)
+        if launch.makes_layer:
+            environment["MINION_CACHE"] = CACHE
+        if launch.ready is not None:
+            environment["MINION_READY"] = READY
         labels = {
             "instance": self._instance,
             "job": launch.job,
@@ -159,12 +190,12 @@ class DockerRunner:
             "epoch": str(self._epoch),
         }
         configuration = {
-            "Image": self._image,
+            "Image": image,
             "User": self._profile.user,
             "Hostname": "minion",
             "Env": [f"{name}={value}" for name, value in environment.items()],
             "Labels": {f"{LABEL}.{name}": value for name, value in labels.items()},
-            "HostConfig": self._profile.host_config(launch),
+            "HostConfig": self._profile.host_config(launch, self._layers.supplies(launch)),
         }
         if self._command is not None:
             configuration |= {"Entrypoint": [self._command[0]], "Cmd": list(self._command[1:])}
@@ -180,12 +211,17 @@ class DockerRunner:
                 with contextlib.suppress(Missing):
                     return await self._waits_to_start(session)
             except Missing as error:
-                raise RunnerRefused(f"{error}; `make images` builds it, or configure another image") from None
+                raise RunnerRefused(f"{error}; {self._remedy(asked['Image'])}") from None
             # The name is taken by one that is just being made or removed, and cannot be looked at yet.
             await asyncio.sleep(_CREATE_PAUSE_S)
         raise RunnerUnavailable(
             f"the engine holds the name {self._name(session)} for a container it does not show"
         )
+
+    def _remedy(self, image: str) -> str:
+        if image == self._image:
+            return "`make images` builds it, or configure another image"
+        return "somebody removed it since it was made; try again, and it is made anew"
 
     async def _waits_to_start(self, session: SessionId) -> bool:
         """Whether the container that has our name was made by us and not started: a daemon died in between."""
@@ -240,7 +276,7 @@ class DockerRunner:
 
     def _on_listing(self, listed: Sequence[Mapping[str, Any]]) -> None:
         self._watch().set()
-        states = {SessionId(entry["Labels"][f"{LABEL}.session"]): entry["State"] for entry in listed}
+        states = {name: entry["State"] for entry in listed if (name := _session_of(entry))}
         self._told &= set(states)
         for session, state in states.items():
             if state in {"exited", "dead"}:
@@ -248,7 +284,9 @@ class DockerRunner:
 
     def _on_event(self, event: Mapping[str, Any]) -> None:
         attributes = event["Actor"]["Attributes"]
-        session = SessionId(attributes[f"{LABEL}.session"])
+        session = SessionId(attributes.get(f"{LABEL}.session", ""))
+        if not session:
+            return
         if event["Action"] == "die":
             self._tell(session)
         else:
@@ -260,3 +298,8 @@ class DockerRunner:
         if session not in self._told:
             self._told.add(session)
             self._endings.tell(session)
+
+
+def _session_of(entry: Mapping[str, Any]) -> SessionId:
+    """Whose container this is; empty for one of an image's, as builds and people make them."""
+    return SessionId((entry["Labels"] or {}).get(f"{LABEL}.session", ""))

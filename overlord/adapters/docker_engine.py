@@ -1,6 +1,7 @@
 """Calls to a Docker engine: in threads of their own, each with a time limit, each failure translated once.
 
-A hung engine must not take the daemon's threads with it, so nothing here runs in the loop's default executor.
+A hung engine must not take the daemon's threads with it, so nothing here runs in the loop's default executor; and no
+daemon that ends waits for a build or a pull, so the threads are none that Python joins.
 """
 
 import asyncio
@@ -9,9 +10,11 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from overlord.errors import RunnerRefused, RunnerUnavailable
 
@@ -44,7 +47,7 @@ class DockerEngine:
     def __init__(self, *, address: str | None = None, call_s: int = CALL_S) -> None:
         self._address = address
         self._call_s = call_s
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="docker")
+        self._room = asyncio.Semaphore(THREADS)
         self._client: Any = None
         self._connecting = threading.Lock()
         self._closed = threading.Event()
@@ -84,6 +87,69 @@ class DockerEngine:
         found: Mapping[str, Any] = await self._call(lambda api: api.inspect_image(name))
         return found
 
+    async def pull(self, name: str) -> None:
+        """Fetch an image from its registry. Raises RunnerRefused or RunnerUnavailable when it cannot be had."""
+        repository, _, tag = (
+            name.partition("@")
+            if "@" in name
+            else name.rpartition(":")
+            if _tagged(name)
+            else (name, "", "latest")
+        )
+        await self._call(lambda api: api.pull(repository, tag=tag))
+
+    async def build(
+        self, context: Any, *, tag: str, labels: Mapping[str, str], network: str, memory_mb: int
+    ) -> tuple[bool, list[str]]:
+        """Build an image from a packed context: whether it was made, and what the build printed."""
+        most = memory_mb * 1024 * 1024
+
+        def run(api: Any) -> tuple[bool, list[str]]:
+            said, ok = [], False
+            for part in api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                labels=dict(labels),
+                network_mode=network,
+                container_limits={"memory": most, "memswap": most},
+                rm=True,
+                forcerm=True,
+                decode=True,
+            ):
+                said += str(part.get("stream") or part.get("error") or "").splitlines()
+                ok = "error" not in part
+            return ok, [line for line in said if line.strip()]
+
+        return await self._call(run)
+
+    async def commit(self, container: str, repository: str, tag: str, changes: Sequence[str]) -> None:
+        """Make an image of a container's files."""
+        await self._call(
+            lambda api: api.commit(container, repository=repository, tag=tag, changes=list(changes))
+        )
+
+    async def tag(self, image: str, repository: str, tag: str) -> None:
+        """Give an image one more name. Raises Missing."""
+        await self._call(lambda api: api.tag(image, repository, tag))
+
+    async def holds(self, container: str, path: str) -> bool:
+        """Whether a container, running or not, has something at a path."""
+
+        def ask(api: Any) -> bool:
+            url = f"{api.base_url}/v{api.api_version}/containers/{quote(container)}/archive"
+            reply = api.head(url, params={"path": path}, timeout=self._call_s)
+            if reply.status_code != HTTPStatus.NOT_FOUND:
+                reply.raise_for_status()
+            return bool(reply.ok)
+
+        return await self._call(ask)
+
+    async def remove_image(self, name: str) -> None:
+        """Untag an image and delete what nothing else needs. Raises Conflict while a container has it."""
+        with contextlib.suppress(Missing):
+            await self._call(lambda api: api.remove_image(name))
+
     async def info(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = await self._call(lambda api: api.info())
         return found
@@ -94,7 +160,6 @@ class DockerEngine:
         if self._stream is not None:
             with contextlib.suppress(OSError, AttributeError):
                 self._stream.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
         if self._client is not None:
             self._client.close()
 
@@ -159,8 +224,8 @@ class DockerEngine:
                 return ask(self._connected())
 
         try:
-            async with asyncio.timeout(self._call_s * 2):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+            async with asyncio.timeout(self._call_s * 2), self._room:
+                return await asyncio.wrap_future(_begin(run))
         except TimeoutError:
             raise RunnerUnavailable(f"the Docker engine did not answer within {self._call_s * 2} s") from None
 
@@ -174,6 +239,24 @@ class DockerEngine:
                 where = kwargs_from_env(environment={**os.environ, **address})
                 self._client = APIClient(**where, timeout=self._call_s, max_pool_size=THREADS + 1)
             return self._client
+
+
+def _begin(act: Callable[[], Result]) -> Future[Result]:
+    """Run it in a thread that ends with the program, whatever it is at."""
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        if not done.set_running_or_notify_cancel():
+            return
+        try:
+            result = act()
+        except BaseException as error:  # handed on to whoever waits
+            done.set_exception(error)
+        else:
+            done.set_result(result)
+
+    threading.Thread(target=run, name="docker", daemon=True).start()
+    return done
 
 
 @contextlib.contextmanager
@@ -198,6 +281,10 @@ def _translated() -> Iterator[None]:
         raise RunnerUnavailable(
             f"no Docker engine answers ({error}); start Docker, or set DOCKER_HOST to where one listens"
         ) from None
+
+
+def _tagged(name: str) -> bool:
+    return ":" in name.rsplit("/", 1)[-1]
 
 
 def _labelled(api: Any, label: str) -> Sequence[Mapping[str, Any]]:

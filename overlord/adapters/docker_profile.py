@@ -5,16 +5,24 @@ Every field of `Profile` is a defence: the engine is asked for all of them, and 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from overlord.adapters.authorities import SYSTEM
 from overlord.ports import Launch
 
 DOOR = "/run/door"
 """Where a session finds its door's directory."""
+READY = "/ready"
+"""Where it finds the ready copy of its base commit."""
+WORK = "/work"
+CACHE = "/cache"
+"""Where a setup keeps what it downloads."""
 MEGABYTE = 1024 * 1024
 
 
@@ -23,6 +31,18 @@ def own_seccomp() -> str:
     """The allow-list of system calls, as the engine wants it: without line breaks."""
     text = files("overlord").joinpath("config", "seccomp.json").read_text(encoding="utf-8")
     return json.dumps(json.loads(text), separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supplies:
+    """What a setup's container gets beside its door."""
+
+    cache: str = ""
+    """The volume it keeps downloads in; without a name one that goes with the container."""
+    authorities: Path | None = None
+    """The certificate authorities it trusts."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What its volumes are found by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +73,18 @@ class Profile:
     file_mb: int = 500
     log_size: str = "1m"
     log_files: int = 2
+    setup_network: str = "bridge"
+    """What a setup reaches packages through; no other session has one."""
+    setup_memory_mb: int = 4096
+    setup_pids: int = 1024
+    setup_file_mb: int = 4096
     runtime: str | None = None
     """An OCI runtime such as `runsc`; None is the engine's default."""
 
-    def host_config(self, launch: Launch) -> dict[str, Any]:
+    def host_config(self, launch: Launch, supplies: Supplies | None = None) -> dict[str, Any]:
         """The engine's `HostConfig` for one launch."""
+        if launch.makes_layer:
+            return self._for_setup(launch, supplies or Supplies())
         memory = min(launch.memory_mb, self.memory_mb) * MEGABYTE
         asked = {
             "NetworkMode": self.network,
@@ -74,17 +101,36 @@ class Profile:
             "NanoCpus": int(min(launch.cpus, self.cpus) * 1_000_000_000),
             "Ulimits": self._ulimits(),
             "LogConfig": {"Type": "json-file", "Config": self._log()},
-            "Mounts": [self._door(launch)],
+            "Mounts": [self._door(launch), *([] if launch.ready is None else [_bind(launch.ready, READY)])],
             "AutoRemove": False,
             "RestartPolicy": {"Name": "no"},
         }
         return asked if self.runtime is None else {**asked, "Runtime": self.runtime}
 
+    def _for_setup(self, launch: Launch, supplies: Supplies) -> dict[str, Any]:
+        """A setup's walls: it has network and a disk of its own, and still no rights, and no way to another container."""
+        walls = replace(
+            self,
+            network=self.setup_network,
+            read_only=False,
+            work="",
+            memory_mb=self.setup_memory_mb,
+            pids=self.setup_pids,
+            file_mb=self.setup_file_mb,
+        ).host_config(replace(launch, makes_layer=False))
+        # A volume without a name goes with its container; what is written there is not kept in the image.
+        mounts = [
+            _volume(name, place, supplies.labels) for name, place in (("", WORK), (supplies.cache, CACHE))
+        ]
+        if supplies.authorities is not None:
+            mounts.append(_bind(supplies.authorities, str(SYSTEM)))
+        return {**walls, "Mounts": [*walls["Mounts"], *mounts]}
+
     def _security(self) -> list[str]:
         return [f"seccomp={self.seccomp}"] + ["no-new-privileges:true"] * self.no_new_privileges
 
     def _tmpfs(self) -> Iterator[tuple[str, str]]:
-        yield from (("/tmp", self.tmp), ("/work", self.work))  # noqa: S108 - a path inside the container
+        yield from (("/tmp", self.tmp), (WORK, self.work))  # noqa: S108 - a path inside the container
 
     def _ulimits(self) -> list[dict[str, Any]]:
         most = {"nofile": self.open_files, "core": 0, "fsize": self.file_mb * MEGABYTE}
@@ -103,6 +149,26 @@ class Profile:
         }
 
 
+def _bind(source: Path, target: str) -> dict[str, Any]:
+    return {
+        "Type": "bind",
+        "Source": str(source),
+        "Target": target,
+        "ReadOnly": True,
+        "BindOptions": {"Propagation": "rprivate"},
+    }
+
+
+def _volume(name: str, target: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "Type": "volume",
+        "Source": name,
+        "Target": target,
+        "ReadOnly": False,
+        "VolumeOptions": {"Labels": dict(labels)},
+    }
+
+
 def differences(asked: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]:
     """What an engine's `inspect` shows otherwise than the container configuration it was asked for.
 
@@ -117,9 +183,7 @@ def differences(asked: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]
     if config.get("User") != asked["User"]:
         found.append(f"User: asked {asked['User']}, got {config.get('User')}")
     found += [f"{name}: {_short(host[name])}" for name in _NEVER if host.get(name)]
-    mounts = {
-        (mount["Type"], mount.get("Source"), mount["Destination"], mount["RW"]) for mount in shown["Mounts"]
-    }
+    mounts = {_mounted(mount) for mount in shown["Mounts"]}
     wanted = {
         (mount["Type"], mount["Source"], mount["Target"], not mount["ReadOnly"])
         for mount in asked["HostConfig"]["Mounts"]
@@ -128,6 +192,15 @@ def differences(asked: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]
     return found
 
 
+def _mounted(mount: Mapping[str, Any]) -> tuple[str, str, str, bool]:
+    """A mount as it was asked for: a volume by its name, one that the engine named by none."""
+    if mount["Type"] == "volume":
+        name = str(mount.get("Name", ""))
+        return ("volume", "" if _UNNAMED.fullmatch(name) else name, mount["Destination"], mount["RW"])
+    return (mount["Type"], str(mount.get("Source")), mount["Destination"], mount["RW"])
+
+
+_UNNAMED = re.compile(r"[0-9a-f]{64}")
 _NEVER = (
     *(
         "Privileged",

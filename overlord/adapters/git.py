@@ -5,53 +5,73 @@ session's commits never leave its quarantine: only their tree does, under a comm
 """
 
 import asyncio
+import os
 import re
-import shutil
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git_command import git
-from overlord.adapters.git_diff import parse_batch, parse_batch_check, parse_changes, parse_sizes
-from overlord.domain.scope import Change
-from overlord.domain.session import MAX_PUSH_BYTES
+from overlord.adapters.git_reading import GitReading, is_there
+from overlord.adapters.git_ready import CONTENT, MAKING, MOST_BYTES, REPOSITORY, make_ready
+from overlord.adapters.git_session import make_session_repository
+from overlord.adapters.git_tree import commit_tree, tree_without
+from overlord.adapters.trash import Trash
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 
 BRANCH_PREFIX = "minion/"
-_COMMITTER = {"NAME": "Overlord", "EMAIL": "overlord@users.noreply.github.com"}
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
+KEPT_COPIES = 3
+"""Ready copies of a space that are kept though no session uses them."""
+_BASES = "refs/overlord/base/"
+_SHA = re.compile(r"[0-9a-f]{40}")
+_IN_THE_WAY = "the forge has a branch called minion, and git keeps no branch minion/… beside it: rename it, then try again"
 _SAFE_BRANCH = re.compile(r"minion/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-class GitMirrors:
+class GitMirrors(GitReading):
     """`ports.Git` over the `git` program."""
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    def __init__(self, home: Home, *, ready_bytes: int = MOST_BYTES) -> None:
+        """`ready_bytes` is how large the files of a commit may be together to have a ready copy."""
+        super().__init__(home)
+        self._ready_bytes = ready_bytes
+        self._trash = Trash(home.trash)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def refresh_mirror(self, name: RepositoryName, remote: Remote) -> None:
+    async def refresh_mirror(
+        self, name: RepositoryName, remote: Remote, *, branches: Sequence[str] = ()
+    ) -> None:
         mirror = self._home.mirror(name)
         async with self._locks[name]:
-            if not (mirror / "HEAD").exists():
+            if not is_there(mirror):
                 mirror.parent.mkdir(parents=True, exist_ok=True)
                 await git(mirror, "init", "--quiet", "--bare", "--template=", str(mirror))
-            await git(
-                mirror,
-                "fetch",
-                "--quiet",
-                "--prune",
-                "--no-tags",
-                "--no-write-fetch-head",
-                "--no-auto-gc",
-                remote.url,
-                "+refs/heads/*:refs/heads/*",
-                settings=_signed_in(remote),
-            )
+            try:
+                await self._fetch(mirror, remote, [*branches, f"{BRANCH_PREFIX}*"] if branches else ["*"])
+            except GitFailed as error:
+                if not branches or "couldn't find remote ref" not in str(error):
+                    raise
+                there = await self._still_there(name, remote, branches)
+                await self._fetch(mirror, remote, [*there, f"{BRANCH_PREFIX}*"])
+
+    async def _fetch(self, mirror: Path, remote: Remote, names: Sequence[str]) -> None:
+        await git(
+            mirror,
+            "fetch",
+            "--quiet",
+            "--prune",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-gc",
+            "--update-shallow",
+            remote.url,
+            *(f"+refs/heads/{name}:refs/heads/{name}" for name in names),
+            settings=_signed_in(remote),
+        )
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return await self._resolve(self._home.mirror(name), f"refs/heads/{branch}")
@@ -62,17 +82,38 @@ class GitMirrors:
         repository = self._home.session_repository(session)
         if (repository / "ready").exists():
             return
+        history = await self._ready(name, next(iter(refs.values())))
         await self.remove_session(session)
-        repository.parent.mkdir(parents=True)
-        await git(repository, "init", "--quiet", "--bare", "--template=", str(repository))
-        (repository / "objects" / "info").mkdir(exist_ok=True)
-        alternate = self._home.mirror(name) / "objects"
-        (repository / "objects" / "info" / "alternates").write_text(f"{alternate}\n")
-        (repository / "config").write_text(_session_config(writable))
-        commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
-        await git(repository, "update-ref", "--stdin", stdin=commands.encode())
-        (repository / "HEAD").write_text(f"ref: refs/heads/{next(iter(refs))}\n")
-        (repository / "ready").touch()
+        mirror = self._home.mirror(name)
+        await make_session_repository(
+            repository, history=history / REPOSITORY, mirror=mirror, refs=refs, writable=writable
+        )
+
+    async def ready_copy(self, name: RepositoryName, base: Sha) -> Path | None:
+        place = await self._ready(name, base)
+        return place if (place / CONTENT).exists() else None
+
+    async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
+        async with self._locks[f"ready {name}"]:
+            for copy in _copies(self._home.ready(name))[KEPT_COPIES:]:
+                if copy.name not in keep:
+                    self._trash.discard(copy)
+                    await git(self._home.mirror(name), "update-ref", "-d", f"{_BASES}{copy.name}")
+
+    async def _ready(self, name: RepositoryName, base: Sha) -> Path:
+        """The ready copy of a base commit, made if it is not there."""
+        place, mirror = self._home.ready(name) / base, self._home.mirror(name)
+        async with self._locks[f"ready {name}"]:
+            if place.exists():
+                os.utime(place)
+                return place
+            # Named in the mirror: a branch that is forced leaves no session without the commit it began with.
+            await git(mirror, "update-ref", f"{_BASES}{base}", base)
+            for left in place.parent.glob(f"{MAKING}*"):
+                self._trash.discard(left)
+            older = _copies(place.parent)
+            await make_ready(mirror, base, place, older=older, most_bytes=self._ready_bytes)
+        return place
 
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
         return await self._resolve(self._home.session_repository(session), f"refs/heads/{branch}^{{tree}}")
@@ -81,7 +122,7 @@ class GitMirrors:
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
         quarantine, mirror = self._home.session_repository(session), self._home.mirror(name)
-        commit = await self._commit(quarantine, tree, parent, message, at)
+        commit = await commit_tree(quarantine, tree, parent, message, at)
         await git(quarantine, "update-ref", "refs/overlord/canonical", commit)
         async with self._locks[name]:
             await git(
@@ -103,89 +144,22 @@ class GitMirrors:
         commit: Sha,
         *,
         base: Sha,
-        paths: Sequence[str],
+        paths: Collection[str],
         parent: Sha,
         message: str,
         at: datetime,
     ) -> Sha:
         mirror = self._home.mirror(name)
-        with tempfile.TemporaryDirectory(dir=self._home.root) as scratch:
-            index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
-            await git(mirror, "read-tree", commit, environment=index)
-            entries = b"".join([await self._entry(mirror, base, path) for path in paths])
-            await git(mirror, "update-index", "-z", "--index-info", environment=index, stdin=entries)
-            tree = (await git(mirror, "write-tree", environment=index)).decode().strip()
-        made = await self._commit(mirror, Sha(tree), parent, message, at)
+        tree = await tree_without(mirror, commit, base=base, paths=paths, scratch=self._home.root)
+        made = await commit_tree(mirror, tree, parent, message, at)
         await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
         return made
-
-    async def _entry(self, mirror: Path, commit: Sha, path: str) -> bytes:
-        """The index line that puts `path` back as it is at `commit`, or takes it away when it is not there."""
-        found = await git(mirror, "--literal-pathspecs", "ls-tree", "-z", commit, "--", path)
-        return found or f"0 {'0' * 40}\t{path}\0".encode()
-
-    async def _commit(self, repository: Path, tree: Sha, parent: Sha, message: str, at: datetime) -> Sha:
-        arguments = ("commit-tree", tree, "-p", parent, "-F", "-")
-        output = await git(repository, *arguments, environment=_identity(at), stdin=message.encode())
-        return Sha(output.decode().strip())
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha:
         tree = await self._resolve(self._home.mirror(name), f"{commit}^{{tree}}")
         if tree is None:
             raise GitFailed(f"commit {commit} is not in the mirror of {name}")
         return tree
-
-    async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
-        arguments = (
-            "diff",
-            "--raw",
-            "--numstat",
-            "--no-abbrev",
-            "-z",
-            "-M",
-            *_PLAIN_DIFF,
-        )
-        return parse_changes(await git(self._home.mirror(name), *arguments, base, head, "--"))
-
-    async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
-        arguments = ("diff", "-M", "--no-color", *_PLAIN_DIFF, base, head, "--")
-        output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1)
-        text = output[:limit_bytes].decode(errors="replace")
-        return (
-            text
-            if len(output) <= limit_bytes
-            else f"{text}\n[cut: the diff is longer than {limit_bytes} bytes]\n"
-        )
-
-    async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
-        output = await git(self._home.mirror(name), "ls-tree", "-r", "-l", "-z", commit)
-        return parse_sizes(output)
-
-    async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
-        mirror = self._home.mirror(name)
-        if await self._resolve(mirror, f"{commit}:{path}") is None:
-            return None
-        try:
-            return await git(mirror, "cat-file", "blob", f"{commit}:{path}")
-        except GitFailed:
-            return None  # a directory or a submodule has this name
-
-    async def read_files(
-        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
-    ) -> Mapping[str, bytes]:
-        mirror = self._home.mirror(name)
-        asked = {path: f"{commit}:{path}" for path in paths if "\n" not in path}
-        sizes = parse_batch_check(
-            await git(mirror, "cat-file", "--batch-check", stdin=_lines(asked.values()))
-        )
-        named = dict(zip(asked, sizes, strict=True))
-        small = [path for path, size in named.items() if size is not None and size <= limit_bytes]
-        output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
-        found = dict(parse_batch(small, output))
-        for path in named.keys() - small:
-            if named[path] is not None:
-                found[path] = await git(mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes)
-        return found
 
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
@@ -208,6 +182,8 @@ class GitMirrors:
         except GitFailed as error:
             if await self.remote_head(name, remote, branch) not in (expected, sha):
                 raise PushRejected(f"{branch} at the forge is not where Overlord left it") from error
+            if await self.remote_head(name, remote, BRANCH_PREFIX.rstrip("/")):
+                raise PushRejected(_IN_THE_WAY) from error
             raise
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
@@ -217,26 +193,21 @@ class GitMirrors:
         lines = [line.split("\t") for line in output.decode(errors="replace").splitlines()]
         return next((Sha(sha) for sha, found in lines if found == reference), None)
 
+    async def _still_there(self, name: RepositoryName, remote: Remote, branches: Sequence[str]) -> list[str]:
+        """Those of these branches the forge still has; the mirror forgets the others."""
+        found = {branch: await self.remote_head(name, remote, branch) for branch in branches}
+        for gone in (branch for branch, head in found.items() if head is None):
+            await git(self._home.mirror(name), "update-ref", "-d", f"refs/heads/{gone}")
+        return [branch for branch, head in found.items() if head]
+
     async def remove_session(self, session: SessionId) -> None:
-        await asyncio.to_thread(shutil.rmtree, self._home.session(session), ignore_errors=True)
-
-    async def _resolve(self, repository: Path, revision: str) -> Sha | None:
-        """The object a revision names, or None for one that names nothing. Raises GitFailed when git cannot say."""
-        if not _is_there(repository):
-            return None
-        asked = f"{revision}\n".encode()
-        answer = (
-            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().strip()
-        )
-        return None if answer.endswith(" missing") else Sha(answer)
+        self._trash.discard(self._home.session(session))
 
 
-def _lines(names: Iterable[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
-
-
-def _is_there(repository: Path) -> bool:
-    return (repository / "HEAD").exists()
+def _copies(place: Path) -> list[Path]:
+    """The finished ready copies of a space, the one used last first."""
+    found = [copy for copy in place.glob("*") if _SHA.fullmatch(copy.name)]
+    return sorted(found, key=lambda copy: copy.stat().st_mtime_ns, reverse=True)
 
 
 def _signed_in(remote: Remote) -> dict[str, str]:
@@ -245,24 +216,3 @@ def _signed_in(remote: Remote) -> dict[str, str]:
     if not remote.authorization:
         return still
     return {**still, f"http.{remote.url}.extraHeader": f"Authorization: {remote.authorization}"}
-
-
-def _identity(at: datetime) -> dict[str, str]:
-    stamp = f"{int(at.timestamp())} +0000"
-    people = {
-        f"GIT_{who}_{field}": value for who in ("AUTHOR", "COMMITTER") for field, value in _COMMITTER.items()
-    }
-    return {**people, "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
-
-
-def _session_config(writable: str | None) -> str:
-    # alternateRefsCommand=true (the program) prints nothing: otherwise every ref of the mirror shows as a `.have`.
-    receive = "" if writable is None else f"\thideRefs = !refs/heads/{writable}\n"
-    return (
-        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\talternateRefsCommand = true\n"
-        "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n"
-        "[gc]\n\tauto = 0\n"
-        f"[http]\n\treceivepack = {'true' if writable else 'false'}\n"
-        "[receive]\n\tautogc = false\n\tfsckObjects = true\n\tdenyDeletes = true\n\tdenyNonFastForwards = true\n"
-        f"\tmaxInputSize = {MAX_PUSH_BYTES}\n\thideRefs = refs\n{receive}"
-    )

@@ -1,6 +1,7 @@
 """Reading `git diff --raw --numstat -z -M`: the only place names of changed files come from."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TypedDict
 
@@ -39,8 +40,8 @@ def _raw(item: bytes, fields: Iterator[bytes]) -> tuple[bytes, Change]:
     if status[0] in "RC":
         old_path, path = path, next(fields)
     return path, Change(
-        path=_shown(path),
-        old_path=_shown(old_path) if old_path is not None and status[0] == "R" else None,
+        path=shown(path),
+        old_path=shown(old_path) if old_path is not None and status[0] == "R" else None,
         status=status[0],
         old_mode=old_mode,
         new_mode=new_mode,
@@ -63,7 +64,8 @@ def _counted(item: bytes, fields: Iterator[bytes]) -> tuple[bytes, _Counts]:
     return path, _Counts(added=int(added), removed=int(removed), binary=False)
 
 
-def _shown(path: bytes) -> str:
+def shown(path: bytes) -> str:
+    """A name as text; what is no UTF-8 is written out."""
     return path.decode(errors="backslashreplace")
 
 
@@ -84,3 +86,15 @@ def parse_batch(paths: Sequence[str], output: bytes) -> Iterator[tuple[str, byte
         size = int(output[place:end].rsplit(b" ", 1)[1])
         yield path, output[end + 1 : end + 1 + size]
         place = end + 1 + size + 1
+
+
+def parse_listing(output: bytes) -> dict[str, str]:
+    """What `git ls-tree -r -z` printed: files and links by path, with their blobs' SHAs."""
+    found = {}
+    for entry in output.split(b"\0")[:-1]:
+        words, path = entry.split(b"\t", 1)
+        _, kind, sha = words.split(b" ")
+        if kind == b"blob":
+            with suppress(UnicodeDecodeError):
+                found[path.decode()] = sha.decode()
+    return found

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import select
-import shutil
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -18,7 +17,10 @@ from pathlib import Path
 
 import minion
 from overlord.adapters import process_shim
+from overlord.adapters.authorities import authorities
 from overlord.adapters.ending import Endings, harmless
+from overlord.adapters.process_layers import ProcessLayers
+from overlord.adapters.trash import Trash
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
@@ -43,6 +45,8 @@ class ProcessRunner:
         self, root: Path, *, command: Sequence[str] = (sys.executable, "-P", "-m", "minion")
     ) -> None:
         self._root = root
+        self._trash = Trash(root / ".trash")
+        self._layers = ProcessLayers(root / ".layers", self._trash, python=command[0])
         self._command = tuple(command)
         self._endings = Endings()
         self._watched: dict[SessionId, int] = {}
@@ -95,8 +99,23 @@ class ProcessRunner:
             return
         await self.stop(session, grace_s=0)
         self._forget(session)
-        directory.rename(self._root / f".removed-{session}-{os.getpid()}")
-        await asyncio.to_thread(_delete, [*self._root.glob(".removed-*")])
+        self._trash.discard(directory)
+
+    async def ground(self, image: str) -> str:
+        return self._layers.ground(image)
+
+    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:  # noqa: ARG002
+        # System packages are this machine's own affair: a program that is missing says so when it is called.
+        self._layers.prepare(key)
+
+    async def keep_layer(self, session: SessionId, key: str) -> int:  # noqa: ARG002 - it wrote where it belongs
+        return await asyncio.to_thread(self._layers.keep, key)
+
+    async def has_layer(self, key: str) -> bool:
+        return self._layers.has(key)
+
+    async def remove_layer(self, key: str) -> None:
+        self._layers.remove(key)
 
     async def follow(self) -> AsyncIterator[SessionId]:
         for entry in self._entries():
@@ -144,8 +163,24 @@ class ProcessRunner:
             "PYTHONPATH": str(Path(minion.__file__).parent.parent),
             **launch.environment,
             "MINION_WORK": str(directory / "work"),
+            **self._beside(launch),
             "OVERLORD_URL": f"unix://{launch.door}/s",
         }
+
+    def _beside(self, launch: Launch) -> dict[str, str]:
+        """Where a session finds what it shares with others."""
+        found = {}
+        if launch.layer:
+            found["MINION_ENVIRONMENT"] = str(self._layers.directory(launch.layer))
+        if launch.makes_layer:
+            cache = self._layers.cache(launch.space)
+            cache.mkdir(parents=True, exist_ok=True)
+            found["MINION_CACHE"] = str(cache)
+            if trusted := authorities():
+                found["SSL_CERT_FILE"] = str(trusted)
+        if launch.ready is not None:
+            found["MINION_READY"] = str(launch.ready)
+        return found
 
     def _watch(self, session: SessionId) -> bool:
         """Whether the session lives; if so its end will be told."""
@@ -270,17 +305,3 @@ def _environ(pid: int) -> bytes:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return b""
-
-
-def _delete(directories: Sequence[Path]) -> None:
-    for directory in directories:
-        shutil.rmtree(directory, ignore_errors=True)
-        if directory.exists():
-            _open_up(directory)
-            shutil.rmtree(directory, ignore_errors=True)
-
-
-def _open_up(directory: Path) -> None:
-    """Give back the permissions a session took from its own directories, so that they can be deleted."""
-    for path, _, _ in os.walk(directory):
-        Path(path).chmod(0o700)

@@ -9,14 +9,12 @@ import shlex
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from overlord.domain.contract import first_problem
+from overlord.domain.untrusted_yaml import UntrustedYamlError, read_yaml
 
 CHECKS_PATH = ".nebulus/checks.yaml"
-MAX_BYTES = 64 * 1024
-MAX_DEPTH = 8
 _NEEDS_SHELL = re.compile(r"[|&;<>()$`\\*?\[\]{}~#!\n]|^\s*\w+=")
 _PYTEST = (("pytest",), ("python", "-m", "pytest"), ("python3", "-m", "pytest"))
 
@@ -84,38 +82,13 @@ def parse_checks(content: bytes | None) -> ChecksFile | None:
     """The file as it is at base; None when there is none. Raises ChecksFileError with a sentence that names the key."""
     if content is None:
         return None
-    loaded = _load(content)
     try:
+        loaded = read_yaml(content, CHECKS_PATH)
         return ChecksFile.model_validate({} if loaded is None else loaded)
     except ValidationError as error:
         raise ChecksFileError(f"{CHECKS_PATH}: {first_problem(error)}") from None
-
-
-def _load(content: bytes) -> Any:
-    if len(content) > MAX_BYTES:
-        raise ChecksFileError(f"{CHECKS_PATH} is larger than {MAX_BYTES:,} bytes")
-    try:
-        text = content.decode()
-        strange = _strangeness(text)
-        loaded = None if strange else yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError) as error:
-        told = " ".join(str(error).split())[:200]
-        raise ChecksFileError(f"{CHECKS_PATH} cannot be read as YAML: {told}") from None
-    if strange:
-        raise ChecksFileError(f"{CHECKS_PATH}: {strange}")
-    return loaded
-
-
-def _strangeness(text: str) -> str:
-    """What makes YAML grow or take long to read, found before it is loaded."""
-    depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            return "nothing in it is so deep"
-        if isinstance(event, yaml.AliasEvent):
-            return "aliases (*name) are not allowed"
-    return ""
+    except UntrustedYamlError as error:
+        raise ChecksFileError(str(error)) from None
 
 
 def _words(line: str) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ class Subject(StrEnum):
     """What a decision is about: the code that says who raises it and what its answers do."""
 
     EMPTY_REPOSITORY = "empty_repository"
+    ENVIRONMENT = "environment"
+    DEPENDENCIES = "dependencies"
     DISPATCH_REFUSED = "dispatch_refused"
     BLOCKED = "blocked"
     STOPPED_SHORT = "stopped_short"
@@ -51,6 +53,7 @@ class Verb(StrEnum):
 
     RETRY = "retry"
     ONE_MORE = "one_more"
+    INSTALL = "install"
     TAKE_OVER = "take_over"
     DROP = "drop"
     ADD_BUDGET = "add_budget"
@@ -123,6 +126,16 @@ _ASKED: dict[Subject, _Asked] = {
         kind=DecisionKind.BLOCKER,
         title="the repository has no commits to start from",
         verbs=(Verb.RETRY, Verb.DROP),
+    ),
+    Subject.ENVIRONMENT: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="the repository's environment cannot be set up",
+        verbs=(Verb.RETRY, Verb.DROP),
+    ),
+    Subject.DEPENDENCIES: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="the change asks for other dependencies; may they be installed?",
+        verbs=(Verb.INSTALL, Verb.ONE_MORE, *_ENDING),
     ),
     Subject.DISPATCH_REFUSED: _Asked(
         kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
@@ -210,6 +223,7 @@ def ask(
 _LABELS = {
     Verb.RETRY: "Try again",
     Verb.ONE_MORE: "One more revision",
+    Verb.INSTALL: "Install and check",
     Verb.TAKE_OVER: "Take over",
     Verb.DROP: "Drop it",
     Verb.ADD_BUDGET: "Add budget",

@@ -6,7 +6,7 @@ is judged, built or instructed is allowed only with a person's word. Nothing her
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -72,11 +72,14 @@ def check_integrity(
     link_targets: Mapping[str, str],
     sizes: Mapping[str, int],
     limits: IntegrityLimits,
+    *,
+    approved: Collection[str] = (),
 ) -> CheckResult:
     """Judge a change by its paths, modes, sizes and added lines.
 
     `link_targets` has the target of every symlink the change adds or modifies, `sizes` the bytes of every other file
-    it adds or modifies, both at head and by path. What is missing from them counts against the change.
+    it adds or modifies, both at head and by path. What is missing from them counts against the change. `approved` are
+    dependency files a person has seen and allowed as they are.
     """
     files = parse_diff(changes, diff)
     found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits)]
@@ -86,7 +89,7 @@ def check_integrity(
         for file in files:
             found += _in_lines(file)
         found += _weakened(files)
-        found += _guards(files)
+        found += _guards(files, approved)
     return _result(changes, found)
 
 
@@ -271,10 +274,11 @@ def _weakened(files: Sequence[FileDiff]) -> Iterator[_Found]:
         )
 
 
-def _guards(files: Sequence[FileDiff]) -> Iterator[_Found]:
+def _guards(files: Sequence[FileDiff], approved: Collection[str]) -> Iterator[_Found]:
     for file in files:
         for path, guard, message in guarded(file):
-            yield _found(Strength.ASKS, guard, message, path)
+            is_known = guard in (Guard.LOCK_FILE, Guard.PACKAGING) and path in approved
+            yield _found(Strength.NOTES if is_known else Strength.ASKS, guard, message, path)
 
 
 def _found(

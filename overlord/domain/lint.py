@@ -83,6 +83,20 @@ def plan_lint(
     return tuple(step for step in steps if step.command)
 
 
+def lint_everything(configuration: Mapping[str, str], checks: ChecksFile | None, timeout_s: int) -> CheckStep:
+    """The linter over all of the base commit."""
+    if checks and checks.lint:
+        words, limit_s = checks.lint.command, checks.lint.limit_s(timeout_s)
+    else:
+        words, limit_s = (*_linter(configuration), "."), timeout_s
+    return CheckStep(name=LINT_BASE_STEP, tree=Tree.BASE, command=words, timeout_s=limit_s, capture=True)
+
+
+def count_complaints(text: str) -> int:
+    """How many lines of a linter's output name a place in a file."""
+    return sum(1 for _ in read_any_complaints(text))
+
+
 def judge_lint(
     report: CheckReport | None,
     ending: Ending,

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
-from minion.protocol import CheckReport, Outcome, Report, SessionKind
+from minion.protocol import Brief, CheckReport, Outcome, Report, SessionKind, encode
 from overlord.domain.budget import Budget, Per, Unit
 from overlord.domain.job import JobId
 
@@ -91,6 +91,8 @@ class Session:
     """Paths outside the scope whose changes were taken out of its work."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""
+    layer: str = ""
+    """The key of the environment it runs in, or makes; empty for none."""
     cleared: bool = False
     """Whether what it held is freed: its container or processes, its repository."""
 
@@ -101,6 +103,33 @@ class Session:
         if self.nusd_budget is None:
             return (tokens,)
         return (tokens, Budget(per=Per.SESSION, unit=Unit.USD, limit=self.nusd_budget))
+
+
+def prepared(
+    brief: Brief,
+    job_id: JobId,
+    *,
+    at: datetime,
+    layer: str,
+    time_limit_s: int,
+    token_budget: int = 0,
+    nusd_budget: int | None = None,
+) -> Session:
+    """The row of a session that is told `brief`."""
+    return Session(
+        id=brief.session_id,
+        job_id=job_id,
+        kind=brief.kind,
+        state=SessionState.PREPARED,
+        brief=encode(brief).decode(),
+        scope=brief.scope.to_json(),
+        branch=brief.branch,
+        token_budget=token_budget,
+        nusd_budget=nusd_budget,
+        time_limit_s=time_limit_s,
+        prepared_at=at,
+        layer=layer,
+    )
 
 
 def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:

@@ -18,12 +18,24 @@ def _listed(findings: Json) -> str:
     return "; ".join(told[:SHOWN]) + more or "a revision on the same branch"
 
 
+def _joined(what: Json) -> str:
+    return "; ".join(map(str, what)) if isinstance(what, list) else str(what)
+
+
+def _megabytes(size: Json) -> str:
+    return f"{size / 1e6:.0f} MB" if isinstance(size, int) else "of unknown size"
+
+
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
     E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: f"no session can be started: {d['body']}",
+    E.SETUP_STARTED: lambda d: f"{d['session']} sets up the environment: {_joined(d['what'])}",
+    E.ENVIRONMENT_COMPLETED: lambda d: f"the environment is ready ({_megabytes(d['size'])})",
+    E.SETUP_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the environment is set up again",
+    E.SETUP_FAILED: lambda d: f"the environment could not be set up: {d['trouble']}",
     E.WORK_SUBMITTED: lambda d: f"work came back; canonical commit {str(d['head'])[:12]}",
     E.SESSION_LOST: "the session was lost to infrastructure; it goes back to the queue",
     E.SESSION_STOPPED_SHORT: "the session ended before its work was done",
@@ -33,7 +45,11 @@ _SENTENCES: Mapping[E, _Said] = {
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_listed(d.get('findings'))}",
     E.PHASE_COMPLETED: "the phase is complete; the next one begins",
-    E.GATE_REACHED: "everything passed, and a person must approve what was changed",
+    E.GATE_REACHED: lambda d: (
+        "a person must allow the dependencies it asks for"
+        if "digest" in d
+        else "everything passed, and a person must approve what was changed"
+    ),
     E.FAILED: "the evaluation failed; a person decides",
     E.ATTEMPTS_SPENT: "the last revision did not pass; a person decides",
     E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",

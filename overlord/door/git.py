@@ -14,7 +14,7 @@ async def serve(scope: Scope, receive: Receive, send: Send, parts: DoorParts, se
     path = scope["path"].removeprefix(REPOSITORY_PATH)
     pushes = "git-receive-pack" in path or b"git-receive-pack" in scope["query_string"]
     if pushes and session.kind is not SessionKind.WORK:
-        raise HTTPException(403, "a check session pushes nothing")
+        raise HTTPException(403, f"a {session.kind} session pushes nothing")
     await serve_git(
         scope,
         receive,

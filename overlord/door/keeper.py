@@ -22,6 +22,7 @@ from minion.protocol import (
     EVENTS_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
+    SECRETS_PATH,
     SessionKind,
 )
 from overlord.domain.session import Session
@@ -164,7 +165,8 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
     routes = Starlette(
         routes=[
             Route(BRIEF_PATH, call(sessions.brief, *SessionKind), methods=["GET"]),
-            Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK), methods=["POST"]),
+            Route(SECRETS_PATH, call(sessions.secrets, SessionKind.SETUP), methods=["GET"]),
+            Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK, SessionKind.SETUP), methods=["POST"]),
             Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),

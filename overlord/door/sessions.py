@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind
+from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text import plain_line, quoted, visible
@@ -19,6 +19,7 @@ from overlord.store import decisions, jobs, sessions
 POLL_S = 25.0
 """How long one request for an answer is held open."""
 _ACTION_CHARS = 200
+_OF_A_SETUP = (EventKind.HEARTBEAT, EventKind.PROGRESS)
 _MOST_TURNS = 1_000_000
 _MOST_PATTERNS = 50
 
@@ -28,15 +29,25 @@ async def brief(_request: Request, _parts: DoorParts, session: Session) -> Respo
     return Response(session.brief, media_type="application/json")
 
 
+async def secrets(_request: Request, parts: DoorParts, session: Session) -> Response:
+    """`GET /session/secrets`: what a setup may sign in with, as environment variables; kept nowhere."""
+    job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
+    own = parts.settings.space(job.space).setup_secrets
+    known = parts.settings.environments.signed_in()
+    return JSONResponse({**known, **{name: value.get_secret_value() for name, value in own.items()}})
+
+
 async def events(request: Request, parts: DoorParts, session: Session) -> Response:
     """`POST /session/events`: heartbeat, progress, question, log."""
     event = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
+    if session.kind is SessionKind.SETUP and event.kind not in _OF_A_SETUP:
+        raise HTTPException(403, "a setup says that it lives and what it is at, and asks nobody")
     at = parts.clock.now()
     progress: dict[str, object] = {"heartbeat_at": at}
     if event.kind is EventKind.PROGRESS:
         progress |= {
             "turn": min(max(event.turn, 0), _MOST_TURNS),
-            "last_action": visible(event.text)[:_ACTION_CHARS],
+            "last_action": visible(_without_secrets(parts, session, event.text))[:_ACTION_CHARS],
         }
     await parts.database.write(lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
@@ -45,6 +56,11 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
     if event.kind is not EventKind.HEARTBEAT:
         parts.bell.ring()
     return Response(status_code=202)
+
+
+def _without_secrets(parts: DoorParts, session: Session, text: str) -> str:
+    """What a setup says, before it is kept: commands it runs know its secrets, and its door."""
+    return parts.redactor.redact(text) if session.kind is SessionKind.SETUP else text
 
 
 def _check_question(event: Event) -> None:
@@ -121,10 +137,13 @@ async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
 async def report(request: Request, parts: DoorParts, session: Session) -> Response:
     """`POST /session/report`: the session's one report. The same one again is fine, another one is refused."""
     said: Report | CheckReport
-    if session.kind is SessionKind.CHECK:
-        said = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
-    else:
+    if session.kind is SessionKind.WORK:
         said = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
+    else:
+        said = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
+    if session.kind is SessionKind.SETUP:
+        # Written anew first: whoever knows a secret could have spelt it in escapes.
+        said = wire.record(_without_secrets(parts, session, encode(said).decode()), wire.CHECK_REPORT)
 
     def take(connection: sqlite3.Connection) -> bool:
         sessions.mark(connection, session.id, heartbeat_at=parts.clock.now())

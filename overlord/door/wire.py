@@ -30,7 +30,11 @@ EVENT = _strict(Event)
 
 async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:
     """The request's body as a record; raises HTTPException 413 or 400."""
-    body = await read_bytes(request, limit=limit)
+    return record(await read_bytes(request, limit=limit), adapter)
+
+
+def record(body: str | bytes, adapter: TypeAdapter[Record]) -> Record:
+    """A body that was read, as a record; raises HTTPException 400."""
     try:
         return adapter.validate_json(body)
     except ValidationError as error:

@@ -10,13 +10,15 @@ from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.lint import judge_lint, plan_lint
-from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
+from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
 from overlord.domain.testing import BASELINE_STEP, baseline_of, judge_tests, plan_tests
-from overlord.engine import dispatch
+from overlord.engine import dependencies, dispatch, environment, setup
 from overlord.engine import ending as endings
-from overlord.engine.material import Material, checks_at_base, lint_configuration_at_base, material_of
+from overlord.engine.environment import EnvironmentFailed
+from overlord.engine.material import Material, checks_of, lint_configuration_at_base, material_of
 from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
+from overlord.ports import Sha
 from overlord.store import baselines, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
 
@@ -36,19 +38,14 @@ class _Plan:
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Start the check session, or take in its report."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
-    if session is not None and session.state is SessionState.PREPARED:
+    if session is None or session.kind is SessionKind.SETUP:
+        return await _begin(parts, job, row, session)
+    if session.state is SessionState.PREPARED:
         return await _start(parts, job, row, session)
-    over = await endings.over(parts, session) if session is not None else None
-    if session is not None and over is None:
-        return False
-    try:
-        plan = await _plan(parts, job, row)
-    except ChecksFileError as error:
-        results = _unavailable(str(error))
-        await parts.database.write(lambda c: _add(c, parts, row, *results))
-        return True
+    over = await endings.over(parts, session)
     if over is None:
-        return await dispatch.check_session(parts, job, plan.steps)
+        return False
+    plan = await _plan(parts, job, row, session.layer)
     if await _to_be_repeated(parts, job, row, over):
         await parts.database.write(lambda c: _lose(c, parts, job, over))
     else:
@@ -56,11 +53,30 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     return True
 
 
-async def _plan(parts: Parts, job: Job, row: EvaluationRow) -> _Plan:
-    material, checks = await material_of(parts, job, row.head_sha), await checks_at_base(parts, job)
+async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | None) -> bool:
+    """Prepare the check session, once what it runs in is there."""
+    try:
+        if running is not None:
+            return await setup.advance(parts, job, running)
+        if await dependencies.ask_first(parts, job, row):
+            return True
+        need = await environment.allowed(parts, job, Sha(job.base_sha or ""))
+        layer = await setup.ensure(parts, job, need)
+        if layer is None:
+            return False
+        plan = await _plan(parts, job, row, layer)
+    except (ChecksFileError, EnvironmentFailed) as error:
+        results = _unavailable(str(error))
+        await parts.database.write(lambda c: _add(c, parts, row, *results))
+        return True
+    return await dispatch.check_session(parts, job, plan.steps, layer)
+
+
+async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
+    material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
     limits = parts.settings.checks
     full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True)
-    key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP))
+    key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
     known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))
     tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
     lint = plan_lint(material.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s)
@@ -73,12 +89,19 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
     if session.door_opened_at is None:
         return False
     try:
-        await dispatch.launch(parts, job, session)
+        await launch(parts, job, session)
     except RunnerRefused as error:
-        refused = endings.Over(session=session, ending=Ending(kind=EndKind.LOST, detail=str(error)))
+        refused = endings.Over(session=session, ending=endings.never_started(str(error)))
         results = _unavailable(f"the check session was refused: {error}")
         await parts.database.write(lambda c: _close(c, parts, row, refused, *results))
         return True
+
+    return True
+
+
+async def launch(parts: Parts, job: Job, session: Session) -> None:
+    """Start a check session whose door is open. Raises RunnerRefused."""
+    await dispatch.launch(parts, job, session)
 
     def started(connection: sqlite3.Connection) -> None:
         at = parts.clock.now()
@@ -86,7 +109,6 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
         jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
 
     await parts.database.write(started)
-    return True
 
 
 async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:

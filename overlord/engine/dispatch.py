@@ -4,26 +4,32 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minion.protocol import Answer, Brief, CheckStep, Finding, Limits, Scope, ScopeError, SessionKind, encode
+from minion.protocol import Answer, Brief, CheckStep, Finding, Scope, ScopeError, SessionKind
 from overlord.domain.budget import NANO, Unit
 from overlord.domain.contract import SessionBudget
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
 from overlord.domain.scope import effective_scope
-from overlord.domain.session import Session, SessionState, session_id
-from overlord.engine import inbox
+from overlord.domain.session import Session, prepared, session_id
+from overlord.engine import environment, inbox, room, setup
+from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, evaluations, grants, jobs, sessions, spaces
+from overlord.store import decisions, evaluations, grants, jobs, sessions
 
 
 async def step(parts: Parts, job: Job) -> bool:
     """Prepare a session for a queued job if there is room for one, then start it once its door is open."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
-    if session is None:
-        return await _prepare_work(parts, job)
+    try:
+        if session is None:
+            return await _prepare_work(parts, job)
+        if session.kind is SessionKind.SETUP:
+            return await setup.advance(parts, job, session)
+    except EnvironmentFailed as error:
+        return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
     if session.door_opened_at is None:
         return False
     try:
@@ -41,11 +47,13 @@ async def step(parts: Parts, job: Job) -> bool:
 
 
 async def _prepare_work(parts: Parts, job: Job) -> bool:
-    if not await parts.database.read(lambda c: _has_room(c, parts, job)):
+    if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
         return False
     name = RepositoryName(job.space)
-    await parts.git.refresh_mirror(name, await parts.forge.remote(name))
-    base = Sha(job.base_sha) if job.base_sha else await parts.git.branch_head(name, job.base_branch)
+    await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[job.base_branch])
+    # Until there is work on top of it, the base is where the branch is now.
+    known = Sha(job.base_sha) if job.base_sha else None
+    base = known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
     if base is None:
         body = (
             f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
@@ -56,16 +64,23 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         scope = await scope_of(parts, job)
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
-    session = await _work_session(parts, job, branch=branch, base=base, scope=scope)
+    if (base, branch) != (job.base_sha, job.branch):
+        job = await parts.database.write(lambda c: jobs.repair(c, job.id, base_sha=base, branch=branch))
+    layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
+    if layer is None:
+        return False
+    session = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
 
-    def prepared(connection: sqlite3.Connection) -> bool:
-        if jobs.get(connection, job.id).state is not job.state or not _has_room(connection, parts, job):
+    def store(connection: sqlite3.Connection) -> bool:
+        if jobs.get(connection, job.id).state is not job.state or not room.for_one_more(
+            connection, parts, job
+        ):
             return False
-        jobs.repair(connection, job.id, base_sha=base, branch=branch, reason="")
+        jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
         return True
 
-    return await parts.database.write(prepared)
+    return await parts.database.write(store)
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:
@@ -83,6 +98,9 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             door=parts.home.door(session.id),
             memory_mb=limits.memory_mb,
             cpus=limits.cpus,
+            space=job.space,
+            layer=session.layer,
+            ready=await parts.git.ready_copy(RepositoryName(job.space), Sha(job.base_sha or "")),
         )
     )
 
@@ -100,7 +118,7 @@ async def scope_of(parts: Parts, job: Job) -> Scope:
         raise ScopeError(f"role {contract.phase(job.phase).role} declares none")
     at = parts.clock.now()
     granted = await parts.database.read(lambda c: grants.scope_patterns(c, job.id, at=at))
-    return effective_scope(rule.scope(), parts.settings.space(job.space).scope, granted)
+    return effective_scope(rule.scope(), parts.settings.space(job.space).scope_of(job.issue.number), granted)
 
 
 async def _free_branch(parts: Parts, job: Job) -> str:
@@ -113,7 +131,9 @@ async def _free_branch(parts: Parts, job: Job) -> str:
         taken += 1
 
 
-async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope: Scope) -> Session:
+async def _work_session(
+    parts: Parts, job: Job, *, branch: str, base: Sha, scope: Scope, layer: str
+) -> Session:
     at = parts.clock.now()
 
     def context(connection: sqlite3.Connection) -> _Context:
@@ -130,11 +150,10 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
     known = await parts.database.read(context)
     contract = parts.contract(job.space)
     budget = contract.role_of(job.phase).budget or SessionBudget()
-    limits = limits_of(parts, turns=budget.turns, time_s=budget.time_s)
+    limits = room.limits_of(parts, turns=budget.turns, time_s=budget.time_s)
     tokens, nusd = _caps(parts, budget, known)
-    identifier = session_id(job.id, SessionKind.WORK, known.ordinal)
     brief = Brief(
-        session_id=identifier,
+        session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
         kind=SessionKind.WORK,
         role=contract.phase(job.phase).role,
         repository=job.space,
@@ -150,18 +169,14 @@ async def _work_session(parts: Parts, job: Job, *, branch: str, base: Sha, scope
         tried=known.tried,
         guidance=await guidance(parts, job, base),
     )
-    return Session(
-        id=identifier,
-        job_id=job.id,
-        kind=SessionKind.WORK,
-        state=SessionState.PREPARED,
-        brief=encode(brief).decode(),
-        scope=scope.to_json(),
-        branch=branch,
+    return prepared(
+        brief,
+        job.id,
+        at=at,
+        layer=layer,
+        time_limit_s=limits.time_s,
         token_budget=tokens,
         nusd_budget=nusd,
-        time_limit_s=limits.time_s,
-        prepared_at=at,
     )
 
 
@@ -182,20 +197,6 @@ def _caps(parts: Parts, budget: SessionBudget, known: _Context) -> tuple[int, in
     return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
 
 
-def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:
-    """A session's limits: the role's own numbers, else the settings'."""
-    settings = parts.settings.sessions
-    return Limits(
-        turns=turns or settings.turns,
-        time_s=time_s or settings.time_s,
-        tool_errors=settings.tool_errors,
-        command_s=settings.command_s,
-        context_tokens=settings.context_tokens,
-        questions=parts.settings.questions.per_session,
-        question_wait_s=parts.settings.questions.wait_s,
-    )
-
-
 _GUIDANCE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
 _GUIDANCE_CHARS = 8000
 
@@ -210,7 +211,7 @@ async def guidance(parts: Parts, job: Job, base: Sha) -> str:
     return "\n\n".join(texts)
 
 
-async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...]) -> bool:
+async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], layer: str) -> bool:
     """Prepare the session that runs the judge's commands on the job's head. False when there is no room now."""
     at = parts.clock.now()
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
@@ -227,35 +228,18 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...]) ->
         head_sha=job.head_sha or "",
         issue=job.issue,
         scope=Scope.unrestricted(),
-        limits=limits_of(parts, time_s=time_limit_s),
+        limits=room.limits_of(parts, time_s=time_limit_s),
         steps=steps,
     )
-    session = Session(
-        id=identifier,
-        job_id=job.id,
-        kind=SessionKind.CHECK,
-        state=SessionState.PREPARED,
-        brief=encode(brief).decode(),
-        scope=Scope.unrestricted().to_json(),
-        branch=job.branch,
-        token_budget=0,
-        time_limit_s=time_limit_s,
-        prepared_at=at,
-    )
+    session = prepared(brief, job.id, at=at, layer=layer, time_limit_s=time_limit_s)
 
-    def prepared(connection: sqlite3.Connection) -> bool:
+    def store(connection: sqlite3.Connection) -> bool:
         if sessions.started_running(connection) >= parts.settings.sessions.concurrent:
             return False
         sessions.prepare(connection, session)
         return True
 
-    return await parts.database.write(prepared)
-
-
-def _has_room(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
-    if spaces.get(connection, job.space).paused:
-        return False
-    return sessions.started_running(connection) < parts.settings.sessions.concurrent
+    return await parts.database.write(store)
 
 
 async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:

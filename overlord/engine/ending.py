@@ -25,6 +25,11 @@ class Over:
     exhibits: tuple[Exhibit, ...] = ()
 
 
+def never_started(why: str) -> Ending:
+    """The end of a session that the runner would not start."""
+    return Ending(kind=EndKind.LOST, detail=why)
+
+
 async def over(parts: Parts, session: Session) -> Over | None:
     """A started session's end with its evidence stored; None while it still runs."""
     ending = await look(parts, session)

@@ -26,7 +26,7 @@ from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_fi
 from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
 from overlord.domain.text import code_block, defused_line
-from overlord.engine import check, deliver, dispatch, review
+from overlord.engine import check, deliver, dependencies, dispatch, review
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, Sha
@@ -83,6 +83,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         await _link_targets(parts, job, material),
         await _sizes(parts, job, material),
         IntegrityLimits(),
+        approved=await dependencies.approved(parts, job, material.base),
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:

@@ -10,7 +10,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Ending, EndKind
 from overlord.engine import ending as endings
 from overlord.engine.parts import Parts
-from overlord.store import decisions, grants, jobs, sessions
+from overlord.store import decisions, environments, grants, jobs, sessions
 from overlord.store.grants import GrantKind
 
 MOVES: Mapping[Verb, EventName] = {
@@ -20,6 +20,7 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.GRANT: EventName.SCOPE_GRANTED,
     Verb.ACCEPT: EventName.GATE_APPROVED,
     Verb.RECHECK: EventName.CHECKS_RESTORED,
+    Verb.INSTALL: EventName.CHECKS_RESTORED,
     Verb.REDELIVER: EventName.DELIVERY_RETRIED,
     Verb.TAKE_OVER: EventName.TAKEN_OVER,
     Verb.DROP: EventName.DROPPED,
@@ -44,6 +45,11 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
         grants.add(connection, job.id, GrantKind(amount.unit), amount.value, by=decision.answered_by, at=at)
         added: dict[str, Json] = {"amount": amount_text(amount), "unit": amount.unit}
         jobs.note(connection, job.id, EventName.BUDGET_ADDED, at=at, actor=decision.answered_by, data=added)
+    if decision.verb is Verb.INSTALL:
+        digest = decision.options
+        grants.add(connection, job.id, GrantKind.DEPENDENCIES, digest, by=decision.answered_by, at=at)
+    if decision.verb in (Verb.RETRY, Verb.RECHECK):
+        environments.forget_failed(connection, job.space)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
     changes: dict[str, object] = {}
     following = parts.contract(job.space).phase(job.phase).next

@@ -8,6 +8,7 @@ from overlord.domain.checks_file import CHECKS_PATH, ChecksFile, parse_checks
 from overlord.domain.job import Job
 from overlord.domain.lint import LINT_CONFIGURATION
 from overlord.domain.scope import Change
+from overlord.engine import environment
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, Sha
 
@@ -33,10 +34,19 @@ async def material_of(parts: Parts, job: Job, head_sha: str) -> Material:
     return Material(base=base, head=head, changes=changes, diff=diff)
 
 
-async def checks_at_base(parts: Parts, job: Job) -> ChecksFile | None:
-    """The repository's own checks, read at base. Raises ChecksFileError when they do not parse."""
+async def checks_of(parts: Parts, job: Job) -> ChecksFile | None:
+    """The repository's own checks, read at base, and for what they leave open those of its kind of project.
+
+    Raises ChecksFileError when they do not parse, EnvironmentFailed when the environment's own file does not.
+    """
     found = await _at_base(parts, job, (CHECKS_PATH,))
-    return parse_checks(found.get(CHECKS_PATH))
+    checks = parse_checks(found.get(CHECKS_PATH))
+    usual = await environment.recipe_at(parts, job, Sha(job.base_sha or ""))
+    if usual.tests is None and usual.lint is None:
+        return checks
+    return ChecksFile(
+        tests=(checks and checks.tests) or usual.tests, lint=(checks and checks.lint) or usual.lint
+    )
 
 
 async def lint_configuration_at_base(parts: Parts, job: Job) -> Mapping[str, str]:

@@ -14,7 +14,19 @@ import structlog
 
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import collect, deliver, dispatch, ending, evaluate, follow, inbox, intake, project, reap
+from overlord.engine import (
+    collect,
+    deliver,
+    dispatch,
+    ending,
+    evaluate,
+    follow,
+    inbox,
+    intake,
+    project,
+    prune,
+    reap,
+)
 from overlord.engine.errands import Errands
 from overlord.engine.parts import Parts
 from overlord.errors import FarEndError, IllegalMove
@@ -54,6 +66,7 @@ class Tick:
         self._parts = parts
         self._delays: dict[str, _Delay] = {}
         self._errands = Errands(parts.ring)
+        self._pruned_at = -prune.EVERY_S
 
     async def run(self) -> bool:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
@@ -77,6 +90,9 @@ class Tick:
         for session in await parts.database.read(sessions.uncleared):
             key = f"clear {session.id}"
             wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
+        if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
+            self._pruned_at = parts.clock.monotonic()
+            wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
         for key, act in wanted.items():
             self._errands.start(key, act)
         kept = {

@@ -10,9 +10,9 @@ from minion.protocol import CheckStep, StepResult
 from overlord.store.rows import adapter
 
 
-def plan_of(step: CheckStep) -> str:
-    """What tells one way of checking a commit from another: the command and what it reads."""
-    return sha256(json.dumps([step.name, step.command, step.restore]).encode()).hexdigest()[:16]
+def plan_of(step: CheckStep, layer: str = "") -> str:
+    """What tells one way of checking a commit from another: the command, what it reads, the environment it runs in."""
+    return sha256(json.dumps([step.name, step.command, step.restore, layer]).encode()).hexdigest()[:16]
 
 
 def get(connection: sqlite3.Connection, space: str, base_sha: str, plan: str) -> StepResult | None:

@@ -12,6 +12,8 @@ from overlord.store.rows import insert
 
 class GrantKind(StrEnum):
     SCOPE = "scope"
+    DEPENDENCIES = "dependencies"
+    """Dependency files that may be installed, by the digest of what was shown."""
     TOKENS = "tokens"
     USD = "usd"
     """In nano-dollars."""
@@ -40,6 +42,12 @@ def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime)
         if row["expires_at"] is None or datetime.fromisoformat(row["expires_at"]) > at:
             patterns.update(dict.fromkeys(json.loads(row["value"])))
     return tuple(patterns)
+
+
+def may_install(connection: sqlite3.Connection, job_id: int, digest: str) -> bool:
+    """Whether a person allowed these dependency files to be installed."""
+    query = "SELECT value FROM grants WHERE job_id = ? AND kind = 'dependencies'"
+    return any(digest in json.loads(row["value"]) for row in connection.execute(query, (job_id,)))
 
 
 def added(

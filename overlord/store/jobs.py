@@ -95,9 +95,10 @@ def note(
     return _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
 
 
-def repair(connection: sqlite3.Connection, job_id: int, **changes: object) -> None:
+def repair(connection: sqlite3.Connection, job_id: int, **changes: object) -> Job:
     """Remember what a projection was last seen at: columns that are no facts and leave no event."""
     update(connection, "jobs", job_id, changes)
+    return get(connection, job_id)
 
 
 def _write(

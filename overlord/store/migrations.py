@@ -57,6 +57,7 @@ _FIRST = (
         stop_reason TEXT,
         dropped TEXT NOT NULL DEFAULT '[]',
         ending TEXT NOT NULL DEFAULT '',
+        layer TEXT NOT NULL DEFAULT '',
         cleared INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
     "CREATE INDEX uncleared_sessions ON sessions (id) WHERE state = 'ended' AND NOT cleared",
@@ -170,6 +171,18 @@ _FIRST = (
         expires_at TEXT
     ) STRICT""",
     "CREATE INDEX grants_of_job ON grants (job_id)",
+    """CREATE TABLE environments (
+        id TEXT PRIMARY KEY,
+        space TEXT NOT NULL,
+        state TEXT NOT NULL,
+        image TEXT NOT NULL,
+        packages TEXT NOT NULL,
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        at TEXT NOT NULL,
+        used_at TEXT NOT NULL,
+        size INTEGER NOT NULL DEFAULT 0,
+        trouble TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
     """CREATE TABLE spaces (
         name TEXT PRIMARY KEY,
         paused INTEGER NOT NULL DEFAULT 0,

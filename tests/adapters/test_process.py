@@ -13,6 +13,7 @@ import pytest
 
 from overlord.adapters import process_shim
 from overlord.adapters.process import ProcessRunner
+from overlord.adapters.trash import Trash
 from overlord.errors import RunnerRefused
 from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.puppet import DEADLINE_S, Line, open_door
@@ -48,6 +49,13 @@ async def ending(kit: ProcessKit) -> Ending:
 
 def shim_of(kit: ProcessKit) -> int:
     return int(json.loads((kit.root / "s1" / "started").read_text())["pid"])
+
+
+def emptied(root: Path) -> None:
+    """Return when what was thrown away is deleted."""
+    trash = Trash(root / ".trash")
+    trash.discard(root / "nothing")
+    trash.wait()
 
 
 async def test_a_start_that_was_cut_off_is_no_trace_and_can_be_repeated(kit: ProcessKit) -> None:
@@ -103,7 +111,8 @@ rest()
     assert (await ending_of(runner, S1)).kind is EndKind.KILLED
     await runner.remove(S1)
     assert await child.hear() == ""
-    assert not [*kit.root.iterdir()]
+    await asyncio.to_thread(emptied, kit.root)
+    assert [entry.name for entry in kit.root.rglob("*")] == [".trash"]
 
 
 async def test_a_program_that_is_not_there_ends_with_its_reason_in_the_log(kit: ProcessKit) -> None:
@@ -139,7 +148,8 @@ async def test_directories_it_locked_are_removed_all_the_same(kit: ProcessKit) -
     await runner.start(launch(kit))
     await ending_of(runner, S1)
     await runner.remove(S1)
-    assert not [*kit.root.iterdir()]
+    await asyncio.to_thread(emptied, kit.root)
+    assert [entry.name for entry in kit.root.rglob("*")] == [".trash"]
 
 
 @pytest.mark.parametrize("name", ["../escape", "", ".hidden", "a/b", "a" * 101])

@@ -1,10 +1,45 @@
-"""What the suites of this folder share: an engine for those that need one."""
+"""What the suites of this folder share: an engine for those that need one, every runner in turn."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from tests.runners import engine_or_skip
+from overlord.ports import Runner
+from tests.puppet import open_door
+from tests.runners import DockerKit, Kit, Make, ProcessKit, clean, engine_or_skip, forget
 
 
 @pytest.fixture
 async def docker_engine() -> None:
     await engine_or_skip()
+
+
+@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
+async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
+    if request.param == "docker":
+        await engine_or_skip()
+    async with open_door() as door:
+        kit = ProcessKit(tmp_path, door) if request.param == "process" else DockerKit(tmp_path, door)
+        yield kit
+        await clean(kit.runner())
+        if isinstance(kit, DockerKit):
+            forget(kit.instance)
+
+
+@pytest.fixture
+async def runners() -> AsyncIterator[list[Runner]]:
+    """Runners that a test made, closed at its end."""
+    made: list[Runner] = []
+    yield made
+    for runner in made:
+        await runner.close()
+
+
+@pytest.fixture
+def make(kit: Kit, runners: list[Runner]) -> Make:
+    def make(program: str = "") -> Runner:
+        runners.append(kit.runner(program))
+        return runners[-1]
+
+    return make

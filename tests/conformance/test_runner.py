@@ -3,17 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
 import pytest
 
-from overlord.ports import EndKind, Runner, SessionId
-from tests.puppet import DEADLINE_S, open_door
-from tests.runners import DockerKit, Kit, ProcessKit, clean, ending_of, engine_or_skip, launch
+from overlord.ports import EndKind, SessionId
+from tests.puppet import DEADLINE_S
+from tests.runners import Kit, Make, ending_of, launch
 
-Make = Callable[..., Runner]
-"""Makes a runner over the test's state, for puppets that play a program."""
 S1 = SessionId("s1")
 OBEYS = "say('up'); sys.exit(int(hear() or 9))"
 POLITE = """
@@ -35,34 +31,6 @@ for level in range(3):
         own.sendall(b'child\\n'); rest()
 say('up')
 """
-
-
-@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
-async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
-    if request.param == "docker":
-        await engine_or_skip()
-    async with open_door() as door:
-        kit = ProcessKit(tmp_path, door) if request.param == "process" else DockerKit(tmp_path, door)
-        yield kit
-        await clean(kit.runner())
-
-
-@pytest.fixture
-async def runners() -> AsyncIterator[list[Runner]]:
-    """Runners that a test made, closed at its end."""
-    made: list[Runner] = []
-    yield made
-    for runner in made:
-        await runner.close()
-
-
-@pytest.fixture
-def make(kit: Kit, runners: list[Runner]) -> Make:
-    def make(program: str = "") -> Runner:
-        runners.append(kit.runner(program))
-        return runners[-1]
-
-    return make
 
 
 async def test_a_session_that_ends_by_itself_is_told_with_its_exit_code(kit: Kit, make: Make) -> None:

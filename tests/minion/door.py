@@ -262,7 +262,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/session/report" and self.door.refuses_reports:
             return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
-            kind: Any = CheckReport if self.door.brief.kind is SessionKind.CHECK else Report
+            kind: Any = Report if self.door.brief.kind is SessionKind.WORK else CheckReport
             self.door.note(lambda: self.door.reports.append(decode(kind, body)))
             return self.answer(204)
         self._complete(body)

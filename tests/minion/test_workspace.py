@@ -11,7 +11,7 @@ from minion.git import Git, failure
 from minion.session import Session
 from minion.workspace import Workspace
 from tests.minion.conftest import make_session
-from tests.minion.door import BRANCH, git, make_brief
+from tests.minion.door import BRANCH, git, make_brief, make_repository
 
 
 @pytest.fixture
@@ -22,6 +22,10 @@ def workspace(session: Session) -> Workspace:
 @pytest.fixture
 def far(tmp_path: Path) -> Path:
     return tmp_path / "far" / "repo.git"
+
+
+def session_git() -> Git:
+    return Git(os.environ["PATH"])
 
 
 def shell(root: Path, command: str) -> None:
@@ -108,10 +112,62 @@ def test_a_repository_that_is_gone_fails_the_save_but_not_the_rescue(workspace: 
 def test_a_rescue_keeps_what_it_can(workspace: Workspace, far: Path) -> None:
     (workspace.root / "new.txt").write_text("x")
     shell(workspace.root, "git init -q broken")
-    with pytest.raises(GitFailed, match="git add"):
+    with pytest.raises(GitFailed, match="broken: a git repository of its own inside this one"):
         workspace.save("done")
     workspace.rescue("in progress")
     assert git(far, "show", f"{BRANCH}:new.txt") == "x"
+
+
+@pytest.mark.parametrize("at_base", [False, True])
+def test_a_repository_inside_is_named_and_never_saved(workspace: Workspace, far: Path, at_base: bool) -> None:
+    if at_base:
+        (workspace.root / "vendor").mkdir()
+        (workspace.root / "vendor" / "file").write_text("ours")
+        workspace.save("before")
+    (workspace.root / "new.txt").write_text("x")
+    shell(
+        workspace.root,
+        "mkdir -p vendor; cd vendor; git init -q .; git commit -q --allow-empty -m inner; echo y > inner",
+    )
+    with pytest.raises(GitFailed, match=r"vendor: a git repository of its own .* Delete its \.git"):
+        workspace.snapshot()
+    workspace.rescue("in progress")
+    assert git(far, "show", f"{BRANCH}:new.txt") == "x"
+    assert "160000" not in git(far, "ls-tree", "-r", BRANCH)
+    shell(workspace.root, "rm -rf vendor/.git")
+    workspace.save("done")
+    assert git(far, "show", f"{BRANCH}:vendor/inner") == "y"
+
+
+def test_a_submodule_that_was_moved_is_named_and_put_back(tmp_path: Path) -> None:
+    repository, _ = make_repository(tmp_path / "far", {"x": "1"})
+    seed = tmp_path / "far" / "seed"
+    git(seed, "update-index", "--add", "--cacheinfo", f"160000,{'a' * 40},m")
+    git(seed, "commit", "--quiet", "-m", "a submodule")
+    git(seed, "push", "--quiet", str(repository), "HEAD:main")
+    base = git(seed, "rev-parse", "HEAD")
+    home = tmp_path / "again"
+    home.mkdir()
+    workspace = Workspace(home, str(repository), make_brief(base, base), session_git(), patience_s=0)
+    workspace.begin()
+    workspace.wait()
+    shell(workspace.root, "cd m; git init -q .; git commit -q --allow-empty -m inner")
+    with pytest.raises(GitFailed, match="put a submodule back as it was"):
+        workspace.save("done")
+    (workspace.root / "x").write_text("2")
+    workspace.rescue("in progress")
+    assert git(home / "workspace", "rev-parse", f"{workspace.head}:m") == "a" * 40
+    shell(workspace.root, "rm -rf m; mkdir m")
+    assert workspace.changed(workspace.snapshot()) == ("x",)
+
+
+def test_a_directory_that_became_a_link_to_nowhere_and_links_in_circles_are_saved(
+    workspace: Workspace, far: Path
+) -> None:
+    shell(workspace.root, "ln -s b a; ln -s a b; ln -s . here; ln -s /nowhere gone")
+    workspace.save("links")
+    listed = git(far, "ls-tree", "-r", BRANCH).splitlines()
+    assert [line.split("\t")[1] for line in listed if line.startswith("120000")] == ["a", "b", "gone", "here"]
 
 
 def test_a_branch_that_moved_is_never_forced(workspace: Workspace, far: Path) -> None:

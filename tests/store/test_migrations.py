@@ -9,8 +9,20 @@ import pytest
 
 from minion.protocol import Outcome, Report
 from overlord.domain.job import JobState
+from overlord.domain.session import Session
 from overlord.errors import StoreError
-from overlord.store import decisions, evaluations, evidence, grants, jobs, ledger, sessions, spaces
+from overlord.store import (
+    decisions,
+    environments,
+    evaluations,
+    evidence,
+    grants,
+    jobs,
+    ledger,
+    sessions,
+    spaces,
+)
+from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.grants import GrantKind
 from overlord.store.migrations import LATEST, MIGRATIONS, migrate, schema_version
 from tests.records import HEAD, NOW, REPO, a_check
@@ -40,6 +52,21 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     evidence.record(connection, exhibit)
     grants.add(connection, job.id, GrantKind.SCOPE, ["docs/**"], by="cli:alice", at=NOW)
     spaces.note_poll(connection, REPO, at=NOW)
+    environments.put(connection, made_by(session))
+
+
+def made_by(session: Session) -> Environment:
+    return Environment(
+        id="0123456789abcdef0123",
+        space=REPO,
+        state=EnvironmentState.READY,
+        image="python:3.12",
+        packages=("gcc",),
+        session_id=session.id,
+        at=NOW,
+        used_at=NOW,
+        size=5,
+    )
 
 
 @pytest.fixture
@@ -91,6 +118,7 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert list(ledger.problems(connection)) == []
     assert spaces.get(connection, REPO).polled_at == NOW
     assert grants.scope_patterns(connection, 1, at=NOW) == ("docs/**",)
+    assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
 
 
 def test_migrating_again_changes_nothing(connection: sqlite3.Connection) -> None:

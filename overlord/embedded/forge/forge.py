@@ -97,6 +97,16 @@ class EmbeddedForge(ForgeState):
             await self.push_files(name, default_branch, files, message, author=author)
         return repository
 
+    async def move_default(self, repository: str, branch: str, sha: str) -> None:
+        """Put a branch at a commit that is there already, and make it the default branch."""
+        known = self.repository(repository)
+        directory = self.directory(known.name)
+        async with self.writing:
+            await asyncio.to_thread(bare.set_branch, directory, branch, sha)
+            await asyncio.to_thread(bare.name_default, directory, branch)
+            self.shelf.put(replace(known, default_branch=branch))
+        await self.follow_branches(known.name)
+
     async def open_issue(
         self, repository: str, title: str, body: str = "", *, labels: Sequence[str] = (), author: str = OWNER
     ) -> int:

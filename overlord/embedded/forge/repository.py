@@ -75,8 +75,8 @@ def git(
 
 
 def create(directory: Path, default_branch: str) -> None:
-    """Make an empty bare repository that takes pushes as GitHub does."""
-    directory.mkdir(parents=True)
+    """Make an empty bare repository that takes pushes as GitHub does; one that was left half made is made whole."""
+    directory.mkdir(parents=True, exist_ok=True)
     git(directory, "init", "--bare", "--quiet", f"--initial-branch={default_branch}", str(directory))
     for name, value in (("gc.auto", "0"), ("receive.autogc", "false"), ("uploadpack.allowFilter", "true")):
         git(directory, "config", name, value)
@@ -177,6 +177,15 @@ def merge(directory: Path, base_branch: str, head: str, *, squash: bool, message
     )
     git(directory, "update-ref", f"refs/heads/{base_branch}", commit, base)
     return commit
+
+
+def set_branch(directory: Path, branch: str, sha: str) -> None:
+    """Put a branch where it is wanted, wherever it was."""
+    git(directory, "update-ref", f"refs/heads/{branch}", sha)
+
+
+def name_default(directory: Path, branch: str) -> None:
+    git(directory, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
 
 
 def delete_branch(directory: Path, branch: str) -> None:

@@ -1,0 +1,181 @@
+"""How long until a session has its files, on a repository of 7,000: `python -m bench.start [image]`.
+
+*Ready* is the program's start (the container's, where an engine answers) to its second model request: the first is answered at
+once, and the second waits for the working copy. Each way begins with a ready copy of Overlord's, and with a plain clone.
+"""
+
+import asyncio
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from minion.protocol import Limits
+from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker_engine import DockerEngine
+from overlord.adapters.git import GitMirrors
+from overlord.errors import RunnerRefused, RunnerUnavailable
+from overlord.home import Home
+from overlord.ports import Launch, Remote, RepositoryName, SessionId, Sha
+from tests.minion.door import Door, call, opened
+
+ROOT = Path(__file__).parents[1]
+NAME = RepositoryName("bench/large")
+IMAGE = "overlord-minion"
+FILES, ROUNDS = 7_000, 5
+GOAL_MS = 300.0
+DEADLINE_S = 60.0
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"
+"""Files in memory, as in a container: what a disk makes of 7,000 new ones depends on what was deleted from it last."""
+WORDS = [f"word{number}" for number in range(2_000)]
+
+
+def repository() -> dict[str, str | bytes]:
+    """As many files as a large project has, of the sizes they have there: 5 KB each, some much larger."""
+    chance = random.Random(7)
+    return {
+        f"src/part{number % 60}/group{number % 7}/module{number}.py": "".join(
+            f"# {' '.join(chance.choices(WORDS, k=9))}\n"
+            for _ in range(int(chance.lognormvariate(8, 1.1)) // 70 + 1)
+        )
+        for number in range(FILES)
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """The repository behind a door, and Overlord's ready copy of it."""
+
+    door: Door
+    ready: Path
+    made_ms: float
+
+
+@contextmanager
+def ground(root: Path) -> Iterator[Ground]:
+    with opened(root / "door", repository(), limits=Limits(turns=5)) as door:
+        ready, made_ms = asyncio.run(_made(root / "home", door))
+        door.will(call("run_command", command="true"), call("task_blocked", reason="measured"))
+        door.remembers = False
+        for place in (root, door.root):
+            place.chmod(0o755)
+        door.socket.chmod(0o666)
+        yield Ground(door=door, ready=ready, made_ms=made_ms)
+
+
+async def _made(root: Path, door: Door) -> tuple[Path, float]:
+    home = Home(root)
+    root.mkdir()
+    git = GitMirrors(home)
+    await git.refresh_mirror(NAME, Remote(url=str(door.repository)))
+    began = time.perf_counter()
+    ready = await git.ready_copy(NAME, Sha(door.brief.base_sha))
+    if ready is None:
+        raise SystemExit("git made no ready copy of the repository")
+    return ready, (time.perf_counter() - began) * 1000
+
+
+def in_process(place: Ground, ready: Path | None) -> float:
+    """One session as a process of this machine; milliseconds until it was ready."""
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as work:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "PYTHONSAFEPATH": "1",
+            "MINION_SCOPE": place.door.brief.scope.to_json(),
+            "OVERLORD_URL": place.door.url,
+            "MINION_WORK": work,
+            **({} if ready is None else {"MINION_READY": str(ready)}),
+        }
+        place.door.turns.clear()
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "minion"], env=environment, check=True, capture_output=True)
+        return (place.door.turns[1][0] - began) * 1000
+
+
+def in_container(place: Ground, ready: Path | None, *, image: str, root: Path) -> float:
+    """One session in a container, its files in memory; milliseconds from the container's start until it was ready."""
+    return asyncio.run(_contained(place, ready, image, root))
+
+
+async def _contained(place: Ground, ready: Path | None, image: str, root: Path) -> float:
+    runner, engine = DockerRunner(root, image=image, instance=f"bench-{os.getpid()}"), DockerEngine()
+    session = SessionId("s1")
+    place.door.turns.clear()
+    scope = {"MINION_ID": session, "MINION_SCOPE": place.door.brief.scope.to_json()}
+    try:
+        await runner.start(
+            Launch(session=session, job="1", environment=scope, door=place.door.root, ready=ready)
+        )
+        await asyncio.to_thread(place.door.wait_for, lambda: len(place.door.turns) > 1)
+        shown = await engine.inspect(f"overlord-bench-{os.getpid()}-{session}")
+        began = datetime.fromisoformat(shown["State"]["StartedAt"][:26].rstrip("Z") + "+00:00").timestamp()
+        return (place.door.turns[1][0] + time.time() - time.perf_counter() - began) * 1000
+    finally:
+        await runner.remove(session)
+        await runner.close()
+        engine.close()
+
+
+Way = Callable[[Ground, Path | None], float]
+
+
+def rows(place: Ground, way: str, run: Way) -> list[str]:
+    """The three rows of one way: the median of each kind of start, the kinds taken in turn."""
+    run(place, place.ready)  # bytecode and file caches
+    pairs = [(run(place, place.ready), run(place, None)) for _ in range(ROUNDS)]
+    second, plain = (statistics.median(values) for values in zip(*pairs, strict=True))
+    return [
+        f"{f'{way}: plain clone':36}{plain:10.0f}",
+        f"{f'{way}: first start (copy made)':36}{place.made_ms + second:10.0f}",
+        f"{f'{way}: second start':36}{second:10.0f}{f'≤ {GOAL_MS:g}':>10}{'' if second <= GOAL_MS else ' over':6}{f'{plain / second:.1f}×':>8}",
+    ]
+
+
+def ways(image: str, root: Path) -> Mapping[str, Way]:
+    """How sessions can be run here."""
+    found: dict[str, Way] = {"process": in_process}
+    why = asyncio.run(_no_engine(image))
+    if why:
+        print(why)
+        return found
+    return {**found, "container": lambda place, ready: in_container(place, ready, image=image, root=root)}
+
+
+async def _no_engine(image: str) -> str:
+    engine = DockerEngine()
+    try:
+        await engine.image(image)
+    except (RunnerUnavailable, RunnerRefused) as error:
+        return f"No containers: {error}"
+    finally:
+        engine.close()
+    return ""
+
+
+def main() -> int:
+    if shutil.which("git") is None:
+        print("The benchmark needs git.")
+        return 1
+    image = sys.argv[1] if len(sys.argv) > 1 else IMAGE
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as name, suppress(KeyboardInterrupt):
+        root = Path(name)
+        with ground(root) as place:
+            lines = [f"{f'{FILES:,} files':36}{'ready, ms':>10}{'goal':>10}{'':6}{'against clone':>14}"]
+            for way, run in ways(image, root / "containers").items():
+                lines += rows(place, way, run)
+            print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

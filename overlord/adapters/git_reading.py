@@ -1,0 +1,121 @@
+"""What is read of commits in the mirrors, for the judge and for people: never what a reference stands for now."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from overlord.adapters.git_command import git
+from overlord.adapters.git_diff import (
+    parse_batch,
+    parse_batch_check,
+    parse_changes,
+    parse_listing,
+    parse_sizes,
+)
+from overlord.adapters.git_memory import Memory
+from overlord.domain.scope import Change
+from overlord.errors import GitFailed
+from overlord.home import Home
+from overlord.ports import RepositoryName, Sha
+
+_PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
+
+
+class GitReading:
+    """The reading half of `ports.Git`."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._memory = Memory()
+
+    async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
+        arguments = (
+            "diff",
+            "--raw",
+            "--numstat",
+            "--no-abbrev",
+            "-z",
+            "-M",
+            *_PLAIN_DIFF,
+        )
+
+        async def ask() -> Sequence[Change]:
+            return parse_changes(await git(self._home.mirror(name), *arguments, base, head, "--"))
+
+        return await self._memory.recall(("changes", name, base, head), ask, len)
+
+    async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
+        arguments = ("diff", "-M", "--no-color", *_PLAIN_DIFF, base, head, "--")
+
+        async def ask() -> str:
+            output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1)
+            text = output[:limit_bytes].decode(errors="replace")
+            cut = f"\n[cut: the diff is longer than {limit_bytes} bytes]\n"
+            return text if len(output) <= limit_bytes else text + cut
+
+        return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
+
+    async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
+        output = await git(self._home.mirror(name), "ls-tree", "-r", "-l", "-z", commit)
+        return parse_sizes(output)
+
+    async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
+        mirror = self._home.mirror(name)
+        if await self._resolve(mirror, f"{commit}:{path}") is None:
+            return None
+        try:
+            return await git(mirror, "cat-file", "blob", f"{commit}:{path}")
+        except GitFailed:
+            return None  # a directory or a submodule has this name
+
+    async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
+        async def ask() -> Mapping[str, str]:
+            return parse_listing(await git(self._home.mirror(name), "ls-tree", "-r", "-z", commit))
+
+        return await self._memory.recall(("listing", name, commit), ask, lambda found: 100 * len(found))
+
+    async def read_files(
+        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
+    ) -> Mapping[str, bytes]:
+        question = ("files", name, commit, tuple(paths), limit_bytes)
+        return await self._memory.recall(
+            question,
+            lambda: self._read_files(name, commit, paths, limit_bytes),
+            lambda found: sum(map(len, found.values())),
+        )
+
+    async def _read_files(
+        self, name: RepositoryName, commit: Sha, paths: Sequence[str], limit_bytes: int
+    ) -> Mapping[str, bytes]:
+        mirror = self._home.mirror(name)
+        asked = {path: f"{commit}:{path}" for path in paths if "\n" not in path}
+        checked = await git(mirror, "cat-file", "--batch-check", stdin=_lines((commit, *asked.values())))
+        there, _, sizes = checked.partition(b"\n")
+        if there.endswith(b" missing"):
+            raise GitFailed(f"commit {commit} is not in the mirror of {name}")
+        named = dict(zip(asked, parse_batch_check(sizes), strict=True))
+        small = [path for path, size in named.items() if size is not None and size <= limit_bytes]
+        output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
+        found = dict(parse_batch(small, output))
+        for path in named.keys() - small:
+            if named[path] is not None:
+                found[path] = await git(mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes)
+        return found
+
+    async def _resolve(self, repository: Path, revision: str) -> Sha | None:
+        """The object a revision names, or None for one that names nothing. Raises GitFailed when git cannot say."""
+        if not is_there(repository):
+            return None
+        asked = f"{revision}\n".encode()
+        answer = (
+            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().strip()
+        )
+        return None if answer.endswith(" missing") else Sha(answer)
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
+
+
+def is_there(repository: Path) -> bool:
+    """Whether it was made."""
+    return (repository / "HEAD").exists()

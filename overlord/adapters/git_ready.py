@@ -1,0 +1,212 @@
+"""Ready copies: what a session begins with instead of a clone. Made once for each base commit, then only read.
+
+A copy holds the history of its base commit and nothing else. Its files are one stream in the order of its index: no tree of
+a repository is ever laid out on Overlord's own disk, so no name, link or attribute in one can do anything there. A
+session takes it as input only; nothing is read back from it but by the sessions after, and all is judged in the mirror.
+"""
+
+import asyncio
+import mmap
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha1
+from pathlib import Path
+from typing import BinaryIO
+
+import structlog
+
+from overlord.adapters.git_command import git
+from overlord.adapters.git_diff import parse_sizes
+from overlord.adapters.git_index import GITLINK, Entry, entries, seal, set_size
+from overlord.errors import GitFailed
+from overlord.ports import Sha
+
+log = structlog.get_logger()
+
+# The names `minion/ready.py` knows them by.
+REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
+TREE = "tree"
+MAKING = ".making-"
+MOST_BYTES = 1024**3
+"""Files of one commit; a larger one is cloned. It is what a container's disk holds."""
+MOST_PACKS = 12
+"""More are made one again: every pack is looked into for every object."""
+
+_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n[gc]\n\tauto = 0\n"
+_WHOLE = "* -export-ignore -export-subst\n"
+_AS_IT_IS = "* -text -ident -filter !working-tree-encoding\n"
+
+
+async def make_ready(
+    mirror: Path, base: Sha, place: Path, *, older: Sequence[Path], most_bytes: int = MOST_BYTES
+) -> None:
+    """Make the copy of `base` at `place`, on top of an `older` one where that holds a part of its history.
+
+    Raises GitFailed when the mirror does not have it. What git will not lay out as files has none: a session clones it.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    making = Path(tempfile.mkdtemp(dir=place.parent, prefix=MAKING))
+    try:
+        await _history(mirror, base, making / REPOSITORY, older)
+        try:
+            await _files(making, base, most_bytes)
+        except GitFailed as error:
+            log.warning("no_ready_files", base=base, why=str(error))
+        _publish(making, place)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def link_history(source: Path, target: Path) -> None:
+    """Give a repository every object of another one that is never written again, without a copy of them."""
+    packs = target / "objects" / "pack"
+    packs.mkdir(parents=True, exist_ok=True)
+    # A pack counts once its index is there, so that comes last.
+    for file in sorted((source / "objects" / "pack").iterdir(), key=lambda file: file.suffix == ".idx"):
+        try:
+            os.link(file, packs / file.name)
+        except OSError:
+            shutil.copy2(file, packs / file.name)
+    if (source / "shallow").exists():
+        shutil.copy2(source / "shallow", target / "shallow")
+
+
+async def pack(mirror: Path, repository: Path, wanted: Iterable[Sha], *, known: Iterable[Sha] = ()) -> None:
+    """Put what is reachable from `wanted` into a repository that has everything reachable from `known`."""
+    target = repository / "objects" / "pack" / "pack"
+    revisions = [*wanted, *(f"^{sha}" for sha in known)]
+    arguments = ("pack-objects", "--quiet", "--revs", "--non-empty", "--window=0", str(target))
+    await git(mirror, *arguments, stdin="".join(f"{revision}\n" for revision in revisions).encode())
+
+
+async def _history(mirror: Path, base: Sha, repository: Path, older: Sequence[Path]) -> None:
+    for part in ("objects/pack", "objects/info", "refs", "info"):
+        (repository / part).mkdir(parents=True)
+    (repository / "HEAD").write_text(f"{base}\n")
+    (repository / "config").write_text(_CONFIG)
+    if (mirror / "shallow").exists():
+        shutil.copy2(mirror / "shallow", repository / "shallow")
+    known = []
+    for copy in older:
+        if await _is_part(mirror, copy, base):
+            link_history(copy / REPOSITORY, repository)
+            known = [Sha(copy.name)]
+            break
+    await pack(mirror, repository, [base], known=known)
+
+
+async def _is_part(mirror: Path, copy: Path, base: Sha) -> bool:
+    """Whether everything in an older copy belongs to the history of `base`, and is worth linking."""
+    if len(list((copy / REPOSITORY / "objects" / "pack").glob("*.pack"))) >= MOST_PACKS:
+        return False
+    if (copy / REPOSITORY / "shallow").exists() or (mirror / "shallow").exists():
+        return False
+    try:
+        return not await git(mirror, "rev-list", "--max-count=1", copy.name, f"^{base}")
+    except GitFailed:
+        return False  # the mirror was made anew, and does not know that one
+
+
+async def _files(making: Path, base: Sha, most_bytes: int) -> None:
+    repository, index, archive = making / REPOSITORY, making / INDEX, making / "tar"
+    sizes = parse_sizes(await git(repository, "ls-tree", "-r", "-l", "-z", base))
+    if sum(sizes.values()) > most_bytes:
+        raise GitFailed(f"the files of {base} are larger than {most_bytes} bytes")
+    (making / TREE).write_bytes(await git(repository, "rev-parse", f"{base}^{{tree}}"))
+    plain = {"index.version": "2", "index.threads": "1"}
+    await git(repository, "read-tree", base, settings=plain, environment={"GIT_INDEX_FILE": str(index)})
+    try:
+        await _archive(repository, base, archive, _WHOLE)
+    except GitFailed:
+        # Attributes that git refuses: it can still be worked on byte by byte.
+        await _archive(repository, base, archive, _WHOLE + _AS_IT_IS)
+        (making / ATTRIBUTES).write_text(_AS_IT_IS)
+    try:
+        await asyncio.to_thread(_pour, making, archive)
+    except (ValueError, tarfile.TarError) as error:
+        (making / CONTENT).unlink(missing_ok=True)
+        raise GitFailed(f"git archive cannot be read: {error}") from error
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+async def _archive(repository: Path, base: Sha, target: Path, attributes: str) -> None:
+    """The files as a checkout would write them, and as a stream."""
+    (repository / "info" / "attributes").write_text(attributes)
+    source = {"GIT_ATTR_SOURCE": base}
+    arguments = ("archive", "--format=tar", f"--output={target}", f"{base}^{{tree}}")
+    await git(repository, *arguments, environment=source)
+
+
+def _pour(making: Path, archive: Path) -> None:
+    """Write the files' bytes in the order of the index, their sizes into it, and the names git may take for changed."""
+    index = bytearray((making / INDEX).read_bytes())
+    listed = list(entries(index))
+    converts = any(_is_attributes(entry) for entry in listed)
+    encodes = False
+    doubtful = []
+    with _archived(archive) as (members, data), (making / CONTENT).open("wb") as content:
+        for entry in listed:
+            if entry.mode == GITLINK:
+                continue
+            member = next(members, None)
+            if member is None or os.fsencode(member.name) != entry.name:
+                raise ValueError(f"{entry.name!r} is not where the index has it")
+            set_size(index, entry, _pour_one(member, data, content))
+            if converts and member.isreg() and _is_doubtful(entry, member, data):
+                doubtful.append(entry.name)
+            encodes = encodes or (_is_attributes(entry) and _holds(member, data, b"working-tree-encoding"))
+    if encodes:  # an encoding that fails leaves no trace in the bytes
+        doubtful = [entry.name for entry in listed if entry.is_file]
+    seal(index)
+    (making / INDEX).write_bytes(index)
+    (making / DOUBTFUL).write_bytes(b"".join(name + b"\0" for name in doubtful))
+
+
+@contextmanager
+def _archived(archive: Path) -> Iterator[tuple[Iterator[tarfile.TarInfo], mmap.mmap]]:
+    """What an archive holds but for its directories, and its bytes."""
+    with (
+        archive.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="surrogateescape") as tar,
+    ):
+        yield (member for member in tar if not member.isdir()), data
+
+
+def _pour_one(member: tarfile.TarInfo, data: mmap.mmap, content: BinaryIO) -> int:
+    if member.issym():
+        return content.write(os.fsencode(member.linkname))
+    with memoryview(data) as view, view[member.offset_data : member.offset_data + member.size] as part:
+        return content.write(part)
+
+
+def _is_doubtful(entry: Entry, member: tarfile.TarInfo, data: mmap.mmap) -> bool:
+    """Whether git might make something else of a file's bytes than it has: only then need a session look."""
+    if _holds(member, data, b"\r\n") or _holds(member, data, b"$Id:"):
+        return True
+    made = sha1(b"blob %d\0" % member.size, usedforsecurity=False)
+    with memoryview(data) as view, view[member.offset_data : member.offset_data + member.size] as part:
+        made.update(part)
+    return made.digest() != entry.object
+
+
+def _holds(member: tarfile.TarInfo, data: mmap.mmap, text: bytes) -> bool:
+    return data.find(text, member.offset_data, member.offset_data + member.size) >= 0
+
+
+def _is_attributes(entry: Entry) -> bool:
+    return entry.name.rpartition(b"/")[2] == b".gitattributes"
+
+
+def _publish(making: Path, place: Path) -> None:
+    """Sessions read it as a user of their own, whatever this program's mask is."""
+    for directory, _, files in os.walk(making):
+        Path(directory).chmod(0o755)
+        for name in files:
+            (Path(directory) / name).chmod(0o444)
+    making.rename(place)

@@ -1,0 +1,41 @@
+"""A session's bare repository: its quarantine. It holds what the session may know, and borrows nothing from anywhere.
+
+What a repository can reach, a session that knows its name can fetch on top of a push of its own; so there is nothing to reach.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from overlord.adapters.git_command import git
+from overlord.adapters.git_ready import link_history, pack
+from overlord.domain.session import MAX_PUSH_BYTES
+from overlord.ports import Sha
+
+
+async def make_session_repository(
+    repository: Path, *, history: Path, mirror: Path, refs: Mapping[str, Sha], writable: str | None
+) -> None:
+    """Make it with these branches: the first one's history is that of `history`, the others' is packed from the mirror."""
+    base, *others = refs.values()
+    repository.parent.mkdir(parents=True)
+    await git(repository, "init", "--quiet", "--bare", "--template=", str(repository))
+    (repository / "config").write_text(_config(writable))
+    link_history(history, repository)
+    if wanted := [sha for sha in others if sha != base]:
+        await pack(mirror, repository, wanted, known=[base])
+    commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
+    await git(repository, "update-ref", "--stdin", stdin=commands.encode())
+    (repository / "HEAD").write_text(f"ref: refs/heads/{next(iter(refs))}\n")
+    (repository / "ready").touch()
+
+
+def _config(writable: str | None) -> str:
+    receive = "" if writable is None else f"\thideRefs = !refs/heads/{writable}\n"
+    return (
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+        "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n"
+        "[gc]\n\tauto = 0\n"
+        f"[http]\n\treceivepack = {'true' if writable else 'false'}\n"
+        "[receive]\n\tautogc = false\n\tfsckObjects = true\n\tdenyDeletes = true\n\tdenyNonFastForwards = true\n"
+        f"\tmaxInputSize = {MAX_PUSH_BYTES}\n\thideRefs = refs\n{receive}"
+    )

@@ -1,0 +1,29 @@
+"""Whether one more session may be started now, and within which limits."""
+
+import sqlite3
+
+from minion.protocol import Limits
+from overlord.domain.job import Job
+from overlord.engine.parts import Parts
+from overlord.store import sessions, spaces
+
+
+def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
+    """Whether the job's space goes on and fewer sessions run than may."""
+    if spaces.get(connection, job.space).paused:
+        return False
+    return sessions.started_running(connection) < parts.settings.sessions.concurrent
+
+
+def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:
+    """A session's limits: the role's own numbers, else the settings'."""
+    settings = parts.settings.sessions
+    return Limits(
+        turns=turns or settings.turns,
+        time_s=time_s or settings.time_s,
+        tool_errors=settings.tool_errors,
+        command_s=settings.command_s,
+        context_tokens=settings.context_tokens,
+        questions=parts.settings.questions.per_session,
+        question_wait_s=parts.settings.questions.wait_s,
+    )
