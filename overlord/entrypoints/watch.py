@@ -1,9 +1,11 @@
-"""Live progress on a terminal: each new fact of the ledger, and what the Minions are doing, a line each."""
+"""What is new: each fact of the ledger, and what the Minions are doing, in the order they came."""
 
 import json
+from dataclasses import dataclass
 
 from rich.text import Text
 
+from minion.protocol import SessionKind
 from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.telling import tell
@@ -20,29 +22,56 @@ _STYLES = {
 }
 
 
-class Watch:
-    """Remembers what it has told."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """One thing to tell. `name` is the ledger's, or `progress` for what a Minion does; `at` is empty for that."""
 
-    def __init__(self, running: Overlord) -> None:
+    name: str
+    job: int | None
+    text: str
+    at: str = ""
+    turn: int = 0
+
+    @property
+    def is_progress(self) -> bool:
+        return self.name == PROGRESS
+
+    def line(self) -> Text:
+        """For a terminal: safe, and in the colour of its meaning."""
+        style = "dim" if self.is_progress else _STYLES.get(EventName(self.name), "")
+        return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (self.text, style))
+
+
+PROGRESS = "progress"
+
+
+class Watch:
+    """Remembers what it has told. `after` is the ledger's last event that is known already."""
+
+    def __init__(self, running: Overlord, *, after: int = 0) -> None:
         self._running = running
-        self._told = 0
+        self._told = after
         self._doing: dict[str, tuple[int, str]] = {}
 
-    async def tell_news(self) -> None:
-        """Print what is new since the last call."""
+    async def news(self) -> list[News]:
+        """Everything that is new since the last call."""
         entries = await self._running.parts.database.read(lambda c: list(ledger.entries(c, after=self._told)))
-        live = await self._running.parts.database.read(sessions.live)
-        for session in live:
+        found = []
+        for session in await self._running.parts.database.read(sessions.live):
             doing = (session.turn, session.last_action)
             if session.turn and self._doing.get(session.id) != doing:
                 self._doing[session.id] = doing
-                self._line(session.job_id, f"  turn {session.turn}: {session.last_action}", "dim")
+                step = "setup" if session.kind is SessionKind.SETUP else "turn"
+                text = f"  {step} {session.turn}: {session.last_action}"
+                found.append(News(name=PROGRESS, job=session.job_id, text=text, turn=session.turn))
         for entry in entries:
             self._told = entry.seq
-            name = EventName(entry.name)
-            if name not in _QUIET:
-                self._line(entry.job_id, tell(name, json.loads(entry.data)), _STYLES.get(name, ""))
+            if EventName(entry.name) not in _QUIET:
+                text = tell(entry.name, json.loads(entry.data))
+                found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
+        return found
 
-    def _line(self, job: int | None, text: str, style: str) -> None:
-        line = Text.assemble((f"job {job}  " if job else "", "dim"), (text, style))
-        console.print(line, no_wrap=True, overflow="ellipsis")
+    async def tell_news(self) -> None:
+        """Print what is new since the last call."""
+        for news in await self.news():
+            console.print(news.line(), no_wrap=True, overflow="ellipsis")

@@ -9,6 +9,7 @@ from overlord import commands
 from overlord.domain.decision import Verb, label_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
+from overlord.entrypoints.cli.state import Repo
 from overlord.store import decisions
 
 app = typer.Typer(help="Decisions: what waits for a person.", no_args_is_help=True)
@@ -18,7 +19,7 @@ Number = Annotated[int, typer.Argument(help="The decision's number.")]
 
 
 @app.command("list")
-def list_decisions(json: Json = False) -> None:
+def list_decisions(json: Json = False, _repo: Repo = "") -> None:
     """Every decision that waits."""
     with state.reading() as connection:
         waiting = decisions.waiting(connection)
@@ -35,7 +36,7 @@ def list_decisions(json: Json = False) -> None:
 
 
 @app.command()
-def show(number: Number, json: Json = False) -> None:
+def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     """One decision with what it rests on."""
     with state.reading() as connection:
         decision = decisions.get(connection, number)
@@ -58,6 +59,7 @@ def answer(
     verb: Annotated[Verb, typer.Argument(help="One of the answers that `show` offers.")],
     text: Annotated[str, typer.Argument(help="Free text; for add_budget 500000 (tokens) or '$2'.")] = "",
     digest: Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")] = "",
+    _repo: Repo = "",
 ) -> None:
     """Answer it. The first answer counts, from wherever it comes."""
     command = commands.AnswerDecision(

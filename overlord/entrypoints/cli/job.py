@@ -15,6 +15,7 @@ from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
+from overlord.entrypoints.cli.state import Repo
 from overlord.errors import NotFound
 from overlord.settings import contract_for
 from overlord.store import decisions, evidence, exchanges, jobs, ledger, sessions, spaces
@@ -26,7 +27,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
 
 
-def status(json: Json = False) -> None:
+def status(json: Json = False, _repo: Repo = "") -> None:
     """What is going on: open jobs, what waits for people, and repositories that give trouble."""
     settings = state.settings()
     with state.reading() as connection:
@@ -54,6 +55,7 @@ def status(json: Json = False) -> None:
 def list_jobs(
     every: Annotated[bool, typer.Option("--all", help="Closed jobs too.")] = False,
     json: Json = False,
+    _repo: Repo = "",
 ) -> None:
     """Open jobs, or all of them."""
     with state.reading() as connection:
@@ -68,7 +70,7 @@ def list_jobs(
 
 
 @app.command()
-def show(number: Number, json: Json = False) -> None:
+def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     """One job's story: what happened, what was checked, what it cost."""
     settings = state.settings()
     with state.reading() as connection:
@@ -90,6 +92,7 @@ def show(number: Number, json: Json = False) -> None:
 def logs(
     number: Number,
     session: Annotated[str, typer.Option(help="A session's name; the job's last one if absent.")] = "",
+    _repo: Repo = "",
 ) -> None:
     """What a session's program printed, from the evidence that was kept when it ended."""
     with state.reading() as connection:
@@ -108,7 +111,9 @@ def logs(
 
 @app.command()
 def stop(
-    number: Number, reason: Annotated[str, typer.Option(help="Why; it is kept in the ledger.")] = ""
+    number: Number,
+    reason: Annotated[str, typer.Option(help="Why; it is kept in the ledger.")] = "",
+    _repo: Repo = "",
 ) -> None:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
     command = commands.StopJob(job_id=number, actor=person(), reason=reason)

@@ -8,6 +8,7 @@ import typer
 
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import as_json, json_text, say
+from overlord.entrypoints.cli.state import Repo
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 
@@ -17,7 +18,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
-def verify(json: Json = False) -> None:
+def verify(json: Json = False, _repo: Repo = "") -> None:
     """Check the chain from its first event, and every evidence file against its name."""
     files = evidence.EvidenceStore(state.home().evidence)
     with state.reading() as connection:
@@ -42,6 +43,7 @@ def verify(json: Json = False) -> None:
 @app.command()
 def export(
     job: Annotated[int | None, typer.Option(help="Only this job's events.")] = None,
+    _repo: Repo = "",
 ) -> None:
     """Every event as a line of JSON, in order."""
     with state.reading() as connection:

@@ -12,13 +12,15 @@ import typer
 
 from overlord import errors
 from overlord.domain.text import visible
-from overlord.entrypoints.cli import decision, doctor, job, ledger
+from overlord.entrypoints.cli import check, decision, doctor, init, job, ledger, state
+from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
 
 EXIT_CODES = """\
-Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a demo that ended badly) ·
-2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end unavailable.
+Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a demo or run that ended badly or waits for a
+person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end
+unavailable · 130 interrupted, nothing lost.
 """
 
 _CODES: tuple[tuple[type[errors.OverlordError], int], ...] = (
@@ -43,6 +45,12 @@ config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)
 app.command("doctor")(doctor.doctor)
+app.command("run")(local.run)
+app.command("resume")(local.resume)
+app.command("retry")(local.retry)
+app.command("history")(local.history)
+app.command("init")(init.init)
+app.command("check")(check.check)
 
 
 def _print_version(asked: bool) -> None:
@@ -58,6 +66,7 @@ def root(
     ] = False,
 ) -> None:
     """Labelled GitHub issues in, evaluated pull requests out."""
+    state.choose("")
 
 
 @app.command()

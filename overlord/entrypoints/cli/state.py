@@ -1,10 +1,16 @@
-"""Reaching the state beside a running daemon: read what it wrote, write a fact, ring its bell."""
+"""Reaching the state beside a running daemon: read what it wrote, write a fact, ring its bell.
+
+The state is that of OVERLORD_HOME, or with `--repo` that of a repository's local runs.
+"""
 
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Annotated, TypeVar
+
+import typer
 
 from overlord.bell import ring
 from overlord.errors import StoreError
@@ -13,6 +19,21 @@ from overlord.settings import Settings, load
 from overlord.store.database import open_reader, write_beside
 
 Result = TypeVar("Result")
+_repository: ContextVar[str] = ContextVar("repository", default="")
+
+
+def choose(repository: str) -> str:
+    """From here on, the state is that of this repository's local runs; of OVERLORD_HOME itself for ""."""
+    _repository.set(repository)
+    return repository
+
+
+Repo = Annotated[
+    str,
+    typer.Option(
+        "--repo", callback=choose, help="Look at the local runs of this repository (`overlord run`)."
+    ),
+]
 
 
 def home() -> Home:
@@ -20,7 +41,11 @@ def home() -> Home:
 
 
 def settings() -> Settings:
-    return load(os.environ)
+    if not _repository.get():
+        return load(os.environ)
+    from overlord.entrypoints.local.place import place_of
+
+    return place_of(_repository.get(), os.environ).settings(os.environ)
 
 
 @contextmanager

@@ -1,0 +1,100 @@
+"""Asking the person at the terminal: a decision as a short menu, and the answer bound to what was shown."""
+
+import asyncio
+import os
+import sys
+import termios
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.entrypoints.cli.show import console, line, say
+
+STDIN = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the menu. `asks` is what is typed next, if anything is."""
+
+    label: str
+    verb: Verb
+    text: str = ""
+    asks: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was chosen."""
+
+    verb: Verb
+    text: str = ""
+
+
+def can_ask() -> bool:
+    """Whether somebody is at a terminal to see the question and type the answer."""
+    return sys.stdin.isatty() and console.is_terminal
+
+
+def menu(decision: Decision) -> Sequence[Entry]:
+    """What a decision offers: for a question its options first, then words of one's own."""
+    entries = []
+    for verb in decision.verbs:
+        if verb is Verb.REPLY:
+            entries += [
+                Entry(label=f"“{line(option)}”", verb=verb, text=option) for option in decision.options
+            ]
+            entries.append(Entry(label="Reply in your own words", verb=verb, asks="reply: "))
+        elif verb is Verb.ADD_BUDGET:
+            suggested = decision.options[0] if decision.options else "500000"
+            entries.append(Entry(label=label_of(verb), verb=verb, asks=f"how much, as in {suggested}: "))
+        elif verb is Verb.GRANT:
+            paths = line(", ".join(decision.patterns))
+            entries.append(Entry(label=f"Grant {paths}", verb=verb))
+        else:
+            entries.append(Entry(label=label_of(verb), verb=verb))
+    return entries
+
+
+async def ask(decision: Decision) -> Given | None:
+    """Show it and read the answer; None when the person leaves it for later."""
+    entries = menu(decision)
+    termios.tcflush(
+        STDIN, termios.TCIFLUSH
+    )  # what was typed before the question was shown is no answer to it
+    say(f"\n{line(decision.title)}\n\n{decision.body}\n")
+    if decision.patterns and decision.subject is Subject.SCOPE_REQUEST:
+        say(line("paths: " + ", ".join(decision.patterns)))
+    for number, entry in enumerate(entries, start=1):
+        say(f"  {number}  {entry.label}")
+    say(f"  {len(entries) + 1}  Leave it for later")
+    while True:
+        typed = await read_line(f"choose 1-{len(entries) + 1}: ")
+        if typed is None or typed == str(len(entries) + 1):
+            return None
+        if not typed.isdecimal() or not 0 < int(typed) <= len(entries):
+            continue
+        entry = entries[int(typed) - 1]
+        text = await read_line(entry.asks) if entry.asks else entry.text
+        if text or not entry.asks:
+            return Given(verb=entry.verb, text=text or "")
+
+
+async def read_line(prompt: str) -> str | None:
+    """One line from the terminal without a thread, so that nothing has to be waited for; None at its end."""
+    console.file.write(prompt)
+    console.file.flush()
+    loop, readable = asyncio.get_running_loop(), asyncio.Event()
+    typed = b""
+    loop.add_reader(STDIN, readable.set)
+    try:
+        while not typed.endswith(b"\n"):
+            await readable.wait()
+            readable.clear()
+            piece = os.read(STDIN, 4096)
+            if not piece:
+                return None
+            typed += piece
+    finally:
+        loop.remove_reader(STDIN)
+    return typed.decode(errors="replace").strip()

@@ -1,0 +1,123 @@
+"""Where the runs of one repository are kept: an Overlord home of its own under `OVERLORD_HOME/local/`, with the forge it
+works with. Its database, lock and bell are its own, so a daemon on the same OVERLORD_HOME is not in the way.
+"""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from overlord.entrypoints.local import checkout
+from overlord.entrypoints.local.address import check_address, is_address
+from overlord.entrypoints.local.checkout import Checkout
+from overlord.errors import Refused
+from overlord.home import Home
+from overlord.settings import MAX_SOCKET_PATH, Settings, load
+
+_LONGEST_NAME = 24
+_NOT_OURS = ("GITHUB_", "OVERLORD_REPOS")
+"""Settings of the daemon's world: a local run has one repository and a forge of its own."""
+MANY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One repository's runs. `checkout` is None for a repository that is named by its address."""
+
+    source: str
+    """As the user would name it: a path or an address."""
+    checkout: Checkout | None
+    slug: str
+    home: Home
+
+    @property
+    def repository(self) -> str:
+        """What the forge calls it."""
+        return f"local/{self.slug}"
+
+    @property
+    def forge(self) -> Path:
+        return self.home.root / "forge"
+
+    @property
+    def bare(self) -> Path:
+        """The forge's own repository, where every result branch is."""
+        return self.forge / "git" / f"{self.repository}.git"
+
+    @property
+    def runs(self) -> Path:
+        return self.home.root / "runs"
+
+    def settings(self, environment: Mapping[str, str], **overrides: Any) -> Settings:
+        """The user's settings, for this home and this one repository."""
+        given = {name: value for name, value in environment.items() if not name.startswith(_NOT_OURS)}
+        given["OVERLORD_HOME"] = str(self.home.root)
+        shared = user_home(environment) / "overlord.yaml"
+        if not given.get("OVERLORD_CONFIG") and shared.exists():
+            given["OVERLORD_CONFIG"] = str(shared)
+        ours = {"repositories": [self.repository], "delivery": {"open_pulls": MANY}}
+        return load(given, **ours, **overrides)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the only one that works here. Raises Refused when another process does."""
+        for directory in (self.home.root.parent, self.home.root, self.runs):
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self.home.root / "source").write_text(f"{self.source}\n", encoding="utf-8", errors="surrogateescape")
+        lock = os.open(self.home.root / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _take(lock, self.source)
+            yield
+        finally:
+            os.close(lock)
+
+
+def _take(lock: int, source: str) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Refused(
+            f"another `overlord run` works on {source}; wait for it, or stop it with Ctrl-C"
+        ) from None
+
+
+def place_of(repository: str, environment: Mapping[str, str]) -> Place:
+    """Where the runs of a repository, named by a path in it or by its address, are kept; nothing is made yet.
+
+    Raises NotFound when it is neither.
+    """
+    found = None
+    if is_address(repository) and not Path(repository).exists():
+        source = key = check_address(repository)
+        name = re.split(r"[/:]", source)[-1]
+    else:
+        found = checkout.find(Path(repository).expanduser())
+        source, key = str(found.place), str(found.common_dir)
+        name = (found.common_dir.parent if found.common_dir.name == ".git" else found.common_dir).name
+    slug = _slug(name)
+    identity = sha256(key.encode(errors="surrogateescape")).hexdigest()[:8]
+    parent = user_home(environment) / "local"
+    directory = "-".join(part for part in (slug[: _room(parent, identity)].strip("-"), identity) if part)
+    return Place(source=source, checkout=found, slug=slug, home=Home(parent / directory))
+
+
+def user_home(environment: Mapping[str, str]) -> Path:
+    """OVERLORD_HOME, as `settings.load` reads it."""
+    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
+
+
+def _slug(name: str) -> str:
+    return (
+        re.sub(r"[^A-Za-z0-9_]+", "-", name.removesuffix(".git")).strip("-")[:_LONGEST_NAME] or "repository"
+    )
+
+
+def _room(parent: Path, identity: str) -> int:
+    """How many characters of a name leave the sockets below it a path that is short enough."""
+    without = len(os.fsencode(parent / f"-{identity}" / "run" / "12345678" / "s"))
+    return min(_LONGEST_NAME, max(0, MAX_SOCKET_PATH - without))

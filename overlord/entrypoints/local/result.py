@@ -1,0 +1,206 @@
+"""What came of a run: its branch in the user's repository, and everything they need to judge it, in one page."""
+
+import shlex
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from overlord.adapters.git_command import git
+from overlord.domain.budget import NANO, Cost, cost_text
+from overlord.domain.card import Story, state_in_words
+from overlord.domain.decision import Verb, label_of
+from overlord.domain.job import Job, JobState
+from overlord.domain.text import count
+from overlord.engine.story import story_of
+from overlord.entrypoints.cli.show import line, say, table
+from overlord.entrypoints.local import record as records
+from overlord.entrypoints.local.checkout import Checkout
+from overlord.entrypoints.local.place import Place
+from overlord.entrypoints.local.record import Landed, Record
+from overlord.entrypoints.local.screen import Screen
+from overlord.entrypoints.local.transfer import bring_back
+from overlord.ports import Sha
+from overlord.settings import Settings, contract_for
+from overlord.store.database import open_reader
+
+INTERRUPTED = 130
+_PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A run at rest, as it is told."""
+
+    place: Place
+    record: Record
+    job: Job
+    story: Story
+    interrupted: bool = False
+
+    @property
+    def landed(self) -> Landed | None:
+        return self.record.result(self.job.head_sha)
+
+    @property
+    def taken_over(self) -> bool:
+        return any(decision.verb is Verb.TAKE_OVER and decision.applied for decision in self.story.answered)
+
+    @property
+    def passed(self) -> bool:
+        return self.job.state in {JobState.IN_REVIEW, JobState.COMPLETED}
+
+    @property
+    def code(self) -> int:
+        if self.interrupted:
+            return INTERRUPTED
+        return 0 if self.passed else 1
+
+
+def read(place: Place, record: Record, settings: Settings, job: Job, *, interrupted: bool = False) -> Outcome:
+    """The run as its database has it now."""
+    with closing(open_reader(place.home.database)) as connection:
+        story = story_of(connection, job, contract_for(settings, job.space))
+    return Outcome(place=place, record=record, job=story.job, story=story, interrupted=interrupted)
+
+
+async def deliver(outcome: Outcome) -> Outcome:
+    """Put the branch of a run that passed, or that a person takes over, into the user's repository, once. Raises GitFailed.
+
+    Where the repository was named by its address, it stays in the forge's own.
+    """
+    job, record, place = outcome.job, outcome.record, outcome.place
+    if not (outcome.passed or outcome.taken_over) or not job.head_sha or outcome.landed:
+        return outcome
+    target = place.checkout or Checkout(git_dir=place.bare, common_dir=place.bare, root=None)
+    branch, commit = await bring_back(
+        place.home.mirror(place.repository),
+        target,
+        branch=job.branch,
+        head=Sha(job.head_sha),
+        base=Sha(job.base_sha or ""),
+        onto=Sha(record.base if place.checkout else job.base_sha or ""),
+    )
+    landed = Landed(head=job.head_sha, branch=branch, commit=commit)
+    record = records.save(place, replace(record, landed=(*record.landed, landed)))
+    return replace(outcome, record=record)
+
+
+async def show(outcome: Outcome, screen: Screen, *, json: bool) -> None:
+    """The last page of a run."""
+    if json:
+        screen.end(as_data(outcome))
+        return
+    job, story = outcome.job, outcome.story
+    say(f"\n{_headline(outcome)}\n")
+    if story.summary:
+        say("\n".join(f"  {text}" for text in story.summary.strip().splitlines()[:20]) + "\n")
+    if story.evaluations:
+        rows = [
+            (check.name, (check.score or "not made").replace("_", " "), check.summary)
+            for check in story.evaluations[-1].checks
+        ]
+        table(("check", "verdict", ""), rows)
+        say("")
+    if job.head_sha and job.base_sha:
+        say(await _diffstat(outcome))
+    cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
+    models = f" of {', '.join(map(line, story.models))}" if story.models else ""
+    say(f"{cost}{models} · {story.work_s:.0f} s of work · {count(len(story.sessions), 'session')}\n")
+    for text in _next(outcome):
+        say(text)
+
+
+def as_data(outcome: Outcome) -> dict[str, Any]:
+    """The result for programs."""
+    job, story = outcome.job, outcome.story
+    checks = story.evaluations[-1].checks if story.evaluations else ()
+    return {
+        "run": outcome.record.number,
+        "job": job.id,
+        "state": job.state,
+        "passed": outcome.passed,
+        "interrupted": outcome.interrupted,
+        "reason": job.reason,
+        "summary": story.summary,
+        "checks": [{"check": check.name, "score": check.score, "summary": check.summary} for check in checks],
+        "base": outcome.record.base,
+        "branch": outcome.landed.branch if outcome.landed else "",
+        "commit": outcome.landed.commit if outcome.landed else "",
+        "tokens": story.usage.total,
+        "cost_usd": None if story.cost_nusd is None else story.cost_nusd / NANO,
+        "work_s": round(story.work_s, 1),
+        "decisions": [decision.id for decision in story.decisions],
+    }
+
+
+def _headline(outcome: Outcome) -> str:
+    job = outcome.job
+    run = f"Run {outcome.record.number}, {line(job.issue.title)}"
+    if outcome.interrupted:
+        return f"{run}: stopped. Everything so far is kept."
+    told = outcome.passed or outcome.story.evaluations or outcome.story.decisions
+    reason = f" ({line(job.reason)})" if job.reason and not told else ""
+    return f"{run}: {state_in_words(job.state)}{reason}"
+
+
+async def _diffstat(outcome: Outcome) -> str:
+    mirror, job = outcome.place.home.mirror(outcome.place.repository), outcome.job
+    output = await git(mirror, "diff", "--stat=100", *_PLAIN_DIFF, job.base_sha or "", job.head_sha or "")
+    return output.decode(errors="replace")
+
+
+def _next(outcome: Outcome) -> list[str]:
+    """What the user can do now, ready to paste."""
+    here = options(outcome.place)
+    if outcome.interrupted:
+        return ["Go on with it:", f"  overlord resume{here.run}"]
+    lines = _branch(outcome, outcome.landed) if outcome.landed else []
+    for decision in outcome.story.decisions:
+        lines.append(
+            f"It waits for you: {line(decision.title)}. Answer here with `overlord resume{here.run}`, or with"
+        )
+        lines.append(f"  overlord decisions show {decision.id}{here.state}")
+        for verb in decision.verbs:
+            command = f"  overlord decisions answer {decision.id} {verb}{_argument(verb)}{here.state}"
+            lines.append(f"{command}   # {label_of(verb)}")
+        lines.append(f"and then `overlord resume{here.run}`. The whole story:")
+    return [*lines, f"  overlord job show {outcome.job.id}{here.state}"]
+
+
+def _argument(verb: Verb) -> str:
+    return {Verb.REPLY: " 'your words'", Verb.ADD_BUDGET: " 500000"}.get(verb, "")
+
+
+def _branch(outcome: Outcome, landed: Landed) -> list[str]:
+    place = outcome.place
+    branch, onto = shlex.quote(landed.branch), shlex.quote(outcome.record.onto)
+    if place.checkout is None:
+        return [
+            f"The result is the branch {landed.branch} of {place.bare}. In a clone of yours:",
+            f"  git fetch {shlex.quote(str(place.bare))} {branch} && git diff {onto}...FETCH_HEAD",
+            "  git merge FETCH_HEAD",
+        ]
+    git_there = f"git{options(place).git}"
+    lines = [
+        f"The result is the branch {landed.branch}; your files and what you have checked out are as they were."
+    ]
+    if landed.branch != outcome.job.branch:
+        lines[:0] = [f"There is a branch {outcome.job.branch} of yours already, and it was left alone."]
+    return [*lines, f"  {git_there} diff {onto}...{branch}", f"  {git_there} merge {branch}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How each family of commands is told which repository is meant, from where the user is now."""
+
+    run: str
+    state: str
+    git: str
+
+
+def options(place: Place) -> Options:
+    checkout, quoted = place.checkout, shlex.quote(place.source)
+    if checkout is not None and Path.cwd().resolve().is_relative_to(checkout.place.resolve()):
+        return Options(run="", state=" --repo .", git="")
+    return Options(run=f" --repo {quoted}", state=f" --repo {quoted}", git=f" -C {quoted}")

@@ -1,0 +1,175 @@
+"""How a run is shown while it goes on: a status line under the news on a terminal, plain lines into a pipe, JSON lines for programs."""
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from overlord.domain.budget import usd_text
+from overlord.domain.text import visible
+from overlord.entrypoints.cli.show import console, json_text, say
+from overlord.entrypoints.watch import News
+
+REFRESH_HZ = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a run stands now. `cost_nusd` is None for a model without a price."""
+
+    phase: str
+    turn: int = 0
+    action: str = ""
+    tokens: int = 0
+    cost_nusd: int | None = None
+
+    @property
+    def spent(self) -> str:
+        return f"{self.tokens:,} tokens" if self.cost_nusd is None else usd_text(self.cost_nusd)
+
+
+class Screen(Protocol):
+    """Where a run is shown."""
+
+    def tell(self, news: News) -> None: ...
+    def show(self, standing: Standing) -> None: ...
+    def say(self, text: str) -> None:
+        """A sentence for the user."""
+        ...
+
+    def end(self, result: dict[str, Any]) -> None:
+        """What came of it, for programs."""
+        ...
+
+    def live(self) -> AbstractContextManager[None]:
+        """Show the status while the block runs."""
+        ...
+
+    def hidden(self) -> AbstractContextManager[None]:
+        """Take the status away while somebody types."""
+        ...
+
+
+class Lines:
+    """Plain lines: everything that happens, once."""
+
+    def tell(self, news: News) -> None:
+        console.print(news.line(), soft_wrap=True)
+
+    def show(self, standing: Standing) -> None:
+        """A pipe has no status line."""
+
+    def say(self, text: str) -> None:
+        say(text)
+
+    def end(self, result: dict[str, Any]) -> None:
+        """People have read it."""
+
+    def live(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def hidden(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class Terminal(Lines):
+    """News above, and one line below that is always now."""
+
+    def __init__(self) -> None:
+        self._live: Live | None = None
+        self._status = _Status()
+
+    def tell(self, news: News) -> None:
+        if not news.is_progress:  # the status line has it
+            console.print(news.line(), no_wrap=True, overflow="ellipsis")
+
+    def show(self, standing: Standing) -> None:
+        self._status.standing = standing
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        with Live(self._status, console=console, refresh_per_second=REFRESH_HZ, transient=True) as live:
+            self._live = live
+            try:
+                yield
+            finally:
+                self._live = None
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        live = self._live
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None:
+                live.start()
+
+
+class _Status:
+    """Drawn again and again, so that the time moves."""
+
+    def __init__(self) -> None:
+        self.standing = Standing(phase="starting")
+        self._began = time.monotonic()
+        self._spinner = Spinner("dots")
+
+    def __rich__(self) -> Table:
+        now = self.standing
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        parts = [
+            now.phase,
+            f"turn {now.turn}" if now.turn else "",
+            f"{minutes}:{seconds:02}",
+            now.spent,
+            now.action,
+        ]
+        text = " · ".join(" ".join(visible(part).split()) for part in parts if part)
+        drawn = Table.grid(padding=(0, 1))
+        drawn.add_row(self._spinner, Text(text, style="cyan", no_wrap=True, overflow="ellipsis"))
+        return drawn
+
+
+class JsonLines:
+    """One JSON object a line."""
+
+    def __init__(self) -> None:
+        self._last: Standing | None = None
+
+    def tell(self, news: News) -> None:
+        told = {"event": news.name, "at": news.at, "job": news.job, "text": news.text.strip()}
+        if not news.is_progress:
+            self._print(told)
+
+    def show(self, standing: Standing) -> None:
+        if standing != self._last:
+            self._last = standing
+            self._print({"event": "progress", **asdict(standing)})
+
+    def say(self, text: str) -> None:
+        self._print({"event": "note", "text": text})
+
+    def end(self, result: dict[str, Any]) -> None:
+        self._print({"event": "result", **result})
+
+    def live(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def hidden(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def _print(self, value: dict[str, Any]) -> None:
+        print(json_text(value), flush=True)
+
+
+def choose(*, json: bool) -> Screen:
+    if json:
+        return JsonLines()
+    return Terminal() if console.is_terminal else Lines()

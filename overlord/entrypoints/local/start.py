@@ -1,0 +1,225 @@
+"""The verbs of local runs: start one, go on with what is open, try one again. Each ends at the run's last page."""
+
+import re
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from overlord import commands
+from overlord.app import choose_runner
+from overlord.domain.decision import Verb
+from overlord.domain.job import Job, JobState
+from overlord.entrypoints.cli.show import line, person
+from overlord.entrypoints.local import address, checkout, result, transfer
+from overlord.entrypoints.local import record as records
+from overlord.entrypoints.local.asking import can_ask
+from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.record import Record
+from overlord.entrypoints.local.work import job_of, work
+from overlord.errors import GitFailed, NotFound, Refused
+from overlord.store import decisions, jobs
+
+ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
+DONE = {JobState.IN_REVIEW, JobState.COMPLETED}
+_AGAIN = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
+"""What trying again means, by what a decision offers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the user said on the command line; what is empty is as it was, or as the settings have it."""
+
+    title: str = ""
+    body: str = ""
+    base: str = ""
+    scope: tuple[str, ...] = ()
+    model: str = ""
+    runner: str = ""
+    budget_usd: float | None = None
+
+    def over(self, record: Record) -> Record:
+        """A run with these wishes."""
+        return replace(
+            record,
+            scope=self.scope or record.scope,
+            model=self.model or record.model,
+            runner=self.runner or record.runner,
+            budget_usd=record.budget_usd if self.budget_usd is None else self.budget_usd,
+        )
+
+
+async def run(desk: Desk, wish: Wish) -> int:
+    """Start a new run and work it. Raises Refused while another one is under way."""
+    _check_alone(desk, 0)
+    draft = wish.over(Record(number=0, title=wish.title, base="", forge_base="", base_branch="", onto=""))
+    await _check_ready(desk, draft)
+    draft = await _based(desk, draft, wish.base)
+    number = await desk.forge.open_issue(desk.place.repository, wish.title, wish.body, author=desk.author())
+    desk.screen.say(f"Run {number}: {line(wish.title)}")
+    return await _finish(desk, records.save(desk.place, replace(draft, number=number)), labels=True)
+
+
+async def resume(desk: Desk, wish: Wish) -> int:
+    """Go on with every run that is not at its end, oldest first."""
+    found = [record for record in records.every(desk.place) if _is_open(desk, record)]
+    if not found:
+        desk.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
+    code = 0
+    for record in found:
+        desk.screen.say(f"Run {record.number}: {line(record.title)}")
+        ended = await _finish(desk, records.save(desk.place, wish.over(record)), goes_on=True)
+        if ended == result.INTERRUPTED:
+            return ended
+        code = max(code, ended)
+    return code
+
+
+async def retry(desk: Desk, number: int | None, wish: Wish) -> int:
+    """Work a run again: one that waits goes on where it is, one that has ended starts over from where HEAD is now."""
+    every = records.every(desk.place)
+    if not every:
+        raise NotFound(f"{desk.place.source} has no runs yet")
+    record = records.get(desk.place, number) if number is not None else every[-1]
+    _check_alone(desk, record.number)
+    record = wish.over(record)
+    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    await _check_ready(desk, record)
+    desk.screen.say(f"Run {record.number}: {line(record.title)}")
+    if job is not None and job.state is JobState.WAITING:
+        desk.write(lambda c: _answer_again(c, job))
+    elif job is not None and job.state not in ACTIVE:
+        record = await _based(desk, record, wish.base)
+        await _close(desk, job)
+        return await _finish(desk, records.save(desk.place, record), labels=True)
+    return await _finish(desk, records.save(desk.place, record))
+
+
+async def _finish(desk: Desk, record: Record, *, labels: bool = False, goes_on: bool = False) -> int:
+    """Work a run until it rests, and show its last page."""
+    place = desk.place
+    job = desk.read(lambda c: job_of(c, place.repository, record.number))
+    if job is None or labels or (job.is_open and job.state not in DONE):
+        async with desk.forge.serve() as url:
+            settings, choice = await desk.settings(record, url)
+            if choice.told:
+                desk.screen.say(choice.told)
+            await desk.forge.move_default(place.repository, record.base_branch, record.forge_base)
+            if job is None or labels:
+                await desk.forge.label(place.repository, record.number, settings.labels.work)
+            ended = await work(
+                settings,
+                issue=record.number,
+                after_job=job.id if job is not None and labels else 0,
+                screen=desk.screen,
+                interruption=desk.interruption,
+                goes_on=goes_on,
+                asks=can_ask() and not desk.json,
+                here=result.options(place).state,
+            )
+        job, interrupted = ended.job, ended.interrupted
+    else:
+        settings, interrupted = place.settings(desk.environment), False
+    outcome = await result.deliver(result.read(place, record, settings, job, interrupted=interrupted))
+    await result.show(outcome, desk.screen, json=desk.json)
+    return outcome.code
+
+
+async def _based(desk: Desk, record: Record, base: str) -> Record:
+    """Where the run starts: the user's commit, brought to the forge. What is not committed is said, and stays out."""
+    own = desk.place.checkout
+    if own is None:
+        commit, branch = await address.fetch(desk.place.bare, desk.place.source, base or "HEAD")
+        forge_base, onto = commit, branch if branch != "HEAD" else commit[:12]
+    else:
+        commit = await checkout.commit_of(own, base or "HEAD")
+        branch = base or await checkout.current_branch(own)
+        onto = branch or commit[:12]
+        await _tell_uncommitted(desk, own, f"{base or 'HEAD'} {commit[:12]}")
+        forge_base = await transfer.bring_in(desk.place.bare, own, commit)
+        if forge_base != commit:
+            desk.screen.say("This is a shallow clone: the run sees its last commit and no history.")
+    return replace(record, base=commit, forge_base=forge_base, base_branch=_forge_branch(branch), onto=onto)
+
+
+async def _tell_uncommitted(desk: Desk, own: checkout.Checkout, start: str) -> None:
+    try:
+        found = await checkout.uncommitted(own)
+    except GitFailed as error:
+        desk.screen.say(
+            f"Uncommitted changes could not be looked for ({error}); the run starts from {start}."
+        )
+        return
+    if found:
+        desk.screen.say(f"{found}; the run starts from {start} and leaves that alone.")
+
+
+def _forge_branch(branch: str) -> str:
+    """What the forge calls the branch a run starts from: one word, so that no two can be in each other's way."""
+    flat = re.sub(r"[^A-Za-z0-9_]+", "-", branch).strip("-")[:100] or "detached"
+    return f"{flat}-base" if flat.startswith("minion") else flat
+
+
+async def _check_ready(desk: Desk, record: Record) -> None:
+    """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
+    settings, _ = await desk.settings(record)
+    await (await choose_runner(settings)).close()
+
+
+def _check_alone(desk: Desk, number: int) -> None:
+    """One run at a time: each is worked with its own scope, budget and model. Raises Refused."""
+    busy = desk.read(
+        lambda c: [job for job in _moving(c, desk.place.repository) if job.issue.number != number]
+    )
+    if busy:
+        here = result.options(desk.place)
+        raise Refused(
+            f"run {busy[0].issue.number} is under way: `overlord resume{here.run}` goes on with it,"
+            f" `overlord job stop {busy[0].id}{here.state}` ends it"
+        )
+
+
+def _moving(connection: sqlite3.Connection, space: str) -> list[Job]:
+    """The jobs that would go on by themselves if an Overlord ran here."""
+    found = (job for job in jobs.open_jobs(connection) if job.space == space)
+    return [job for job in found if job.state in ACTIVE or _has_answers(connection, job)]
+
+
+def _has_answers(connection: sqlite3.Connection, job: Job) -> bool:
+    return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
+
+
+def _is_open(desk: Desk, record: Record) -> bool:
+    """Whether something is left to do for a run: to work, to ask, or to bring home."""
+    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    if job is None or job.state in ACTIVE or job.state is JobState.WAITING:
+        return True
+    return job.state in DONE and record.result(job.head_sha) is None
+
+
+def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
+    """Answer what the job waits for with what means trying again, if it offers that; else it is asked."""
+    for decision in decisions.waiting(connection, job.id):
+        verb = next((verb for verb in _AGAIN if verb in decision.verbs), None)
+        if verb is not None:
+            command = commands.AnswerDecision(
+                decision_id=decision.id, verb=verb, actor=person(), digest=decision.digest
+            )
+            commands.answer_decision(connection, command, at=datetime.now(UTC))
+
+
+async def _close(desk: Desk, job: Job) -> None:
+    """Put a job that is over out of the way of the next one for its issue, at the forge too."""
+    name, number = desk.place.repository, job.issue.number
+
+    def close(connection: sqlite3.Connection) -> None:
+        if job.is_open:
+            command = commands.StopJob(job_id=job.id, actor=person(), reason="tried again from the start")
+            commands.stop_job(connection, command, at=datetime.now(UTC))
+        # Its last projection would take the work label off again, which is put on for the next job.
+        jobs.repair(connection, job.id, projected=jobs.get(connection, job.id).state)
+
+    desk.write(close)
+    if job.pull_number is not None and desk.forge.pull(name, job.pull_number).open:
+        await desk.forge.close_pull(name, job.pull_number)
+    await desk.forge.reopen_issue(name, number)
+    await desk.forge.unlabel(name, number, *desk.forge.issue(name, number).labels)

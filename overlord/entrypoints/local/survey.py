@@ -1,0 +1,215 @@
+"""`overlord init`: what Overlord sees in a repository, read from a commit; nothing of it is run, and nothing is written unasked."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from overlord.adapters.git_command import git
+from overlord.domain.checks_file import CHECKS_PATH, CheckCommand, ChecksFile, ChecksFileError, parse_checks
+from overlord.domain.environment import Recipe, recipe, wanted
+from overlord.domain.environment_file import ENVIRONMENT_PATH, EnvironmentFileError
+from overlord.domain.lint import LINT_CONFIGURATION, plan_lint
+from overlord.domain.paths import is_test_path
+from overlord.domain.scope import GITLINK_MODE, Change
+from overlord.domain.text import count
+from overlord.entrypoints.local.checkout import Checkout, commit_of
+from overlord.errors import Refused
+from overlord.ports import Sha
+
+MOST_BYTES = 1_000_000
+LARGE_BYTES = 50_000_000
+_LANGUAGES = {
+    "Python": {".py", ".pyi"},
+    "JavaScript": {".js", ".jsx", ".mjs", ".cjs"},
+    "TypeScript": {".ts", ".tsx", ".mts", ".cts"},
+    "Go": {".go"},
+    "Rust": {".rs"},
+    "C": {".c", ".h"},
+    "C++": {".cc", ".cpp", ".cxx", ".hpp"},
+    "Java": {".java"},
+    "Kotlin": {".kt"},
+    "Ruby": {".rb"},
+    "PHP": {".php"},
+    "C#": {".cs"},
+    "Swift": {".swift"},
+    "Shell": {".sh"},
+}
+_BY_SUFFIX = {suffix: name for name, suffixes in _LANGUAGES.items() for suffix in suffixes}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What was seen at one commit."""
+
+    commit: Sha
+    files: int
+    size: int
+    languages: tuple[tuple[str, int], ...]
+    test_files: int
+    tests: str
+    lint: str
+    setup: tuple[str, ...]
+    """Sentences: what the environment follows from."""
+    commands: tuple[str, ...]
+    packages: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tree:
+    """Every path of a commit with its object and size."""
+
+    blobs: Mapping[str, tuple[str, int]]
+    submodules: tuple[str, ...]
+
+
+async def survey(checkout: Checkout) -> Survey:
+    """Look at HEAD. Raises Refused for a repository without commits."""
+    commit = await commit_of(checkout, "HEAD")
+    tree = await _tree(checkout, commit)
+    names = frozenset(tree.blobs)
+    asked = {*wanted(names), *(name for name in (CHECKS_PATH, *LINT_CONFIGURATION) if name in names)}
+    files = {name: await _content(checkout, tree, name) for name in sorted(asked)}
+    notes = [*_notes(tree)]
+    try:
+        checks = parse_checks(files.get(CHECKS_PATH))
+        found = recipe(files, names)
+    except (ChecksFileError, EnvironmentFileError) as error:
+        raise Refused(str(error)) from None
+    return Survey(
+        commit=commit,
+        files=len(names),
+        size=sum(size for _, size in tree.blobs.values()),
+        languages=_languages(tree),
+        test_files=sum(map(is_test_path, names)),
+        tests=_tests(checks, found, tree),
+        lint=_lint(checks, found, files, tree),
+        setup=found.what,
+        commands=found.plan.commands,
+        packages=found.packages,
+        notes=tuple(notes),
+    )
+
+
+async def _tree(checkout: Checkout, commit: Sha) -> _Tree:
+    listing = await git(checkout.git_dir, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    blobs, submodules = {}, []
+    for entry in listing.split(b"\0"):
+        if not entry:
+            continue
+        about, _, raw = entry.partition(b"\t")
+        mode, _, sha, size = about.decode().split()
+        name = raw.decode(errors="backslashreplace")
+        if mode == GITLINK_MODE:
+            submodules.append(name)
+        else:
+            blobs[name] = (sha, int(size))
+    return _Tree(blobs=blobs, submodules=tuple(submodules))
+
+
+async def _content(checkout: Checkout, tree: _Tree, name: str) -> bytes:
+    return await git(checkout.git_dir, "cat-file", "blob", tree.blobs[name][0], limit_bytes=MOST_BYTES)
+
+
+def _languages(tree: _Tree) -> tuple[tuple[str, int], ...]:
+    found = Counter(_BY_SUFFIX.get(PurePosixPath(name).suffix.lower(), "") for name in tree.blobs)
+    found.pop("", None)
+    return tuple(found.most_common(5))
+
+
+def _tests(checks: ChecksFile | None, found: Recipe, tree: _Tree) -> str:
+    if checks and checks.tests:
+        return f"{_words(checks.tests)} ({CHECKS_PATH})"
+    if found.tests:
+        return _words(found.tests)
+    if any(is_test_path(name) and name.endswith(".py") for name in tree.blobs):
+        return "python -m pytest"
+    return f"none were found: a person judges every change, until {CHECKS_PATH} names a command"
+
+
+def _lint(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
+    if checks and checks.lint:
+        return f"{_words(checks.lint)} ({CHECKS_PATH})"
+    if found.lint:
+        return _words(found.lint)
+    if not any(name.endswith(".py") for name in tree.blobs):
+        return "nothing"
+    texts = {name: files[name].decode(errors="replace") for name in LINT_CONFIGURATION if name in files}
+    change = Change(path="any.py", status="A", new_mode="100644")
+    [step] = plan_lint([change], texts, None, 1)[-1:]
+    how = "as it is configured" if "--isolated" not in step.command else "for plain errors only"
+    return f"{step.command[0]}, {how}; only what a change introduces counts"
+
+
+def _words(command: CheckCommand) -> str:
+    words = command.command
+    return words[-1] if words[:2] == ("sh", "-c") else " ".join(words)
+
+
+def _notes(tree: _Tree) -> list[str]:
+    told = []
+    if tree.submodules:
+        told.append(f"{count(len(tree.submodules), 'submodule')}: sessions see them empty")
+    large = sorted(name for name, (_, size) in tree.blobs.items() if size > LARGE_BYTES)
+    if large:
+        told.append(f"{count(len(large), 'file')} over {LARGE_BYTES // 1_000_000} MB, such as {large[0]}")
+    if ENVIRONMENT_PATH in tree.blobs or CHECKS_PATH in tree.blobs:
+        told.append("its own .nebulus files are used, as they are at the commit a run starts from")
+    return told
+
+
+def write(checkout: Checkout, seen: Survey) -> list[str]:
+    """Put files with what was detected, as comments to go on from, into the working tree; a sentence for each.
+
+    Raises Refused where there is no working tree, or where `.nebulus` is no plain directory.
+    """
+    if checkout.root is None:
+        raise Refused(f"{checkout.place} has no working tree to write into")
+    directory = checkout.root / ".nebulus"
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise Refused(f"{directory} is no directory")
+    directory.mkdir(exist_ok=True)
+    return [
+        _written(checkout.root / ENVIRONMENT_PATH, _environment_text(seen)),
+        _written(checkout.root / CHECKS_PATH, _checks_text(seen)),
+        "Commit them: they are read at the commit a run starts from.",
+    ]
+
+
+def _written(path: Path, text: str) -> str:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return f"{path} is there already, and was left as it is."
+    return f"{path} was written."
+
+
+def _environment_text(seen: Survey) -> str:
+    lines = [
+        "What sessions and checks of this repository run in. This is detected, without a line here:",
+        *(f"  {sentence}" for sentence in seen.setup),
+        *(f"  $ {line}" for command in seen.commands for line in command.splitlines()),
+        "Add what it misses, as in:",
+        "  packages: [libxml2-dev]      Debian packages, added to those detected",
+        "  setup: [make generated]      in place of the commands detected; after them with `detect: true`",
+        "  variables: {TZ: UTC}",
+    ]
+    return _comments(lines)
+
+
+def _checks_text(seen: Survey) -> str:
+    lines = [
+        "What a change is judged by. This is found, without a line here:",
+        f"  tests: {seen.tests}",
+        f"  lint: {seen.lint}",
+        "Say it otherwise as in:",
+        "  tests: {command: [npm, test], junit: results.xml, timeout_s: 600}",
+        "  lint: npm run lint",
+    ]
+    return _comments(lines)
+
+
+def _comments(lines: list[str]) -> str:
+    return "".join(f"# {' '.join(line.splitlines())}\n" for line in lines)

@@ -1,0 +1,75 @@
+"""`overlord check`: the judge tried on a repository as it is, without a change and without a model."""
+
+import asyncio
+from contextlib import suppress
+
+from overlord.app import Overlord, overlord
+from overlord.domain.trial import Trial
+from overlord.engine import trial
+from overlord.engine.trial import Refusal
+from overlord.entrypoints.cli.show import person
+from overlord.entrypoints.local import address, checkout, transfer
+from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.work import NO_WALLS
+from overlord.entrypoints.watch import Watch
+from overlord.ports import RepositoryName, Sha
+from overlord.settings import Settings
+
+BRANCH = "trial"
+
+
+async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
+    """Try HEAD, or another commit. Raises what bringing it in and starting an Overlord raise."""
+    place = desk.place
+    commit = await _brought(desk, base)
+    await desk.forge.move_default(place.repository, BRANCH, commit)
+    async with desk.forge.serve() as url:
+        overrides = {"forge": {"api_url": url, "token": desk.forge.token}}
+        settings = place.settings(desk.environment, **overrides, **({"runner": runner} if runner else {}))
+        async with overlord(settings, needs_model=False) as running:
+            if not running.parts.runner.capabilities.isolates_files:
+                desk.screen.say(NO_WALLS)
+            with desk.screen.live():
+                return await _tried(desk, running, settings, commit)
+
+
+async def _brought(desk: Desk, base: str) -> Sha:
+    """The commit, in the forge's repository."""
+    own = desk.place.checkout
+    if own is None:
+        commit, _ = await address.fetch(desk.place.bare, desk.place.source, base or "HEAD")
+        return commit
+    return await transfer.bring_in(desk.place.bare, own, await checkout.commit_of(own, base or "HEAD"))
+
+
+async def _tried(desk: Desk, running: Overlord, settings: Settings, commit: Sha) -> Trial | Refusal:
+    parts = running.parts
+    name = RepositoryName(settings.repositories[0])
+    await parts.git.refresh_mirror(name, await parts.forge.remote(name))
+    job = await trial.begin(parts, name, BRANCH, commit, actor=person())
+    watch = Watch(running, after=0)
+    await watch.news()
+
+    async def step() -> Trial | Refusal | None:
+        return await trial.step(parts, job)
+
+    steps: asyncio.Task[Trial | Refusal] = asyncio.create_task(running.pursue(step))
+    stop = asyncio.create_task(desk.interruption.came.wait())
+    try:
+        while not steps.done():
+            seen = running.bell.count
+            for news in await watch.news():
+                if news.job == job.id:
+                    desk.screen.tell(news)
+            rung = asyncio.create_task(running.bell.wait(seen, timeout_s=1.0))
+            await asyncio.wait({steps, stop, rung}, return_when=asyncio.FIRST_COMPLETED)
+            rung.cancel()
+            if stop.done():
+                return Refusal(why="stopped")
+        return steps.result()
+    finally:
+        for task in (steps, stop):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(steps, stop, return_exceptions=True)
+        await trial.clear(parts, job)

@@ -1,0 +1,279 @@
+"""One run worked by an ordinary Overlord whose GitHub is the place's own forge, until it is done, waits, or is stopped."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from minion.protocol import Report, SessionKind
+from overlord import commands
+from overlord.app import Overlord, overlord
+from overlord.domain.card import state_in_words
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.job import Job, JobState
+from overlord.engine import collect
+from overlord.entrypoints.cli.show import person
+from overlord.entrypoints.local import asking
+from overlord.entrypoints.local.asking import Given
+from overlord.entrypoints.local.interruption import Interruption
+from overlord.entrypoints.local.screen import Screen, Standing
+from overlord.entrypoints.watch import Watch
+from overlord.errors import FarEndError, IllegalMove, Refused
+from overlord.ports import SessionId
+from overlord.settings import Settings
+from overlord.store import decisions, exchanges, jobs, sessions, spaces
+
+LOOK_S = 1.0
+"""The longest between two looks at where the run stands; every fact rings the bell."""
+TERMINATED = "terminated"
+"""What a Minion's report says when it was told to stop."""
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+NO_WALLS = "Sessions run as programs of your own user: nothing keeps them from your files. Docker would."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How the work on a run came to rest."""
+
+    job: Job
+    interrupted: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """The job of one issue, followed while the Overlord works on it."""
+
+    running: Overlord
+    space: str
+    issue: int
+    after_job: int
+    """An earlier job of the issue, which is over: the one that is followed comes after it."""
+    screen: Screen
+    goes_on: bool
+    """Whether a session that the user had stopped is gone on with, unasked."""
+    asks: bool
+    """Whether somebody is there to be asked."""
+    here: str
+    """How `overlord decisions` is told where to look."""
+    watch: Watch
+    _left: set[int] = field(default_factory=set)
+
+    async def until_it_rests(self) -> Job:
+        """Follow the job until it is done, ended, or waits for a person who is not there or wants to think."""
+        while True:
+            seen = self.running.bell.count
+            job = await self.look()
+            if job is not None:
+                if job.state is JobState.IN_REVIEW or not job.is_open:
+                    return job
+                if await self._is_answered(job):
+                    continue
+                if await self._is_stuck(job):
+                    return job
+            await self.running.bell.wait(seen, timeout_s=LOOK_S)
+
+    async def look(self) -> Job | None:
+        """Where the job stands, shown."""
+        job = await self.running.parts.database.read(self._job)
+        for news in await self.watch.news():
+            if job is not None and news.job == job.id:
+                self.screen.tell(news)
+        if job is not None:
+            self.screen.show(await self.running.parts.database.read(lambda c: _standing(c, job)))
+        return job
+
+    def _job(self, connection: sqlite3.Connection) -> Job | None:
+        job = job_of(connection, self.space, self.issue)
+        return job if job is not None and job.id > self.after_job else None
+
+    async def _is_stuck(self, job: Job) -> bool:
+        """Whether it waited when last seen and still does, and no answer is on its way to be carried out."""
+
+        def stuck(connection: sqlite3.Connection) -> bool:
+            unmoved = jobs.get(connection, job.id).updated_at == job.updated_at
+            return unmoved and not decisions.unapplied(connection, job.id)
+
+        return job.state is JobState.WAITING and await self.running.parts.database.read(stuck)
+
+    async def _is_answered(self, job: Job) -> bool:
+        """Put what waits to the person, one at a time; whether one of them was answered now."""
+        for decision in await self.running.parts.database.read(lambda c: decisions.waiting(c, job.id)):
+            if decision.id in self._left:
+                continue
+            if self.goes_on and await self._was_told_to_stop(decision):
+                return await self._answer(decision, Given(verb=Verb.RETRY))
+            self._left.add(decision.id)
+            if self.asks:
+                with self.screen.hidden():
+                    given = await self._asked(decision)
+                if given is not None and await self._answer(decision, given):
+                    return True
+            elif decision.session_id is not None:
+                self.screen.say(
+                    f"The Minion asks, and waits for a while: overlord decisions show {decision.id}"
+                )
+        return False
+
+    async def _was_told_to_stop(self, decision: Decision) -> bool:
+        """Whether all that is asked is whether to go on with a session that was ended from outside."""
+        if decision.subject is not Subject.STOPPED_SHORT:
+            return False
+        last = await self.running.parts.database.read(
+            lambda c: sessions.last_of(c, decision.job_id, SessionKind.WORK)
+        )
+        return last is not None and isinstance(last.report, Report) and last.report.reason == TERMINATED
+
+    async def _asked(self, decision: Decision) -> Given | None:
+        """The person's choice; None when it is left, or not needed any more."""
+        asked = asyncio.create_task(asking.ask(decision))
+        closed = asyncio.create_task(self._closed(decision))
+        try:
+            await asyncio.wait({asked, closed}, return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                return asked.result()
+            self.screen.say("\nThis needs no answer any more.")
+            return None
+        finally:
+            await _cancelled(asked, closed)
+
+    async def _closed(self, decision: Decision) -> None:
+        while True:
+            seen = self.running.bell.count
+            now = await self.running.parts.database.read(lambda c: decisions.get(c, decision.id))
+            if now.state is not DecisionState.OPEN:
+                return
+            await self.running.bell.wait(seen, timeout_s=LOOK_S)
+
+    async def _answer(self, decision: Decision, given: Given) -> bool:
+        command = commands.AnswerDecision(
+            decision_id=decision.id, verb=given.verb, actor=person(), text=given.text, digest=decision.digest
+        )
+        try:
+            await self.running.parts.database.write(
+                lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now())
+            )
+        except Refused as error:
+            self.screen.say(str(error))
+            self._left.discard(decision.id)
+            return self.asks
+        self.running.bell.ring()
+        return True
+
+
+async def work(
+    settings: Settings,
+    *,
+    issue: int,
+    after_job: int,
+    screen: Screen,
+    interruption: Interruption,
+    goes_on: bool,
+    asks: bool,
+    here: str,
+) -> Ended:
+    """Work on one issue's job. Raises what `overlord()` raises when it cannot be started."""
+    [space] = settings.repositories
+    async with overlord(settings) as running:
+        await _say_how(running, screen)
+        after = await running.parts.database.read(_last_event)
+        watch = Watch(running, after=after)
+        run = Run(
+            running=running,
+            space=space,
+            issue=issue,
+            after_job=after_job,
+            screen=screen,
+            goes_on=goes_on,
+            asks=asks,
+            here=here,
+            watch=watch,
+        )
+        async with _going(running):
+            with screen.live():
+                followed = asyncio.create_task(run.until_it_rests())
+                stop = asyncio.create_task(interruption.came.wait())
+                await asyncio.wait({followed, stop}, return_when=asyncio.FIRST_COMPLETED)
+                await _cancelled(stop)
+                if followed.done():
+                    return Ended(job=followed.result())
+                await _cancelled(followed)
+        screen.say("Stopping. What the session has so far is kept; Ctrl-C again leaves at once.")
+        await _stop_sessions(running, space, issue)
+        job = await run.look()
+        if job is None:
+            raise Refused("stopped before the work began; `overlord resume` goes on with it")
+        return Ended(job=job, interrupted=True)
+
+
+def job_of(connection: sqlite3.Connection, space: str, issue: int) -> Job | None:
+    """The latest job of an issue."""
+    found = (job for job in jobs.all_jobs(connection) if job.space == space and job.issue.number == issue)
+    return next(found, None)
+
+
+def _last_event(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
+
+
+async def _say_how(running: Overlord, screen: Screen) -> None:
+    """Make the first poll due, and say what the runner does not hold."""
+    parts = running.parts
+    [space] = parts.settings.repositories
+    await parts.database.write(lambda c: spaces.note_poll(c, space, at=LONG_AGO))
+    if not parts.runner.capabilities.isolates_files:
+        screen.say(NO_WALLS)
+
+
+@asynccontextmanager
+async def _going(running: Overlord) -> AsyncIterator[None]:
+    """The Overlord's loop, for as long as the block lasts."""
+    stopped = asyncio.Event()
+    loop = asyncio.create_task(running.run(stopped))
+    try:
+        yield
+    finally:
+        stopped.set()
+        running.bell.ring()
+        await loop
+
+
+async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
+    """Stop what runs and take in what it leaves, while the doors are still open for its last words."""
+    parts = running.parts
+    await running.tick.close()
+    grace_s = parts.settings.sessions.grace_s
+    with contextlib.suppress(FarEndError, IllegalMove):
+        for session in await parts.database.read(sessions.live):
+            if session.kind is SessionKind.WORK:
+                await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
+            elif session.kind is not SessionKind.REVIEW:
+                await collect.abandon(parts, session)  # it leaves nothing of worth, and is made anew
+        job = await parts.database.read(lambda c: job_of(c, space, issue))
+        if job is not None and job.state is JobState.RUNNING:
+            await collect.step(parts, job)
+
+
+def _standing(connection: sqlite3.Connection, job: Job) -> Standing:
+    usage, _ = exchanges.job_usage(connection, job.id)
+    session = sessions.live_of(connection, job.id)
+    phase, turn, action = state_in_words(job.state), 0, ""
+    if session is not None and session.kind is SessionKind.WORK:
+        turn, action = session.turn, session.last_action
+    elif session is not None:
+        phase, action = f"{phase}: {session.kind}", session.last_action
+    return Standing(
+        phase=phase,
+        turn=turn,
+        action=action,
+        tokens=usage.total,
+        cost_nusd=exchanges.job_cost(connection, job.id),
+    )
+
+
+async def _cancelled(*tasks: asyncio.Task[object]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
