@@ -137,9 +137,7 @@ async def test_a_test_that_needs_a_network_that_is_not_there_is_not_held_against
 
 async def test_tests_that_need_a_network_fail_at_base_too_and_no_change_is_held_to_them() -> None:
     # An address that is nobody's: without a network and with one, nothing answers there.
-    needs_network = (
-        "import socket\n\n\ndef test_reaches():\n    socket.create_connection(('192.0.2.1', 9), timeout=0.2).close()\n"
-    )
+    needs_network = "import socket\n\n\ndef test_reaches():\n    socket.create_connection(('192.0.2.1', 9), timeout=0.2).close()\n"
     async with made_world({**CALC, "tests/test_reaches.py": needs_network}) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
