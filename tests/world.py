@@ -83,6 +83,7 @@ class World:
     forge_url: str
     model_url: str
     overrides: dict[str, Any] = field(default_factory=dict)
+    deadline_s: float = DEADLINE_S
     _running: Overlord | None = None
     _stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
@@ -124,7 +125,7 @@ class World:
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the bell, not for time."""
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(self.deadline_s):
             while True:
                 seen = self.overlord.bell.count
                 moved = await self.overlord.turn()

@@ -4,6 +4,7 @@ The text was written beside hostile code. It is read as a stream of tags, withou
 entities, end the reading; what a suite says of its own counts is not looked at; of an id's doubles the worst holds.
 """
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from xml.parsers import expat
@@ -49,6 +50,8 @@ class _NotJUnit(Exception):
 
 
 _RESULTS = {"failure": CaseOutcome.FAILED, "error": CaseOutcome.FAILED, "skipped": CaseOutcome.SKIPPED}
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lay in memory: parametrised tests may carry it in their names, and it differs in every run."""
 _RANK = {outcome: rank for rank, outcome in enumerate(CaseOutcome)}
 
 
@@ -84,7 +87,7 @@ class _Reading:
         if name == "testcase":
             if inside != "testsuite":
                 raise _NotJUnit("a test outside a suite")
-            self.id = f"{attributes.get('classname', '')}::{attributes.get('name', '')}"
+            self.id = _ADDRESS.sub("", f"{attributes.get('classname', '')}::{attributes.get('name', '')}")
             self.file, self.outcome, self.message = attributes.get("file", ""), CaseOutcome.PASSED, ""
         elif inside == "testcase" and name in _RESULTS:
             self.outcome = max(self.outcome, _RESULTS[name], key=lambda outcome: _RANK[outcome])

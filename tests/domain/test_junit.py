@@ -108,3 +108,14 @@ def test_too_many_tests_are_no_report() -> None:
 def test_no_text_raises(text: str) -> None:
     parse_junit(text)
     parse_junit(f"<testsuite>{text}</testsuite>")
+
+
+def test_where_an_object_lay_in_memory_is_no_part_of_a_tests_name() -> None:
+    first, second = (
+        parse_junit(
+            f'<testsuite><testcase classname="t" name="test[&lt;lambda&gt; at {place}-1]"/></testsuite>'
+        )
+        for place in ("0x7f00aa", "0x55D0")
+    )
+    assert first == second is not None
+    assert first is not None and first[0].id == "t::test[<lambda>-1]"
