@@ -20,7 +20,7 @@ from overlord.domain.environment_file import (
     EnvironmentFileError,
     parse_environment,
 )
-from overlord.domain.environment_hint import HINT_PATHS, hints
+from overlord.domain.environment_hint import DETECTED, HINT_PATHS, hints, named_images
 from overlord.domain.environment_native import cargo_part, go_part
 from overlord.domain.environment_node import node_part
 from overlord.domain.environment_python import python_part
@@ -90,7 +90,17 @@ def recipe(files: Mapping[str, bytes], names: Collection[str]) -> Recipe:
     file = parse_environment(files.get(ENVIRONMENT_PATH))
     if file is None:
         return detect(files, names)
-    return _combined(file, _detected(files, names) if file.detect is not False else Part())
+    found = _detected(files, names) if file.detect is not False else Part()
+    if file.image != DETECTED:
+        return _combined(file, found)
+    named = named_images(Sources(names=frozenset(names), files=files))
+    if not named:
+        raise EnvironmentFileError(
+            f"{ENVIRONMENT_PATH}: image: {DETECTED}, and neither a devcontainer nor a Dockerfile names one"
+        )
+    path, image = named[0]
+    combined = _combined(file.model_copy(update={"image": image}), found)
+    return replace(combined, inputs=tuple(sorted({*combined.inputs, path})))
 
 
 def detect(files: Mapping[str, bytes], names: Collection[str]) -> Recipe:

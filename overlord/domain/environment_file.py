@@ -80,7 +80,9 @@ class EnvironmentFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, title=ENVIRONMENT_PATH)
 
     image: Image = Field(
-        default="", description="The image to start from, instead of Overlord's own; Debian-based."
+        default="",
+        description="The image to start from, instead of Overlord's own; Debian-based. `detected`: the one a"
+        " devcontainer or Dockerfile of the repository names.",
     )
     packages: Annotated[tuple[Package, ...], Field(max_length=200), BeforeValidator(_listed)] = Field(
         default=(), description="Debian packages to install; added to those detected."

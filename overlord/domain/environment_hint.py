@@ -2,7 +2,7 @@
 
 A devcontainer or a Dockerfile is written for somebody's desktop or for production, not for holding a Minion, and
 sessions may be allowed to change those files; `.nebulus/environment.yaml` no session can. So an image is used when a
-person wrote it there, and a repository's Dockerfile is never built. The same holds for what a devcontainer runs
+person wrote it there, or `image: detected`, and a repository's Dockerfile is never built. The same holds for what a devcontainer runs
 after it was created.
 """
 
@@ -12,6 +12,8 @@ from overlord.domain.environment_source import Sources, shown, word
 
 DEVCONTAINERS = (".devcontainer/devcontainer.json", ".devcontainer.json")
 DOCKERFILES = ("Dockerfile", "Containerfile", ".devcontainer/Dockerfile")
+DETECTED = "detected"
+"""In place of an image's name: the one that is named here."""
 HINT_PATHS = (*DEVCONTAINERS, *DOCKERFILES)
 _PART = r"[a-z0-9]+(?:[._-]{1,2}[a-z0-9]+)*+"
 IMAGE = re.compile(
@@ -26,20 +28,23 @@ _FROM = re.compile(
 
 def hints(sources: Sources) -> tuple[str, ...]:
     """Sentences on what could be configured, and is not used by itself."""
-    told = []
+    told = [_sentence(path, image) for path, image in named_images(sources)]
     for path in sources.present(DEVCONTAINERS)[:1]:
-        settings = sources.json(path, with_comments=True)
-        image = word(settings.get("image"))
-        if IMAGE.fullmatch(image):
-            told.append(_sentence(path, image))
-        if settings.get("postCreateCommand"):
+        if sources.json(path, with_comments=True).get("postCreateCommand"):
             told.append(
                 f"{path} has a postCreateCommand, which is not run: `setup` in .nebulus/environment.yaml would be"
             )
-    for path in sources.present(DOCKERFILES)[:1]:
-        if image := _last_stage(sources.text(path)):
-            told.append(_sentence(path, image))
     return tuple(told)
+
+
+def named_images(sources: Sources) -> tuple[tuple[str, str], ...]:
+    """Files that name an image, each with the image: a devcontainer first, then a Dockerfile's last stage."""
+    found = [
+        (path, word(sources.json(path, with_comments=True).get("image")))
+        for path in sources.present(DEVCONTAINERS)[:1]
+    ]
+    found += [(path, _last_stage(sources.text(path))) for path in sources.present(DOCKERFILES)[:1]]
+    return tuple((path, image) for path, image in found if IMAGE.fullmatch(image))
 
 
 def _last_stage(dockerfile: str) -> str:
@@ -52,5 +57,5 @@ def _last_stage(dockerfile: str) -> str:
 
 def _sentence(path: str, image: str) -> str:
     return shown(
-        f"{path} names the image {image}, which is not used unless .nebulus/environment.yaml says so"
+        f"{path} names the image {image}, which is used when .nebulus/environment.yaml says `image: {DETECTED}`"
     )

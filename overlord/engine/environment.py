@@ -5,7 +5,7 @@ Dependency files a change brings along count only once a person allowed them.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from minion.protocol import is_protected
@@ -90,9 +90,11 @@ async def need_of(parts: Parts, job: Job, base: Sha, *, head: Sha | None = None)
         ground = await parts.runner.ground(asked.image)
     except RunnerRefused as error:
         raise EnvironmentFailed(str(error)) from None
+    # A taken file belongs to what it makes, also where no recipe would look at it.
+    named = replace(asked, inputs=(*asked.inputs, *taken))
     return Need(
         # What a repository's setup leaves may hold its code, and what its secrets opened: no other one runs in it.
-        key=environment_key(asked, blobs, f"{job.space.casefold()} {ground}"),
+        key=environment_key(named, blobs, f"{job.space.casefold()} {ground}"),
         recipe=asked,
         base=base,
         head=head or base,

@@ -156,7 +156,8 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
         if made is not None and await parts.runner.find(identifier) is None:
             await parts.runner.prepare_layer(made.id, image=made.image, packages=made.packages)
         base = Sha(job.base_sha or "")
-        references = {job.base_branch: base, session.branch: Sha(job.head_sha or base)}
+        # The job's own commits come along only when a person allowed files of them to be taken.
+        references = {job.base_branch: base, session.branch: Sha(json.loads(session.brief)["head_sha"])}
         await parts.git.prepare_session(RepositoryName(job.space), identifier, references, None)
         await parts.runner.start(
             Launch(

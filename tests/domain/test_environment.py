@@ -468,9 +468,9 @@ def test_images_of_the_repositorys_choosing_are_named_and_not_used() -> None:
     assert found.image == ""
     assert found.is_empty
     told = "\n".join(found.what)
-    assert "mcr.microsoft.com/devcontainers/python:3.12, which is not used" in told
+    assert "mcr.microsoft.com/devcontainers/python:3.12, which is used when" in told
     assert "postCreateCommand" in told
-    assert "debian:trixie-slim, which is not used" in told
+    assert "debian:trixie-slim, which is used when" in told
 
 
 @pytest.mark.parametrize("last", ["FROM build", "FROM scratch", "FROM $BASE", "RUN x", "FROM a;b"])
@@ -611,3 +611,19 @@ def test_what_a_repository_writes_never_becomes_shell(first: str, second: str) -
         assert words[:4] == ["uv", "pip", "install", "--editable"]
         assert {word for word in words if word.startswith("-")} <= {"--editable", "--group", "--requirements"}
         assert not any(character in command for character in "\n`$\\")
+
+
+def test_the_image_a_repository_names_is_used_when_its_file_says_so() -> None:
+    files = {
+        ".nebulus/environment.yaml": "image: detected\n",
+        ".devcontainer/devcontainer.json": DEVCONTAINER,
+        "Dockerfile": DOCKERFILE,
+    }
+    contents = {path: text.encode() for path, text in files.items()}
+    found = recipe(contents, files)
+    assert found.image == "mcr.microsoft.com/devcontainers/python:3.12"
+    assert ".devcontainer/devcontainer.json" in found.inputs
+    del contents[".devcontainer/devcontainer.json"]
+    assert recipe(contents, contents).inputs.count("Dockerfile") == 1
+    with pytest.raises(EnvironmentFileError, match="neither a devcontainer nor a Dockerfile"):
+        recipe({".nebulus/environment.yaml": b"image: detected\n"}, [".nebulus/environment.yaml"])
