@@ -1,4 +1,5 @@
-# What a session runs in: the Minion, git, ripgrep, the tools a check session runs (pytest, ruff), and uv for setup.
+# What a session runs in: the Minion, git, ripgrep, and the tools a check session runs (pytest, ruff). The target `setup` has uv
+# besides: what environments are made on.
 # Needs nothing of the network when it runs; built by `make images`, with the repository as its context.
 ARG BASE_IMAGE=python:3.12-slim
 
@@ -16,9 +17,11 @@ RUN python3 -m venv /opt/build \
         --quiet --no-cache-dir --no-compile --require-hashes -r /tmp/minion.lock
 COPY minion/ /tmp/site/minion/
 RUN cp -a /tmp/site/. "$(/opt/minion/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
-    && /opt/minion/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/minion/lib
+    && /opt/minion/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/minion/lib \
+    && mkdir /opt/uv && mv /opt/minion/bin/uv /opt/minion/bin/uvx /opt/uv/ \
+    && rm -rf /opt/minion/lib/python3*/site-packages/uv /opt/minion/lib/python3*/site-packages/uv-*
 
-FROM ${BASE_IMAGE}
+FROM ${BASE_IMAGE} AS minion
 RUN (command -v git && command -v rg) >/dev/null \
     || (apt-get update -qq && apt-get install -y -qq --no-install-recommends git ripgrep && rm -rf /var/lib/apt/lists/*)
 RUN echo 'minion:x:10001:10001::/work:/bin/sh' >>/etc/passwd \
@@ -38,3 +41,6 @@ USER 10001:10001
 WORKDIR /work
 # -P: a module in the working directory never stands in for one of ours.
 ENTRYPOINT ["python", "-P", "-m", "minion"]
+
+FROM minion AS setup
+COPY --from=build /opt/uv /opt/minion/bin

@@ -79,13 +79,16 @@ class DockerLayers:
         self._engine = engine
         self._patient = DockerEngine(address=address, call_s=SLOW_S)
         self._root = root
-        self._image = image
+        self._image = setup_image(image)
         self._instance = instance
         self._network = network
         self._memory_mb = memory_mb
 
     async def ground(self, image: str) -> str:
-        own = await self._engine.image(self._image)
+        try:
+            own = await self._engine.image(self._image)
+        except Missing:
+            raise RunnerRefused(f"the engine has no image {self._image}: run `make images`") from None
         if not image:
             return str(own["Id"])
         _check_image(image)
@@ -199,6 +202,14 @@ def _installing(packages: Sequence[str]) -> Iterator[str]:
     )
     yield "rm -rf /var/lib/apt/lists/*"
     yield "find / -xdev -type f -perm /6000 -exec chmod a-s {} +"
+
+
+def setup_image(image: str) -> str:
+    """The image environments are made on, which is built with the one sessions run in: that, and an installer."""
+    name, separator, tag = image.rpartition(":")
+    if not separator or "/" in tag:
+        return f"{image}-setup"
+    return f"{name}-setup:{tag}"
 
 
 def _labels(shown: Mapping[str, Any]) -> Mapping[str, str]:

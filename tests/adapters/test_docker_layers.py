@@ -1,5 +1,6 @@
 """Environments in a real engine: what their images are made of, what is refused, what they keep to themselves."""
 
+import asyncio
 import json
 import subprocess
 import uuid
@@ -304,6 +305,22 @@ async def test_a_container_that_somebody_makes_of_an_environment_is_no_session(k
     await runner.remove_layer(key)
     assert not await runner.has_layer(key)
     assert images_of(kit) == []
+    await runner.close()
+
+
+@pytest.mark.docker
+async def test_the_end_of_such_a_container_is_no_sessions_end(kit: DockerKit) -> None:
+    """It carries the instance's label from its image, and none of a session."""
+    troubles: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
+    runner = kit.runner("say('up'); hear()")
+    await runner.start(launch(kit))
+    line = await kit.door.line()
+    assert await line.hear() == "up"
+    docker("run", "--rm", "--label", f"overlord.instance={kit.instance}", "--entrypoint", "true", IMAGE)
+    line.say("end")
+    assert (await ending_of(runner, S1)).kind is EndKind.EXITED
+    assert troubles == []
     await runner.close()
 
 

@@ -22,6 +22,8 @@ class TroubledRunner:
         self._after: dict[str, list[FarEndError]] = defaultdict(list)
         self.starved: set[str] = set()
         """Sessions that end for want of memory, whatever they say."""
+        self.held: set[str] = set()
+        """Environments that something still has, so that they cannot be removed."""
         self.called: list[str] = []
         self.name = runner.name
         self.capabilities = runner.capabilities
@@ -78,7 +80,10 @@ class TroubledRunner:
         return bool(await self._act("has_layer", key))
 
     async def remove_layer(self, key: str) -> None:
-        await self._act("remove_layer", key)
+        if key in self.held:
+            self.called.append("remove_layer")
+        else:
+            await self._act("remove_layer", key)
 
     def follow(self) -> AsyncIterator[SessionId]:
         return self._runner.follow()

@@ -95,7 +95,7 @@ def use(session: Session) -> Callable[..., str]:
 @pytest.fixture
 def short_path() -> Iterator[Path]:
     """A directory whose socket's path is short enough for a unix socket."""
-    with tempfile.TemporaryDirectory(prefix="m-", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="m-", dir="/tmp", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
