@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check bench images live format clean
+.PHONY: demo test check faults soak bench images live format clean
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
@@ -16,6 +16,13 @@ check: .venv/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+faults: .venv/test.stamp
+	$(BIN)/python -m tests.faults
+
+soak: .venv/test.stamp
+	$(BIN)/python -m tests.faults.soak
+	FAULT_EVERY=1 $(BIN)/python -m pytest tests/faults/test_nth_call.py tests/faults/test_git_faults.py tests/faults/test_sqlite_faults.py -n auto --timeout 3000
 
 bench: .venv/test.stamp
 	$(BIN)/python -m bench

@@ -1,17 +1,32 @@
-"""`make bench`: every bench in turn, each with its own table. Only ratios within one run carry over to another machine."""
+"""`make bench`: every bench in turn, each with its own table, and at the end one table of all with what misses its goal.
 
+Only ratios within one run carry over to another machine.
+"""
+
+import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
-BENCHES = ("bench.minion", "bench.start", "bench.gateway", "bench.evaluation")
+from bench.table import FIGURES, collected, lines
+
+BENCHES = ("bench.daemon", "bench.gateway", "bench.evaluation", "bench.start", "bench.minion")
 
 
 def main() -> int:
-    """Run them all; the exit code of the last one that failed."""
+    """Run them all; the exit code of the last one that failed. A missed goal is no failure: machines differ."""
     worst = 0
-    for name in BENCHES:
-        print(f"\n{name}", flush=True)
-        worst = subprocess.run([sys.executable, "-m", name], check=False).returncode or worst
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory:
+        path = Path(directory) / "figures"
+        for name in BENCHES:
+            print(f"\n{name}", flush=True)
+            environment = {**os.environ, FIGURES: str(path)}
+            code = subprocess.run([sys.executable, "-m", name], env=environment, check=False).returncode
+            if code:
+                print(f"{name} FAILED with {code}; its rows are missing below", flush=True)
+                worst = code
+        print("\n".join(["", "Everything", *lines(list(collected(path)))]), flush=True)
     return worst
 
 

@@ -19,6 +19,7 @@ from statistics import median
 
 import structlog
 
+from bench.table import Figure, publish
 from minion.protocol import CheckReport, SessionKind
 from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
@@ -75,6 +76,7 @@ async def _world(root: Path, runner: str, count: int) -> AsyncIterator[tuple[Emb
                 repositories=[REPOSITORY],
                 runner=runner,
                 poll_s=1,
+                delivery={"open_pulls": count + 1},
                 forge={"api_url": forge_url, "token": forge.token},
                 model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
                 process={"python": str(toolchain)},
@@ -124,7 +126,8 @@ async def main(count: int, runner: str) -> None:
             running.bell.ring()
             await work
             name = running.parts.runner.name
-    _print(name, costs)
+    print(f"{len(costs)} evaluations, one after the other, {name} runner")
+    publish(figures(costs))
 
 
 async def _one(running: Overlord, forge: EmbeddedForge, number: int) -> Cost:
@@ -134,20 +137,27 @@ async def _one(running: Overlord, forge: EmbeddedForge, number: int) -> Cost:
     return await running.parts.database.read(lambda c: _cost(c, job))
 
 
-def _print(runner: str, costs: list[Cost]) -> None:
-    print(f"{len(costs)} evaluations, one after the other, {runner} runner; seconds\n")
-    print(f"{'':32}{'median':>9}{'worst':>9}")
+def figures(costs: list[Cost]) -> list[Figure]:
+    """Where an evaluation's time goes, medians."""
+    commands = median(cost.commands_s for cost in costs)
     rows = {
         "the check session's start": [cost.before_s for cost in costs],
         "in it, beside the commands": [cost.inside_s for cost in costs],
         "its report to the verdict": [cost.after_s for cost in costs],
         "beyond the commands": [cost.beyond_s for cost in costs],
-        "the commands themselves": [cost.commands_s for cost in costs],
     }
-    for label, values in rows.items():
-        print(f"{label:32}{median(values):9.2f}{max(values):9.2f}")
-    ratio = median(cost.beyond_s / cost.commands_s for cost in costs)
-    print(f"\nGoal: at most {GOAL_S:.0f} s beyond the commands; here {ratio:.2f} of their own time.")
+    return [
+        Figure(
+            part="evaluation",
+            name=name,
+            unit="s",
+            measured=median(values),
+            goal=GOAL_S if name == "beyond the commands" else None,
+            yardstick="the commands themselves",
+            beside=commands,
+        )
+        for name, values in rows.items()
+    ]
 
 
 if __name__ == "__main__":

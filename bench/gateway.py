@@ -21,6 +21,7 @@ from typing import Any
 
 import httpx
 
+from bench.table import Figure, publish
 from minion.protocol import COMPLETIONS_PATH, Issue, SessionKind
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.model import OpenAIModel
@@ -87,7 +88,7 @@ async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
     home, clock = Home(root), SystemClock()
     model = OpenAIModel(settings.model.base_url)
     database = await Database.open(home.database, exclusive=True)
-    found = await database.write(lambda c: [_session(c, number) for number in range(1, count + 1)])
+    found = await database.write("by hand", lambda c: [_session(c, number) for number in range(1, count + 1)])
     keeper = DoorKeeper(
         DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=Bell())
     )
@@ -187,22 +188,29 @@ async def main(count: int, rounds: int) -> None:
     finally:
         ours.send("done")
         await asyncio.to_thread(far_end.join)
-    _print(count, direct, through)
+    print(f"{count} sessions streaming, {EVENTS} events each {EVENT_S * 1000:.0f} ms apart")
+    publish(figures(direct, through))
 
 
-def _print(count: int, direct: list[Timing], through: list[Timing]) -> None:
-    print(f"{count} sessions streaming, {EVENTS} events each {EVENT_S * 1000:.0f} ms apart; milliseconds\n")
-    print(f"{'':24}{'direct':>10}{'gateway':>10}{'added':>10}{'ratio':>8}")
-    for name in ("first_ms", "whole_ms"):
+def figures(direct: list[Timing], through: list[Timing]) -> list[Figure]:
+    """What the gateway adds to each part of a reply."""
+    rows = []
+    for name, label in (("first_ms", "first byte"), ("whole_ms", "whole reply")):
         ours, theirs = ([getattr(item, name) for item in timings] for timings in (through, direct))
-        label = {"first_ms": "first byte", "whole_ms": "whole reply"}[name]
         for share, pick in (("p50", median), ("p95", lambda values: quantiles(values, n=20)[-1])):
             through_ms, direct_ms = pick(ours), pick(theirs)
-            added = through_ms - direct_ms
-            print(
-                f"{label + ' ' + share:24}{direct_ms:10.1f}{through_ms:10.1f}{added:10.1f}{through_ms / direct_ms:8.2f}"
+            rows.append(
+                Figure(
+                    part="gateway",
+                    name=f"{label} {share}, added",
+                    unit="ms",
+                    measured=through_ms - direct_ms,
+                    goal=GOAL_MS if (name, share) == ("first_ms", "p50") else None,
+                    yardstick="direct",
+                    beside=direct_ms,
+                )
             )
-    print(f"\nGoal: at most {GOAL_MS:.0f} ms added to the first byte at p50.")
+    return rows
 
 
 if __name__ == "__main__":

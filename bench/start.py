@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from bench.table import Figure, publish
 from minion.protocol import Limits
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_engine import DockerEngine
@@ -129,15 +130,15 @@ async def _contained(place: Ground, ready: Path | None, image: str, root: Path) 
 Way = Callable[[Ground, Path | None], float]
 
 
-def rows(place: Ground, way: str, run: Way) -> list[str]:
+def rows(place: Ground, way: str, run: Way) -> list[Figure]:
     """The three rows of one way: the median of each kind of start, the kinds taken in turn."""
     run(place, place.ready)  # bytecode and file caches
     pairs = [(run(place, place.ready), run(place, None)) for _ in range(ROUNDS)]
     second, plain = (statistics.median(values) for values in zip(*pairs, strict=True))
+    beside = {"part": "start", "unit": "ms", "yardstick": "plain clone", "beside": plain}
     return [
-        f"{f'{way}: plain clone':36}{plain:10.0f}",
-        f"{f'{way}: first start (copy made)':36}{place.made_ms + second:10.0f}",
-        f"{f'{way}: second start':36}{second:10.0f}{f'≤ {GOAL_MS:g}':>10}{'' if second <= GOAL_MS else ' over':6}{f'{plain / second:.1f}×':>8}",
+        Figure(**beside, name=f"{way}: first start (copy made)", measured=place.made_ms + second),
+        Figure(**beside, name=f"{way}: second start", measured=second, goal=GOAL_MS),
     ]
 
 
@@ -170,10 +171,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as name, suppress(KeyboardInterrupt):
         root = Path(name)
         with ground(root) as place:
-            lines = [f"{f'{FILES:,} files':36}{'ready, ms':>10}{'goal':>10}{'':6}{'against clone':>14}"]
-            for way, run in ways(image, root / "containers").items():
-                lines += rows(place, way, run)
-            print("\n".join(lines))
+            print(f"A session's start until it has its files, {FILES:,} of them")
+            ready = ways(image, root / "containers").items()
+            publish([row for way, run in ready for row in rows(place, way, run)])
     return 0
 
 

@@ -51,7 +51,8 @@ class Checkout:
                 hold_still(self._git, self._root, names)
             return ready.tree
         if has_attributes(self._git, self._root):
-            hold_still(self._git, self._root)
+            large = ready.large if ready is not None else ()
+            hold_still(self._git, self._root, but={kept.path for kept in large})
         return self._git.run(self._root, "rev-parse", f"{self._brief.head_sha}^{{tree}}").strip()
 
     def _from_ready(self, ready: ReadyCopy) -> bool:
@@ -62,8 +63,10 @@ class Checkout:
         base = dict.fromkeys(names, brief.base_sha)
         try:
             ready.lay_out(self._root, head=f"ref: {own}", config=self._config(), references=base)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
             shutil.rmtree(self._root, ignore_errors=True)
+            if ready.modules or ready.large:  # a clone would have none of them
+                raise GitFailed(f"the ready copy cannot be laid out: {error}") from error
             return False
         self._tell_git(ready.attributes)
         if brief.head_sha != brief.base_sha:

@@ -20,12 +20,15 @@ def has_attributes(git: Git, root: Path) -> bool:
     return bool(git.run(root, "ls-files", "-z", "--", ":(glob)**/.gitattributes"))
 
 
-def hold_still(git: Git, root: Path, names: Collection[str] | None = None) -> tuple[str, ...]:
+def hold_still(
+    git: Git, root: Path, names: Collection[str] | None = None, *, but: Collection[str] = ()
+) -> tuple[str, ...]:
     """Lay those of `names` (of all files, if none are given) out byte by byte that git would convert into something else.
+    Those of `but` are meant to be something else than git has.
 
     Returns them. Raises GitFailed or OSError.
     """
-    moving = _moving(git, root, names)
+    moving = _moving(git, root, names, but)
     if moving:
         attributes = root / ".git" / "info" / "attributes"
         before = attributes.read_text() if attributes.exists() else ""
@@ -37,12 +40,14 @@ def hold_still(git: Git, root: Path, names: Collection[str] | None = None) -> tu
     return moving
 
 
-def _moving(git: Git, root: Path, names: Collection[str] | None) -> tuple[str, ...]:
+def _moving(git: Git, root: Path, names: Collection[str] | None, but: Collection[str]) -> tuple[str, ...]:
     """The files whose content, read back, is not what the index says; looked at without what it knows of them."""
     wanted = None if names is None else set(names)
     listed = git.run(root, "ls-files", "--stage", "-z").split("\0")[:-1]
     files = {line.partition("\t")[2]: line for line in listed if line.startswith("100")}
-    asked = {name: line for name, line in files.items() if wanted is None or name in wanted}
+    asked = {
+        name: line for name, line in files.items() if (wanted is None or name in wanted) and name not in but
+    }
     scratch = root / ".git" / "still.index"
     extra = {"GIT_INDEX_FILE": str(scratch)}
     try:

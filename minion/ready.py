@@ -11,11 +11,14 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from minion.large import Large
 
 # The names `overlord/adapters/git_ready.py` gives them.
 REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
-TREE = "tree"
+TREE, MODULES, PATH, LARGE = "tree", "modules", "path", "large"
 
 _GITLINK, _SYMLINK = 0o160000, 0o120000
 _HEADER = struct.Struct(">4sII")
@@ -81,23 +84,33 @@ class ReadyCopy:
         index = bytearray((self._place / INDEX).read_bytes())
         # Older than any edit to come: what is changed within the same second is seen to be newer.
         stamp = int((self._place / INDEX).stat().st_mtime) - 2
-        with self._content() as content:
+        with _opened(self._place / CONTENT) as content:
             _Tree(root, index, content, stamp).write()
+        for module in self._modules():
+            top = root / os.fsdecode((module / PATH).read_bytes())
+            with _opened(module / CONTENT) as content:
+                _Tree(top, bytearray((module / INDEX).read_bytes()), content, stamp).write()
         self._repository(root / ".git", head, config, references)
         (root / ".git" / "index").write_bytes(_sealed(index))
 
-    @contextmanager
-    def _content(self) -> Iterator[memoryview]:
-        file = self._place / CONTENT
-        if not file.stat().st_size:
-            yield memoryview(b"")
-            return
-        with (
-            file.open("rb") as opened,
-            mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as data,
-            memoryview(data) as view,
-        ):
-            yield view
+    @property
+    def large(self) -> "tuple[Large, ...]":
+        """The files it has the content of in the place of a pointer of Git LFS."""
+        if not (file := self._place / LARGE).exists():
+            return ()
+        from minion.large import read  # most sessions have none
+
+        return read(file.read_bytes())
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The submodules whose files it holds."""
+        return tuple(os.fsdecode((module / PATH).read_bytes()) for module in self._modules())
+
+    def _modules(self) -> list[Path]:
+        """Those that hold others come first: the directory of one is made by what holds it."""
+        place = self._place / MODULES
+        return sorted(place.iterdir(), key=lambda part: int(part.name)) if place.is_dir() else []
 
     def _repository(self, git: Path, head: str, config: str, references: Mapping[str, str]) -> None:
         """Written by hand: a few small files, where each git command would be another program to start."""
@@ -108,6 +121,19 @@ class ReadyCopy:
         (git / "packed-refs").write_text("# pack-refs with: fully-peeled sorted \n" + "".join(lines))
         (git / "config").write_text(config)
         (git / "HEAD").write_text(f"{head}\n")
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[memoryview]:
+    if not file.stat().st_size:
+        yield memoryview(b"")
+        return
+    with (
+        file.open("rb") as opened,
+        mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as data,
+        memoryview(data) as view,
+    ):
+        yield view
 
 
 class _Entry(NamedTuple):

@@ -5,6 +5,7 @@ diff is the one that counts.
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from minion.errors import ToolError
@@ -14,9 +15,11 @@ from minion.protocol import PROTECTED_ALWAYS, Scope
 class Territory:
     """A workspace's root and the scope a session holds in it; a granted scope replaces the one before."""
 
-    def __init__(self, root: Path, scope: Scope) -> None:
+    def __init__(self, root: Path, scope: Scope, *, modules: Collection[str] = ()) -> None:
+        """`modules` are submodules that have their files: for reading, and part of another repository."""
         self.root = Path(os.path.realpath(root))
         self.scope = scope
+        self._modules = modules
 
     def readable(self, path: str) -> Path:
         """The real place of a path. Raises ToolError when it is not inside the workspace."""
@@ -29,6 +32,11 @@ class Territory:
             name = self.name(place)
             if name == "." or not self.scope.allows(name):
                 raise ToolError(self._refusal(name))
+            for module in self._modules:
+                if f"{name}/".startswith(f"{module}/"):
+                    raise ToolError(
+                        f"{module} is a submodule: its files are another repository's, and a change of them is never saved."
+                    )
         return real
 
     def name(self, place: Path) -> str:

@@ -19,6 +19,8 @@ class Shim:
         self._closed = threading.Event()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
+        # Inherited by every connection: what comes in two pieces must not wait for an acknowledgement in between.
+        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, name="shim", daemon=True).start()
 

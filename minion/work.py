@@ -40,7 +40,7 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     session = Session(
         brief=brief,
         door=start.door,
-        territory=Territory(workspace.root, scope),
+        territory=Territory(workspace.root, scope, modules=ready.modules if ready is not None else ()),
         workspace=workspace,
         command_environment=command_environment(
             start.environment,

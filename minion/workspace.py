@@ -144,7 +144,12 @@ class Workspace:
             except GitFailed as error:
                 raise _named(error) from error
         tree = self._git.run(self.root, "write-tree", extra=extra).strip()
-        return self._without_links(tree, strict=strict)
+        tree = self._without_links(tree, strict=strict)
+        if self._ready is None or not (large := self._ready.large):
+            return tree
+        from minion.large import Pointers  # most sessions have none
+
+        return Pointers(self._git, self.root, large).put_back(self._start, tree, self._index, strict=strict)
 
     def _without_links(self, tree: str, *, strict: bool) -> str:
         """A tree whose submodules are as at the start: a repository inside this one is no work, and none of it is saved."""

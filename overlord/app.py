@@ -6,8 +6,8 @@ import os
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
 from overlord.adapters.git import GitMirrors
 from overlord.adapters.github import GitHubForge
+from overlord.adapters.github_connection import connect
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process import ProcessRunner
 from overlord.bell import Bell
@@ -31,13 +32,14 @@ from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
 from overlord.engine.parts import Parts
 from overlord.engine.tick import Tick
-from overlord.errors import FarEndError, ImageUnusable, RunnerRefused, SettingsError
+from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
+from overlord.points import Point, guarded
 from overlord.ports import Clock, Runner
 from overlord.settings import Settings, check_prices, check_socket_path, contract_for, packaged
 from overlord.settings_model import PRIMARY
 from overlord.store import ledger
-from overlord.store.database import Database
+from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
 
 Result = TypeVar("Result")
@@ -48,6 +50,13 @@ LONGEST_NAP_S = 5.0
 SIDE_TASK_DELAY_S = 1.0
 
 
+@dataclass(slots=True, kw_only=True)
+class Pulse:
+    """When the loop last made a pass, on the monotonic clock."""
+
+    beat_at: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlord:
     """Everything that runs, put together."""
@@ -56,32 +65,40 @@ class Overlord:
     doors: DoorKeeper
     tick: Tick
     bell: Bell
+    watchers: Bell
+    """Rung with the bell, and for what no job is moved by: what its Minion is at."""
+    pulse: Pulse = field(default_factory=Pulse)
 
     async def turn(self) -> bool:
-        """One pass: doors for prepared sessions, then every job a step. True when another pass is worth it at once."""
+        """One pass: doors for prepared sessions, then every job a step. True when another pass is worth it at once.
+
+        Raises Fenced once another daemon has taken over.
+        """
+        opened = await self._attempt("doors", self.doors.reconcile)
+        moved = await self._attempt("jobs", self.tick.run)
+        self.pulse.beat_at = self.parts.clock.monotonic()
+        return moved or opened
+
+    async def _attempt(self, name: str, act: Callable[[], Awaitable[bool]]) -> bool:
+        """One half of a pass; what the disk or the database does not allow now is there to be done in the next."""
         try:
-            opened = await self.doors.reconcile()
-        except sqlite3.DatabaseError:
-            log.exception("doors_not_reconciled")
-            opened = False
-        return await self.tick.run() or opened
+            return await act()
+        except (sqlite3.DatabaseError, OSError) as error:
+            log.warning("pass_cut_short", half=name, trouble=str(error))
+            return False
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Work until `stopped` is set; running sessions are left to be found again."""
-        async with asyncio.TaskGroup() as group:
-            side = [group.create_task(self._monitored("runner_events", self._follow_runner))]
+        async with self._beside("runner_events", self._follow_runner):
             with self.bell.listening(self.parts.home.bell):
                 while not stopped.is_set():
                     seen = self.bell.count
                     if not await self.turn():
                         await self.bell.wait(seen, timeout_s=self._nap_s())
-            for task in side:
-                task.cancel()
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
         """Repeat one step until it has a result, with doors open and the runner heard; no job is moved beside it."""
-        following = asyncio.create_task(self._monitored("runner_events", self._follow_runner))
-        try:
+        async with self._beside("runner_events", self._follow_runner):
             while True:
                 seen = self.bell.count
                 opened = await self.doors.reconcile()
@@ -89,18 +106,25 @@ class Overlord:
                     return result
                 if not opened:
                     await self.bell.wait(seen, timeout_s=LONGEST_NAP_S)
-        finally:
-            following.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await following
 
     def _nap_s(self) -> float:
-        delay = self.tick.next_delay_s()
-        return LONGEST_NAP_S if delay is None else min(LONGEST_NAP_S, delay)
+        delays = self.tick.next_delay_s(), self.parts.hints.next_delay_s(self.parts.clock.monotonic())
+        known = (delay for delay in delays if delay is not None)
+        return min(LONGEST_NAP_S, self.parts.settings.poll_s, *known)
 
     async def _follow_runner(self) -> None:
         async for _ in self.parts.runner.follow():
             self.bell.ring()
+
+    @contextlib.asynccontextmanager
+    async def _beside(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        side = asyncio.create_task(self._monitored(name, act))
+        try:
+            yield
+        finally:
+            side.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await side
 
     async def _monitored(self, name: str, act: Callable[[], Awaitable[None]]) -> None:
         """Keep a side task going: what it raises is written down, and it is started again."""
@@ -114,7 +138,10 @@ class Overlord:
 
     async def _note(self, name: EventName, data: Mapping[str, Json]) -> None:
         event = LedgerEvent(name=name, at=self.parts.clock.now(), data=data)
-        await self.parts.database.write(lambda c: ledger.append(c, event))
+        with contextlib.suppress(
+            sqlite3.DatabaseError, Fenced
+        ):  # it is in the log, and the loop meets both by itself
+            await self.parts.database.write(Point.TROUBLE_NOTED, lambda c: ledger.append(c, event))
 
 
 @contextlib.asynccontextmanager
@@ -124,19 +151,18 @@ async def overlord(
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
     check_socket_path(settings.home)
     _check_far_ends(settings, needs_model=needs_model)
-    clock, home, bell = clock or SystemClock(), Home(settings.home), Bell()
+    clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
     contracts = cache(lambda space: contract_for(settings, space))
     for name in settings.repositories:
         check_prices(settings, contracts(name))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        models, forge = _models(settings), _forge(settings)
+        models, forge = _models(settings), _forge(settings, clock)
         for model in models.values():
             stack.push_async_callback(model.close)
         stack.push_async_callback(forge.close)
-        epoch = await database.read(_starts) + 1
-        runner = await choose_runner(settings, epoch=epoch)
+        runner = await choose_runner(settings, epoch=await database.read(epoch) + 1)
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
             DoorParts(
@@ -147,6 +173,7 @@ async def overlord(
                 spare_models=models,
                 clock=clock,
                 bell=bell,
+                watchers=watchers,
             )
         )
         stack.push_async_callback(doors.close)
@@ -155,23 +182,23 @@ async def overlord(
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
-            forge=forge,
-            git=GitMirrors(home),
-            runner=runner,
+            forge=guarded(forge, database.check_held),
+            git=guarded(GitMirrors(home, extent=settings.extent), database.check_held),
+            runner=guarded(runner, database.check_held),
             clock=clock,
             contract=contracts,
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
         )
-        await database.write(lambda c: _note_start(c, clock, runner, epoch))
+        await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
         tick = Tick(parts)
         stack.push_async_callback(tick.close)
-        yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell)
+        yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell, watchers=watchers)
 
 
-def _note_start(connection: sqlite3.Connection, clock: Clock, runner: Runner, epoch: int) -> None:
-    data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": epoch}
+def _note_start(connection: sqlite3.Connection, number: int, *, clock: Clock, runner: Runner) -> None:
+    data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": number}
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data))
 
 
@@ -187,16 +214,8 @@ def _models(settings: Settings) -> dict[str, OpenAIModel]:
     }
 
 
-def _forge(settings: Settings) -> GitHubForge:
-    endpoint = settings.forge
-    return GitHubForge.with_token(
-        endpoint.token.get_secret_value(), base_url=endpoint.api_url, timeout_s=endpoint.timeout_s
-    )
-
-
-def _starts(connection: sqlite3.Connection) -> int:
-    query = "SELECT count(*) FROM ledger WHERE name = ?"
-    return int(connection.execute(query, (EventName.DAEMON_STARTED,)).fetchone()[0])
+def _forge(settings: Settings, clock: Clock) -> GitHubForge:
+    return connect(GitHubForge, settings, now=clock.now)
 
 
 async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
@@ -258,6 +277,7 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
             setup_memory_mb=settings.environments.memory_mb,
         ),
         address=docker.host or None,
+        call_s=docker.timeout_s,
     )
 
 
@@ -270,7 +290,8 @@ def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
         raise SettingsError(
             "no model: set OPENAI_BASE_URL (as https://api.openai.com/v1), OPENAI_API_KEY and OVERLORD_MODEL"
         )
-    if not settings.forge.token.get_secret_value():
+    if not settings.forge.signs_in():
         raise SettingsError(
-            "no forge sign-in: set GITHUB_TOKEN to a fine-grained token with contents, issues and pull requests"
+            "no forge sign-in: set GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY_FILE, or GITHUB_TOKEN to a fine-grained"
+            " token; deploy/github-app.md says with which permissions"
         )

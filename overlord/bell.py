@@ -11,10 +11,11 @@ from pathlib import Path
 
 
 class Bell:
-    """Rings are counted, so that one between looking and waiting is not missed."""
+    """Rings are counted, so that one between looking and waiting is not missed. `beside` is rung with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, beside: "Bell | None" = None) -> None:
         self._rung = asyncio.Event()
+        self._beside = beside
         self.count = 0
 
     def ring(self) -> None:
@@ -22,6 +23,8 @@ class Bell:
         self.count += 1
         self._rung.set()
         self._rung = asyncio.Event()
+        if self._beside is not None:
+            self._beside.ring()
 
     async def wait(self, seen: int, *, timeout_s: float | None) -> bool:
         """Wait until the count is no longer `seen`, or the time is up; whether it rang."""
@@ -41,6 +44,7 @@ class Bell:
         path.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
             ear.bind(str(path))
+            ours = path.stat().st_ino
             ear.setblocking(False)
             loop = asyncio.get_running_loop()
             loop.add_reader(ear, self._heard, ear)
@@ -48,7 +52,9 @@ class Bell:
                 yield
             finally:
                 loop.remove_reader(ear)
-                path.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_ino == ours:  # another daemon's, once this one was replaced
+                        path.unlink()
 
     def _heard(self, ear: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):

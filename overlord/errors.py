@@ -33,6 +33,14 @@ class StoreError(OverlordError):
     """The database cannot be used: newer schema, another daemon, damage, disk."""
 
 
+class Fenced(StoreError):
+    """Another daemon has taken this one's place: what it began is the other's to go on with, and it must end."""
+
+
+class StateReplaced(Fenced):
+    """The database was replaced or removed under a running daemon; another start works on what is there now."""
+
+
 class FarEndError(OverlordError):
     """Something we do not own failed."""
 
@@ -59,6 +67,10 @@ class GitFailed(FarEndError):
 
 class PushRejected(GitFailed):
     """The branch at the far end is not where we last saw it."""
+
+
+class Unobtainable(FarEndError):
+    """What a commit names and does not hold (a submodule, an object of Git LFS) cannot be had; asking again is a person's."""
 
 
 class RunnerUnavailable(FarEndError):

@@ -1,11 +1,15 @@
 """Where everything lies under OVERLORD_HOME. Nothing else builds these paths."""
 
 import contextlib
+import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 from overlord.domain.session import door_name
+
+LEAST_BYTES, LEAST_FILES = 1_000_000, 50
+"""Less room than this is none: a report with its log, or one push, may need as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,15 @@ class Home:
             new.write(secrets.token_hex(6))
         return file.read_text(encoding="ascii")
 
+    def shortage(self) -> str:
+        """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""
+        standing = os.statvfs(self.root)
+        if standing.f_bavail * standing.f_frsize < LEAST_BYTES:
+            return f"the disk of {self.root} is full"
+        if standing.f_files and standing.f_favail < LEAST_FILES:
+            return f"the disk of {self.root} can hold no more files (it has no inodes left)"
+        return ""
+
     @property
     def bell(self) -> Path:
         return self.root / "run" / "bell"
@@ -47,6 +60,14 @@ class Home:
     def ready(self, repository: str) -> Path:
         """The ready copies of a repository's base commits, each under its SHA."""
         return self.root / "ready" / repository.casefold()
+
+    def modules(self, repository: str) -> Path:
+        """What was fetched of a repository's submodules."""
+        return self.root / "modules" / repository.casefold()
+
+    def large_objects(self, repository: str) -> Path:
+        """What was fetched of what Git LFS keeps for a repository, each under its own SHA-256."""
+        return self.root / "lfs" / repository.casefold()
 
     @property
     def trash(self) -> Path:
@@ -63,9 +84,14 @@ class Home:
         """What the session and its model said to each other, until it ends and becomes evidence."""
         return self.session(session) / "transcript.jsonl"
 
+    @property
+    def doors(self) -> Path:
+        """Where each live session's door has its directory."""
+        return self.root / "run"
+
     def door(self, session: str) -> Path:
         """The directory a session's socket `s` is in, short enough for a socket's path."""
-        return self.root / "run" / door_name(session)
+        return self.doors / door_name(session)
 
     def socket(self, session: str) -> Path:
         return self.door(session) / "s"

@@ -4,7 +4,7 @@ Each has one implementation that speaks the real thing (`adapters/`) and one con
 see only these. A failure of the far end is an exception of `errors.py` that says whose fault it was.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NewType, Protocol
 
 from minion.protocol import Comment, Issue
+from overlord.domain.conversation import Labelling, PostedComment, Reaction
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending as Ending  # noqa: PLC0414
 from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414
@@ -35,9 +36,6 @@ class Clock(Protocol):
         ...
 
 
-# ── The forge ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """A repository as the forge describes it."""
@@ -55,6 +53,8 @@ class IssueState:
     issue: Issue
     open: bool
     created_at: datetime
+    updated_at: datetime
+    is_pull: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,25 @@ class Forge(Protocol):
         """Every open issue (no pull requests) with this label, oldest first, without comments. All pages or an exception."""
         ...
 
+    async def issues_since(self, name: RepositoryName, since: datetime) -> Sequence[IssueState]:
+        """Issues, closed ones too, that were changed at `since` or later, in that order. All pages or an exception."""
+        ...
+
     async def issue(self, name: RepositoryName, number: int) -> IssueState: ...
+    async def labelling(self, name: RepositoryName, number: int, label: str) -> Labelling | None:
+        """Who put this label on last; None when nobody did."""
+        ...
+
+    async def may_write(self, name: RepositoryName, login: str) -> bool:
+        """Whether an account may push to the repository. Raises ForgeMissing for one the forge does not know."""
+        ...
+
+    async def comments_since(self, name: RepositoryName, since: datetime) -> Sequence[PostedComment]:
+        """As `issues_since`, comments on all issues and pull requests."""
+        ...
+
+    async def react(self, name: RepositoryName, comment_id: int, reaction: Reaction) -> None: ...
+
     async def comments(self, name: RepositoryName, number: int) -> Sequence[tuple[int, Comment]]:
         """Comments on an issue or pull request with their ids, oldest first."""
         ...
@@ -109,10 +127,9 @@ class Forge(Protocol):
         """Put a label on an issue; GitHub makes a label that does not exist yet."""
         ...
 
-    async def remove_label(self, name: RepositoryName, number: int, label: str) -> None:
-        """Take a label off; one that is not there is no error."""
-        ...
-
+    async def remove_label(
+        self, name: RepositoryName, number: int, label: str
+    ) -> None: ...  # also one that is not there
     async def pulls_from(self, name: RepositoryName, branch: str) -> Sequence[Pull]:
         """Pull requests whose head is `branch` of this repository, open and closed, newest first."""
         ...
@@ -133,16 +150,19 @@ class Forge(Protocol):
         ...
 
 
-# ── git ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 class Git(Protocol):
     """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed."""
 
     async def refresh_mirror(
-        self, name: RepositoryName, remote: Remote, *, branches: Sequence[str] = ()
+        self,
+        name: RepositoryName,
+        remote: Remote,
+        *,
+        branches: Sequence[str] = (),
+        commits: Collection[Sha] = (),
     ) -> None:
-        """Make or update the bare mirror: of these branches and the Minions' own, or of all when none is named."""
+        """Make or update the bare mirror: of these branches and the Minions' own, or of all when none is named. A mirror
+        that began with a part of the history gets all of it when one of `commits` is not in that part."""
         ...
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
@@ -156,9 +176,15 @@ class Git(Protocol):
         It holds their history and nothing else."""
         ...
 
-    async def ready_copy(self, name: RepositoryName, base: Sha) -> Path | None:
+    async def ready_copy(
+        self, name: RepositoryName, base: Sha, remote: Callable[[], Awaitable[Remote]] | None = None
+    ) -> Path | None:
         """A directory sessions on this base commit begin with, for reading only (`Launch.ready`). Made once, which may
-        take seconds. None when git will not lay this commit out, or it is too large: a session clones it then."""
+        take seconds. None when git will not lay this commit out, or it is too large: a session clones it then.
+
+        With a `remote`, it holds what the space's settings say is fetched beside the commit (submodules, Git LFS).
+        Raises Unobtainable when that cannot be had, or is too large to lay out, and ForgeUnavailable when the forge does not
+        give it now."""
         ...
 
     async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
@@ -167,6 +193,11 @@ class Git(Protocol):
 
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
         """The tree a session last pushed to its branch, or None."""
+        ...
+
+    async def excess(self, session: SessionId, *, tree: Sha, parent: Sha) -> str:
+        """In what the tree a session pushed is larger, seen from the commit it was made on, than anything here reads: the
+        end of a sentence; empty when it is not. Asked before it is made a commit."""
         ...
 
     async def canonical_commit(
@@ -228,9 +259,6 @@ class Git(Protocol):
         ...
 
     async def remove_session(self, session: SessionId) -> None: ...
-
-
-# ── The runner ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,9 +359,6 @@ class Runner(Protocol):
     async def close(self) -> None:
         """Let go of what watches; sessions go on and can be found by the next daemon."""
         ...
-
-
-# ── The model ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class ModelResponse(Protocol):

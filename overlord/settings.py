@@ -11,6 +11,8 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.constitution import load_contract
 from overlord.domain.contract import Contract, first_problem, yaml_problem
+from overlord.domain.extent import Extent
+from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
 from overlord.settings_model import (
@@ -18,6 +20,9 @@ from overlord.settings_model import (
     BudgetLimits,
     Candidate,
     Environments,
+    Fetch,
+    ForgeEndpoint,
+    Listen,
     ModelEndpoint,
     Positive,
     PriceRow,
@@ -68,14 +73,13 @@ class Questions(Section):
     wait_s: Positive
 
 
+class Intake(Section):
+    bots: tuple[str, ...]
+    """The logins of bots whose labels and commands count, as `renovate[bot]`."""
+
+
 class Delivery(Section):
     open_pulls: Positive
-
-
-class ForgeEndpoint(Section):
-    api_url: str
-    token: SecretStr
-    timeout_s: Annotated[float, Field(gt=0)]
 
 
 class ProcessSessions(Section):
@@ -86,6 +90,7 @@ class DockerEngine(Section):
     host: str
     image: str
     runtime: str
+    timeout_s: Positive
 
 
 class SpaceSettings(Section):
@@ -96,6 +101,9 @@ class SpaceSettings(Section):
     contract: str | None = None
     setup_secrets: dict[VariableName, SecretStr] = Field(default_factory=dict)
     """What its setup, and nothing else, is given as environment variables: a sign-in to a private index."""
+    history_depth: Annotated[int, Field(ge=0)] | None = None
+    submodules: bool | None = None
+    lfs: bool | None = None
     issue_scopes: dict[int, tuple[str, ...]] = Field(default_factory=dict)
     """What single issues may write, by number, in place of `scope`."""
 
@@ -132,6 +140,8 @@ class Settings(Section):
     questions: Questions
     budget: BudgetLimits
     environments: Environments
+    fetch: Fetch
+    intake: Intake
     delivery: Delivery
     model: ModelEndpoint
     endpoints: dict[str, SpareEndpoint]
@@ -139,6 +149,7 @@ class Settings(Section):
     retries: Retries
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
+    listen: Listen
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
@@ -176,6 +187,11 @@ class Settings(Section):
         return next(
             (own for space, own in self.spaces.items() if space.casefold() == folded), SpaceSettings()
         )
+
+    def extent(self, name: str) -> Extent:
+        """How much of a repository is fetched: what its space says, else what is said for all."""
+        given = self.space(name).model_dump(include=set(Fetch.model_fields), exclude_none=True)
+        return Extent(**{**self.fetch.model_dump(), **given})
 
     def endpoint(self, name: str) -> ModelEndpoint:
         return self.model if name == PRIMARY else self.endpoints[name]
@@ -220,10 +236,15 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "OPENAI_API_KEY": ("model", "api_key"),
     "GITHUB_API_URL": ("forge", "api_url"),
     "GITHUB_TOKEN": ("forge", "token"),
+    "GITHUB_APP_ID": ("forge", "app_id"),
+    "GITHUB_APP_PRIVATE_KEY_FILE": ("forge", "private_key_file"),
+    "GITHUB_WEBHOOK_SECRET": ("listen", "webhook_secret"),
+    "OVERLORD_LISTEN": ("listen", "address"),
     "DOCKER_HOST": ("docker", "host"),
     **{name: ("environments", "variables", name) for name in REACHING_PACKAGES},
 }
-"""Environment variables and the setting each one sets. Each also exists as `<NAME>_FILE`: a file that holds the value."""
+"""Environment variables and the setting each one sets. Each that names no file itself also exists as `<NAME>_FILE`: a
+file that holds the value."""
 
 _NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
 
@@ -241,14 +262,19 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     home = Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
     explicit = environment.get("OVERLORD_CONFIG")
     path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
-    defaults = {**yaml.safe_load(packaged("overlord.yaml")), **yaml.safe_load(packaged("models.yaml"))}
+    defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
     merged = _merge(defaults, _read_yaml(path, required=bool(explicit)))
     merged = _merge(merged, _from_environment(environment))
+    if "token" in overrides.get("forge", {}):
+        # An embedded forge's: it stands in place of whatever people sign in with.
+        merged = _merge(merged, {"forge": {"app_id": "", "private_key_file": ""}})
     merged = _merge(merged, overrides)
     try:
         settings = Settings.model_validate({**merged, "home": home})
     except ValidationError as error:
         raise SettingsError(_explain(error, path, environment)) from None
+    if problem := settings.forge.problem():
+        raise SettingsError(problem)
     check_socket_path(settings.home)
     if settings.model.name:
         check_prices(settings)
@@ -293,7 +319,7 @@ def check_socket_path(home: Path) -> None:
 
 def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = load_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if required:
             raise SettingsError(f"OVERLORD_CONFIG names {path}, which does not exist") from None
@@ -330,7 +356,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 def _variable(environment: Mapping[str, str], name: str) -> str | None:
     file = environment.get(f"{name}_FILE")
-    if not file:
+    if not file or name.endswith("_FILE"):
         return environment.get(name) or None
     if environment.get(name):
         raise SettingsError(f"both {name} and {name}_FILE are set; keep one")

@@ -1,10 +1,21 @@
-"""The settings of models and budgets: endpoints, the names a session may ask for, prices, caps."""
+"""The settings of far ends and budgets: endpoints, sign-ins, the names a session may ask for, prices, caps."""
 
+import base64
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from overlord.domain.budget import NANO, Budget, Per, Unit
 from overlord.domain.price import Price
@@ -40,6 +51,103 @@ class BudgetLimits(Section):
             if usd := getattr(self, f"{per}_usd"):
                 found.append(Budget(per=per, unit=Unit.USD, limit=round(usd * NANO)))
         return tuple(found)
+
+
+class Listen(Section):
+    """The operator's listener; off while `address` is empty."""
+
+    address: Annotated[str, Field(pattern=r"^$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
+    """`host:port`, as 127.0.0.1:8712 or [::1]:8712; port 0 takes any free one."""
+    webhook_secret: SecretStr
+
+    @field_validator("address")
+    @classmethod
+    def _has_a_port(cls, value: str) -> str:
+        if value and int(value.rpartition(":")[2]) > 65_535:
+            raise ValueError("a port is at most 65535")
+        return value
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.address.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
+class ForgeEndpoint(Section):
+    """GitHub, and one of two ways to sign in there: a token, or an App's id and private key."""
+
+    api_url: str
+    token: SecretStr
+    app_id: Annotated[str, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+    private_key_file: str
+    private_key: SecretStr = Field(default=SecretStr(""), validate_default=True)
+    """What the file holds; never given by itself."""
+    timeout_s: Annotated[float, Field(gt=0)]
+
+    @field_validator("private_key_file")
+    @classmethod
+    def _holds_a_key(cls, value: str) -> str:
+        if value:
+            read_key(value)
+        return value
+
+    @field_validator("private_key", mode="before")
+    @classmethod
+    def _of_the_file(cls, value: Any, info: ValidationInfo) -> Any:
+        if value != SecretStr(""):
+            raise ValueError("a key is not written into settings: name its file in private_key_file")
+        file = info.data.get("private_key_file")
+        return read_key(file) if file else value
+
+    def signs_in(self) -> bool:
+        return bool(self.app_id or self.token.get_secret_value())
+
+    def problem(self) -> str:
+        """Why nobody can sign in with this, in a sentence; empty when they can, or when nothing was given."""
+        app, token = (self.app_id, self.private_key_file), self.token.get_secret_value()
+        names = "GITHUB_APP_ID (forge.app_id) and GITHUB_APP_PRIVATE_KEY_FILE (forge.private_key_file)"
+        if any(app) and token:
+            return (
+                f"forge: both a token and a GitHub App are given; keep GITHUB_TOKEN (forge.token), or {names}"
+            )
+        if any(app) and not all(app):
+            return (
+                f"forge: a GitHub App needs both {names}; {'the key' if self.app_id else 'the id'} is missing"
+            )
+        return ""
+
+
+def read_key(file: str) -> str:
+    """The RSA private key in a PEM file. Raises ValueError without a word of what the file holds."""
+    path = Path(file).expanduser()
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    found = PEM.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{path} holds no private key in PEM form; download one from the App's page")
+    body = "".join(found["body"].split())
+    if found["kind"] == "ENCRYPTED " or "ENCRYPTED" in body:
+        raise ValueError(f"{path} is protected by a passphrase; take it off with `openssl rsa`")
+    try:
+        der = base64.b64decode(body, validate=True)
+    except ValueError:
+        raise ValueError(f"{path} holds a private key that is cut short or damaged") from None
+    if found["kind"] not in {"", "RSA "} or (not found["kind"] and RSA not in der[:40]):
+        raise ValueError(f"{path} holds a private key that is no RSA key; GitHub's Apps have RSA keys")
+    return text
+
+
+PEM = re.compile(
+    r"-----BEGIN (?P<kind>[A-Z ]*)PRIVATE KEY-----\s(?P<body>.+)\s-----END (?P=kind)PRIVATE KEY-----",
+    re.DOTALL,
+)
+RSA = bytes.fromhex("06092a864886f70d010101")
+"""How a key's own envelope says that it is one of RSA: the object identifier 1.2.840.113549.1.1.1."""
 
 
 class ModelEndpoint(Section):
@@ -100,6 +208,14 @@ class PriceRow(Section):
     def price(self) -> Price:
         cached = self.input if self.cached is None else self.cached
         return Price.per_million(input_usd=self.input, cached_usd=cached, output_usd=self.output)
+
+
+class Fetch(Section):
+    """How much of a repository is fetched, where a space says nothing else."""
+
+    history_depth: Annotated[int, Field(ge=0)]
+    submodules: bool
+    lfs: bool
 
 
 class Environments(Section):

@@ -1,8 +1,11 @@
 """Bare repositories made by hand: any name, any mode, any tree, without a working copy."""
 
 import os
+import struct
 import subprocess
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
+from hashlib import sha1
 from pathlib import Path
 
 from overlord.ports import Sha
@@ -58,5 +61,52 @@ def plant(repository: Path, branch: str, path: str, content: bytes) -> Sha:
     parent = run(repository, "rev-parse", f"refs/heads/{branch}")
     identity = ("-c", "user.name=m", "-c", "user.email=m@x")
     made = run(repository, *identity, "commit-tree", made, "-p", parent, stdin=b"hostile")
+    run(repository, "update-ref", f"refs/heads/{branch}", made)
+    return Sha(made)
+
+
+def bomb(repository: Path, branch: str, *, levels: int, leaf: str = "x") -> Sha:
+    """A commit of few bytes whose trees name each other: it lists ten files to the power of `levels`; without a `leaf`
+    directories alone."""
+    entries = [f"n{number}" for number in range(10)]
+    blob = run(repository, "hash-object", "-w", "--stdin", stdin=leaf.encode())
+    lowest = "".join(f"100644 blob {blob}\t{entry}\n" for entry in entries) if leaf else ""
+    tree = run(repository, "mktree", stdin=lowest.encode())
+    for _ in range(levels - 1):
+        above = "".join(f"040000 tree {tree}\t{entry}\n" for entry in entries)
+        tree = run(repository, "mktree", stdin=above.encode())
+    return _committed(repository, branch, tree)
+
+
+def nested(repository: Path, branch: str, depth: int, *, leaf: str = "x") -> Sha:
+    """A commit with one directory in another, so many times."""
+    blob = b"blob %d\0%b" % (len(leaf), leaf.encode())
+    content = b"100644 f\0" + sha1(blob, usedforsecurity=False).digest() if leaf else b""
+    objects = [(_BLOB, leaf.encode())]
+    for _ in range(depth + 1):
+        objects.append((_TREE, content))
+        made = sha1(b"tree %d\0%b" % (len(content), content), usedforsecurity=False)
+        content = b"40000 d\0" + made.digest()
+    run(repository, "index-pack", "--stdin", stdin=_pack(objects))
+    return _committed(repository, branch, made.hexdigest())
+
+
+_TREE, _BLOB = 2, 3
+
+
+def _pack(objects: Sequence[tuple[int, bytes]]) -> bytes:
+    """A pack of small objects of these kinds."""
+    parts = [b"PACK" + struct.pack(">II", 2, len(objects))]
+    for kind, content in objects:
+        low, rest = len(content) & 15, len(content) >> 4
+        size = bytes([kind << 4 | low | 0x80, rest]) if rest else bytes([kind << 4 | low])
+        parts.append(size + zlib.compress(content))
+    body = b"".join(parts)
+    return body + sha1(body, usedforsecurity=False).digest()
+
+
+def _committed(repository: Path, branch: str, tree: str) -> Sha:
+    identity = ("-c", "user.name=m", "-c", "user.email=m@x")
+    made = run(repository, *identity, "commit-tree", tree, stdin=b"hostile")
     run(repository, "update-ref", f"refs/heads/{branch}", made)
     return Sha(made)

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-import pytest
-
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
@@ -20,6 +18,7 @@ from overlord.adapters.process import ProcessRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, Launch, Runner, SessionId
 from tests.puppet import DEADLINE_S, PUPPET, Door
+from tests.required import missing
 
 IMAGE = "overlord-minion"
 Make = Callable[..., Runner]
@@ -173,14 +172,8 @@ async def engine_or_skip() -> None:
     try:
         await engine.image(IMAGE)
     except RunnerUnavailable as error:
-        _missing(str(error))
+        missing("docker", str(error))
     except RunnerRefused as error:
-        _missing(f"{error}: run `make images`")
+        missing("docker", f"{error}: run `make images`")
     finally:
         engine.close()
-
-
-def _missing(why: str) -> None:
-    if "docker" in os.environ.get("OVERLORD_REQUIRE", "").split(","):
-        pytest.fail(why)
-    pytest.skip(why)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-import pytest
+from tests.required import missing
 
 FETCH_S = 100
 
@@ -76,11 +76,4 @@ def _fetch(sdist: Sdist, directory: Path) -> None:
     if done.returncode:
         said = done.stderr.strip()
         assert "HASHES" not in said, said
-        missing(f"{sdist.file} is neither in the cache nor to be had: {said[-500:]}")
-
-
-def missing(why: str) -> None:
-    """Skip, or fail where OVERLORD_REQUIRE says docker: there nothing is left out."""
-    if "docker" in os.environ.get("OVERLORD_REQUIRE", "").split(","):
-        pytest.fail(why)
-    pytest.skip(why)
+        missing("docker", f"{sdist.file} is neither in the cache nor to be had: {said[-500:]}")

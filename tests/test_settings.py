@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from overlord.domain.extent import Extent
 from overlord.errors import ContractError, SettingsError
 from overlord.settings import ENVIRONMENT, Settings, check_socket_path, contract_for, load, packaged
 
@@ -215,13 +216,16 @@ def test_a_spaces_settings_hold_however_its_name_is_spelt(configured: Configured
 
 # The environment.
 
+SINGLE = sorted(name for name in ENVIRONMENT if not name.startswith("GITHUB_APP_"))
+"""Those that mean something alone; `test_settings_forge.py` has the pair."""
 SAMPLES = {
     "OVERLORD_REPOS": ("acme/calc, acme/web,", ("acme/calc", "acme/web")),
     "OVERLORD_RUNNER": ("process", "process"),
+    "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
 }
 
 
-@pytest.mark.parametrize("name", sorted(ENVIRONMENT))
+@pytest.mark.parametrize("name", SINGLE)
 def test_every_variable_sets_its_key_over_the_file(configured: Configured, name: str) -> None:
     given, expected = SAMPLES.get(name, (CANARY, CANARY))
     path = ENVIRONMENT[name]
@@ -234,7 +238,7 @@ def test_every_variable_sets_its_key_over_the_file(configured: Configured, name:
     assert value_at(settings, *path) == expected
 
 
-@pytest.mark.parametrize("name", sorted(ENVIRONMENT))
+@pytest.mark.parametrize("name", SINGLE)
 def test_every_variable_can_come_from_a_file(configured: Configured, tmp_path: Path, name: str) -> None:
     given, expected = SAMPLES.get(name, (CANARY, CANARY))
     secret = tmp_path / "secret"
@@ -387,3 +391,25 @@ def test_a_contract_that_cannot_be_read_is_refused(configured: Configured, tmp_p
     assert said == f"contract: {tmp_path}/missing.yaml cannot be read: No such file or directory"
     (tmp_path / "missing.yaml").write_bytes(b"name: \xff")
     assert refused(lambda: contract_for(settings, "acme/calc")).startswith("contract: ")
+
+
+def test_how_much_is_fetched_is_said_for_all_and_by_a_space(configured: Configured) -> None:
+    assert configured().extent("acme/calc") == Extent(history_depth=1000)
+    settings = configured(
+        "fetch: {lfs: true, history_depth: 5}\nspaces: {Acme/Calc: {lfs: false, submodules: true, history_depth: 0}}"
+    )
+    assert settings.extent("acme/calc") == Extent(submodules=True)
+    assert settings.extent("acme/other") == Extent(lfs=True, history_depth=5)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("fetch: {history_depth: -1}", "fetch.history_depth"),
+        ("fetch: {submodule: true}", "fetch.submodule"),
+        ("spaces: {acme/calc: {history_depth: -1}}", "spaces.acme/calc.history_depth"),
+        ("spaces: {acme/calc: {lfs: perhaps}}", "spaces.acme/calc.lfs"),
+    ],
+)
+def test_how_much_is_fetched_is_refused_by_its_key(configured: Configured, text: str, key: str) -> None:
+    assert key in refused(lambda: configured(text))

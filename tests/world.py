@@ -12,7 +12,6 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +21,7 @@ from overlord.adapters.git_command import git
 from overlord.app import Overlord, overlord
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.evaluation import CheckResult, EvaluationResult
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import Job
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
@@ -31,6 +30,7 @@ from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.store import decisions, evaluations, jobs, ledger, sessions
 from overlord.store.database import open_reader
+from tests.turning import Turning, WorldClock
 
 REPO = "acme/calc"
 DEADLINE_S = 90.0
@@ -51,25 +51,6 @@ CALC = {
 FIX = ("calc.py", "return a - b", "return a + b")
 
 HOLDING = ": holding"
-ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
-
-
-class WorldClock:
-    """Time that passes only when a scenario says so."""
-
-    def __init__(self) -> None:
-        self._now = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-        self._monotonic = 1000.0
-
-    def now(self) -> datetime:
-        return self._now
-
-    def monotonic(self) -> float:
-        return self._monotonic
-
-    def move(self, seconds: float) -> None:
-        self._now += timedelta(seconds=seconds)
-        self._monotonic += seconds
 
 
 @dataclass
@@ -93,6 +74,10 @@ class World:
         return self._running
 
     def settings(self) -> Settings:
+        return load({"OVERLORD_HOME": str(self.root / "home")}, **self.given())
+
+    def given(self) -> dict[str, Any]:
+        """The settings a scenario's Overlord is loaded with."""
         given = {
             "repositories": [REPO],
             "runner": "process",
@@ -101,55 +86,35 @@ class World:
             "sessions": {"grace_s": 1},
             "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }
-        return load({"OVERLORD_HOME": str(self.root / "home")}, **_merged(given, self.overrides))
+        return _merged(given, self.overrides)
 
     async def start(self) -> None:
         """Start (or start again) the Overlord on its home."""
         self._stack = contextlib.AsyncExitStack()
         self._running = await self._stack.enter_async_context(overlord(self.settings(), clock=self.clock))
-        self._stack.push_async_callback(_cancelled, asyncio.create_task(self._follow()))
+        self._stack.push_async_callback(_cancelled, asyncio.create_task(self.turning.follow()))
 
     async def stop(self) -> None:
         """Let the Overlord go; what it started goes on."""
         await self._stack.aclose()
         self._running = None
 
-    async def _follow(self) -> None:
-        async for _ in self.overlord.parts.runner.follow():
-            self.overlord.bell.ring()
+    @property
+    def turning(self) -> Turning:
+        return Turning(overlord=self.overlord, clock=self.clock, deadline_s=self.deadline_s)
 
     async def settle(self) -> None:
         """Let everything happen that can happen by itself, until every job waits for people or has ended."""
         await self.make_due()
-        await self.until(self._is_settled)
+        await self.until(self.is_settled)
+
+    async def is_settled(self) -> bool:
+        """Whether every job waits for people or has ended."""
+        return await self.turning.is_settled()
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the bell, not for time."""
-        async with asyncio.timeout(self.deadline_s):
-            while True:
-                seen = self.overlord.bell.count
-                moved = await self.overlord.turn()
-                holds = condition()
-                if asyncio.iscoroutine(holds):
-                    holds = await holds
-                if holds and not moved and self.overlord.tick.is_idle:
-                    return
-                if not moved:
-                    await self._wait(seen)
-
-    async def _wait(self, seen: int) -> None:
-        delay = self.overlord.tick.next_delay_s()
-        if delay is not None and self.overlord.tick.is_idle and not await self._live():
-            self.clock.move(delay + 0.1)
-            return
-        await self.overlord.bell.wait(seen, timeout_s=1.0)
-
-    async def _is_settled(self) -> bool:
-        open_jobs = await self.read(jobs.open_jobs)
-        return not any(job.state in ACTIVE for job in open_jobs) and not await self._live()
-
-    async def _live(self) -> bool:
-        return bool(await self.read(sessions.live))
+        await self.turning.until(condition)
 
     async def read(self, act: Callable[..., Any], *arguments: Any) -> Any:
         return await self.overlord.parts.database.read(lambda c: act(c, *arguments))
@@ -172,13 +137,15 @@ class World:
             decision_id=decision.id, verb=verb, text=text, actor=by, digest=decision.digest
         )
         await self.overlord.parts.database.write(
-            lambda c: commands.answer_decision(c, command, at=self.clock.now())
+            "by hand", lambda c: commands.answer_decision(c, command, at=self.clock.now())
         )
         self.overlord.bell.ring()
 
     async def stop_job(self, number: int = 1) -> None:
         command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
-        await self.overlord.parts.database.write(lambda c: commands.stop_job(c, command, at=self.clock.now()))
+        await self.overlord.parts.database.write(
+            "by hand", lambda c: commands.stop_job(c, command, at=self.clock.now())
+        )
 
     async def push(self, files: dict[str, str]) -> None:
         """Somebody pushes to the base branch."""
@@ -330,7 +297,8 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 async def made_world(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[World]:
     """A fresh world around one repository; `overrides` go over the settings."""
     root = Path(tempfile.mkdtemp(prefix="ov-", dir="/tmp"))
-    forge, model, clock = EmbeddedForge(root / "forge"), EmbeddedModel(), WorldClock()
+    clock = WorldClock()
+    forge, model = EmbeddedForge(root / "forge", now=clock.now), EmbeddedModel()
     try:
         await forge.create_repository(REPO, files=CALC if files is None else files)
         async with (

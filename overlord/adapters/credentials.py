@@ -1,30 +1,39 @@
-"""Who Overlord is at GitHub: a fine-grained token, or an App. Tokens live here and in requests, and nowhere else."""
+"""Who Overlord is at GitHub: a fine-grained token, or an App. Tokens live here and in requests, and nowhere else.
+
+An App's token is good for one repository. The one for the API is held until shortly before it expires; each git
+operation has one made for it, which can do nothing else.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
-import jwt
-from gidgethub.apps import get_jwt
 from pydantic import BaseModel, ValidationError
 
-from overlord.adapters.github_client import GitHubClient, SignIn
+from overlord.adapters.github_client import GitHubClient, SignIn, utc_now
 from overlord.adapters.github_operation import OPERATIONS
-from overlord.errors import ForgeUnavailable, SettingsError
+from overlord.adapters.github_permission import GIT, GIT_WHERE_GRANTED, lacking, shown
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
 from overlord.ports import RepositoryName
 
 JWT_LIFETIME_S = 540
+CLOCK_SKEW_S = 60
+"""An App's own signature is dated back by so much, and ends as much before GitHub's limit of ten minutes."""
+RENEWED_EARLY = timedelta(minutes=5)
 USED_UP = 0.8
-"""The part of a token's life after which it is replaced before it is used again."""
+"""A token is replaced that long before it expires, or after this part of its life when it lives shortly."""
+LOOKED_UP_FOR = timedelta(hours=1)
+"""How long an installation and what it was granted is believed."""
+UNKNOWN_APP = "Integration not found"
 
 
 class Credentials(Protocol):
     """Gives the token for a repository. Raises what a call to GitHub raises."""
 
     async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
-        """A token that is good now; a `fresh` one was made for this call, where tokens can be made."""
+        """A token that is good now; a `fresh` one was made for this call and for git, where tokens can be made."""
         ...
 
     def forget(self, name: RepositoryName, token: str) -> bool:
@@ -52,8 +61,30 @@ class TokenCredentials:
         return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """Where an App was installed, and what it was granted there."""
+
+    id: int
+    app: str
+    """The App's name in addresses."""
+    account: str
+    permissions: Mapping[str, str]
+    url: str
+    """Where people see and change it."""
+
+
+class _Account(BaseModel):
+    login: str
+
+
 class _Installation(BaseModel):
     id: int
+    app_slug: str = ""
+    account: _Account | None = None
+    permissions: dict[str, str] = {}
+    html_url: str = ""
+    suspended_at: datetime | None = None
 
 
 class _AccessToken(BaseModel):
@@ -69,27 +100,34 @@ class _Held:
     renew_at: datetime
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """An installation, and when it is to be looked up again."""
+
+    installation: Installation
+    look_again_at: datetime
 
 
 class AppCredentials:
     """A GitHub App: its installation is found per repository, and each token is good for that repository alone."""
 
     def __init__(
-        self, client: GitHubClient, *, app_id: str, private_key: str, now: Callable[[], datetime] = _utc_now
+        self, client: GitHubClient, *, app_id: str, private_key: str, now: Callable[[], datetime] = utc_now
     ) -> None:
         self._client = client
         self._app_id = app_id
         self._private_key = private_key
         self._now = now
+        self._known: dict[RepositoryName, _Known] = {}
         self._held: dict[RepositoryName, _Held] = {}
         self._minting: dict[RepositoryName, asyncio.Task[_Held]] = {}
         self._sign_in()  # a key that cannot sign is found out at start
 
     async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
+        if fresh:
+            return (await self._mint(name, for_git=True)).token
         held = self._held.get(name)
-        if fresh or held is None or self._now() >= held.renew_at:
+        if held is None or self._now() >= held.renew_at:
             held = await self._one_refresh(name)
         return held.token
 
@@ -99,11 +137,47 @@ class AppCredentials:
             del self._held[name]
         return True
 
+    async def installation(self, name: RepositoryName) -> Installation:
+        """Where the App is installed for a repository, as GitHub says now. Raises ForgeRefused when it is nowhere, or
+        suspended."""
+        owner, _, repo = name.partition("/")
+        asked = OPERATIONS["apps/get-repo-installation"]
+        try:
+            answer, _ = await self._client.ask(*asked, self._sign_in(), {"owner": owner, "repo": repo})
+        except ForgeMissing as error:
+            raise self._not_installed(name, error) from None
+        try:
+            found = _Installation.model_validate(answer)
+        except ValidationError:
+            raise ForgeUnavailable(f"GitHub describes no installation for {name} that we can read") from None
+        if found.suspended_at is not None:
+            raise ForgeRefused(
+                f"the installation of GitHub App {found.app_slug} for {name} is suspended; an owner can"
+                f" unsuspend it at {found.html_url}"
+            )
+        installation = Installation(
+            id=found.id,
+            app=found.app_slug or self._app_id,
+            account=found.account.login if found.account else owner,
+            permissions=found.permissions,
+            url=found.html_url,
+        )
+        self._known[name] = _Known(installation=installation, look_again_at=self._now() + LOOKED_UP_FOR)
+        return installation
+
+    def _not_installed(self, name: RepositoryName, error: ForgeMissing) -> ForgeRefused:
+        if UNKNOWN_APP in str(error):
+            return ForgeRefused(f"GitHub knows no App with the id {self._app_id}; check GITHUB_APP_ID")
+        return ForgeRefused(
+            f"GitHub App {self._app_id} is not installed on {name}, or there is no such repository; install it"
+            " from the App's page, Install App"
+        )
+
     async def _one_refresh(self, name: RepositoryName) -> _Held:
         """A new token; all who wait for one at the same time get the same."""
         minting = self._minting.get(name)
         if minting is None:
-            minting = self._minting[name] = asyncio.create_task(self._mint(name))
+            minting = self._minting[name] = asyncio.create_task(self._mint(name, for_git=False))
             minting.add_done_callback(lambda task: self._minted(name, task))
         return await asyncio.shield(minting)
 
@@ -112,22 +186,52 @@ class AppCredentials:
         if not task.cancelled() and task.exception() is None:
             self._held[name] = task.result()
 
-    async def _mint(self, name: RepositoryName) -> _Held:
-        owner, _, repo = name.partition("/")
-        asked = OPERATIONS["apps/get-repo-installation"]
-        installation, _ = await self._client.ask(*asked, self._sign_in(), {"owner": owner, "repo": repo})
+    async def _mint(self, name: RepositoryName, *, for_git: bool) -> _Held:
+        """A token; where what we know of the installation does not do, it is looked up again once."""
+        known = self._known.get(name)
+        if known is not None and self._now() < known.look_again_at:
+            try:
+                return await self._granted(name, known.installation, for_git=for_git)
+            except ForgeRefused:
+                self._known.pop(name, None)
+        return await self._granted(name, await self.installation(name), for_git=for_git)
+
+    async def _granted(self, name: RepositoryName, installation: Installation, *, for_git: bool) -> _Held:
+        """A token for one repository; one for git can do nothing else."""
+        data: dict[str, object] = {"repositories": [name.partition("/")[2]]}
+        if for_git:
+            data["permissions"] = _git_permissions(name, installation)
         asked, began = OPERATIONS["apps/create-installation-access-token"], self._now()
+        variables = {"installation_id": installation.id}
+        answer, _ = await self._client.ask(*asked, self._sign_in(), variables, data)
         try:
-            variables = {"installation_id": _Installation.model_validate(installation).id}
-            answer, _ = await self._client.ask(*asked, self._sign_in(), variables, {"repositories": [repo]})
             made = _AccessToken.model_validate(answer)
-        except ValidationError:
+            life = made.expires_at - began
+        except (ValidationError, TypeError):
             raise ForgeUnavailable(f"GitHub gave no token for {name} that we can read") from None
-        return _Held(token=made.token, renew_at=began + (made.expires_at - began) * USED_UP)
+        return _Held(token=made.token, renew_at=began + max(life - RENEWED_EARLY, life * USED_UP))
 
     def _sign_in(self) -> SignIn:
+        import jwt  # with its cryptography a tenth of the daemon's start, for Apps alone
+
+        now = int(self._now().timestamp())
+        claims = {"iat": now - CLOCK_SKEW_S, "exp": now + JWT_LIFETIME_S, "iss": self._app_id}
         try:
-            signed = get_jwt(app_id=self._app_id, private_key=self._private_key, expiration=JWT_LIFETIME_S)
+            signed = jwt.encode(claims, self._private_key, algorithm="RS256")
         except (jwt.PyJWTError, ValueError, TypeError):
             raise SettingsError("GITHUB_APP_PRIVATE_KEY_FILE holds no RSA private key in PEM form") from None
         return SignIn(jwt=signed)
+
+
+def _git_permissions(name: RepositoryName, installation: Installation) -> dict[str, str]:
+    """What a token for git asks for. Raises ForgeRefused when that was not granted."""
+    if missing := lacking(installation.permissions, GIT):
+        raise ForgeRefused(
+            f"the installation of GitHub App {installation.app} for {name} lacks {shown(missing)};"
+            f" see `overlord doctor` and {installation.url}"
+        )
+    granted = installation.permissions
+    besides = {
+        name: level for name, level in GIT_WHERE_GRANTED.items() if not lacking(granted, {name: level})
+    }
+    return {**GIT, **besides}

@@ -6,18 +6,20 @@ A container is found again by its name and labels, so a restarted daemon needs n
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from overlord.adapters.docker_engine import Conflict, DockerEngine, Faulted, Missing
+from overlord.adapters.docker_engine import CALL_S, Conflict, DockerEngine, Faulted, Missing
 from overlord.adapters.docker_layers import DIRECTORY, DockerLayers
 from overlord.adapters.docker_notes import Note, Notes
 from overlord.adapters.docker_profile import CACHE, DOOR, READY, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.errors import RunnerRefused, RunnerUnavailable
+from overlord.points import Point, outward
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
+Result = TypeVar("Result")
 LABEL = "overlord"
 _LOOK_AGAIN_S = 1.0
 _LISTEN_S = 5.0
@@ -47,6 +49,7 @@ class DockerRunner:
         profile: Profile | None = None,
         command: Sequence[str] | None = None,
         address: str | None = None,
+        call_s: int = CALL_S,
     ) -> None:
         self._notes = Notes(root)
         self._image = image
@@ -54,7 +57,7 @@ class DockerRunner:
         self._epoch = epoch
         self._profile = profile or Profile()
         self._command = command
-        self._engine = DockerEngine(address=address)
+        self._engine = DockerEngine(address=address, call_s=call_s)
         self._layers = DockerLayers(
             self._engine,
             root,
@@ -69,12 +72,14 @@ class DockerRunner:
         self._told: set[SessionId] = set()
         self._watching: asyncio.Event | None = None
 
+    @outward(Point.START_SESSION)
     async def start(self, launch: Launch) -> None:
         if self._notes.has(launch.session, Note.STARTED):
             return
         listening = self._watch()
         name, asked = self._name(launch.session), self._configuration(launch)
         if not await self._create(launch.session, asked):
+            self._notes.take(launch.session, Note.STARTED)  # its reply was lost
             return
         await self._check(name, asked)
         # Listen before there is something to hear; if the engine lets us wait for that, looking must do.
@@ -91,7 +96,7 @@ class DockerRunner:
 
     async def find(self, session: SessionId) -> Running | None:
         try:
-            shown = await self._engine.inspect(self._name(session))
+            shown = await self._of(session, self._engine.inspect)
         except Missing:
             gone = self._notes.vanished(session)
             return None if gone is None else Running(session=session, ending=gone)
@@ -111,6 +116,7 @@ class DockerRunner:
             if running is not None or name in listed
         ]
 
+    @outward(Point.STOP_SESSION)
     async def stop(self, session: SessionId, *, grace_s: float) -> None:
         running = await self.find(session)
         if running is None or running.ending is not None:
@@ -123,15 +129,19 @@ class DockerRunner:
 
     async def logs(self, session: SessionId, *, limit_bytes: int) -> str:
         try:
-            return harmless(await self._engine.logs(self._name(session)), limit_bytes=limit_bytes)
+            return harmless(await self._of(session, self._engine.logs), limit_bytes=limit_bytes)
         except Missing:
             return ""
 
+    @outward(Point.REMOVE_SESSION)
     async def remove(self, session: SessionId) -> None:
         with contextlib.suppress(Missing):
             if self._is_ours(await self._engine.inspect(self._name(session)), session):
                 self._notes.take(session, Note.STOP)
                 await self._engine.remove(self._name(session))
+        for renamed in await self._renamed(session):
+            self._notes.take(session, Note.STOP)
+            await self._engine.remove(renamed)
         self._notes.forget(session)
         self._ended.pop(session, None)
         self._told.discard(session)
@@ -139,15 +149,18 @@ class DockerRunner:
     async def ground(self, image: str) -> str:
         return await self._layers.ground(image)
 
+    @outward(Point.PREPARE_LAYER)
     async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
         await self._layers.prepare(key, image=image, packages=packages)
 
+    @outward(Point.KEEP_LAYER)
     async def keep_layer(self, session: SessionId, key: str) -> int:
-        return await self._layers.keep(self._name(session), key)
+        return await self._of(session, lambda name: self._layers.keep(name, key))
 
     async def has_layer(self, key: str) -> bool:
         return await self._layers.has(key)
 
+    @outward(Point.REMOVE_LAYER)
     async def remove_layer(self, key: str) -> None:
         await self._layers.remove(key)
 
@@ -167,6 +180,23 @@ class DockerRunner:
 
     def _name(self, session: SessionId) -> str:
         return f"{LABEL}-{self._instance}-{session}"
+
+    async def _of(self, session: SessionId, ask: Callable[[str], Awaitable[Result]]) -> Result:
+        """Ask about a session's container, also when somebody gave it another name. Raises Missing."""
+        try:
+            return await ask(self._name(session))
+        except Missing:
+            if not self._notes.has(session, Note.STARTED):
+                raise
+            for renamed in await self._renamed(session):
+                return await ask(renamed)
+            raise
+
+    async def _renamed(self, session: SessionId) -> Sequence[str]:
+        """The ids of this session's containers that do not have its name."""
+        listed = await self._engine.labelled(self._label)
+        mine = [entry for entry in listed if _session_of(entry) == session]
+        return [entry["Id"] for entry in mine if f"/{self._name(session)}" not in entry["Names"]]
 
     def _is_ours(self, shown: Mapping[str, Any], session: SessionId) -> bool:
         labels = shown["Config"]["Labels"] or {}
@@ -240,7 +270,7 @@ class DockerRunner:
         ended = self._ended.setdefault(session, asyncio.Event())
         self._watch()
         try:
-            await self._engine.signal(self._name(session), signal)
+            await self._of(session, lambda name: self._engine.signal(name, signal))
         except (Conflict, Missing):
             return True
         loop = asyncio.get_running_loop()
@@ -288,6 +318,7 @@ class DockerRunner:
         if not session:
             return
         if event["Action"] == "die":
+            self._notes.died(session)
             self._tell(session)
         else:
             self._notes.signalled(session, attributes.get("signal", ""))

@@ -1,5 +1,5 @@
 """What a Docker engine does not remember of a session, as small files: that it was started, that we asked it to stop,
-that somebody else sent it a signal. And what its end means in the light of them.
+that somebody else sent it a signal, that it ended before. And what its end means in the light of them.
 """
 
 from collections.abc import Mapping
@@ -27,6 +27,7 @@ class Note(StrEnum):
     STOP = ".stop"
     KILLED = ".killed"
     """Holds the signal's number."""
+    DIED = ".died"
 
 
 class Notes:
@@ -47,6 +48,11 @@ class Notes:
         if signal in _DEADLY and self.has(session, Note.STARTED) and not self.has(session, Note.STOP):
             self._file(session, Note.KILLED).write_text(signal)
 
+    def died(self, session: SessionId) -> None:
+        """Note that its container ended: if that runs later on, somebody started it again."""
+        if self.has(session, Note.STARTED):
+            self.take(session, Note.DIED)
+
     def forget(self, session: SessionId) -> None:
         for note in Note:
             self._file(session, note).unlink(missing_ok=True)
@@ -66,7 +72,8 @@ class Notes:
     def ending(self, session: SessionId, state: Mapping[str, Any]) -> Ending | None:
         """The end of a session, from its container's state; None while it goes on."""
         if state["Running"] or state["Status"] in _ALIVE:
-            return None
+            again = Ending(kind=EndKind.KILLED, detail="somebody started its container again")
+            return again if self.has(session, Note.DIED) and state["Status"] == "running" else None
         code, out_of_memory = int(state["ExitCode"]), bool(state["OOMKilled"])
         if self.has(session, Note.STOP):
             detail = "it had run out of memory" if out_of_memory else ""

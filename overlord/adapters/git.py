@@ -7,19 +7,34 @@ session's commits never leave its quarantine: only their tree does, under a comm
 import asyncio
 import os
 import re
+import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git_command import git
+from overlord.adapters.git_fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
+from overlord.adapters.git_gathering import Places, gather
+from overlord.adapters.git_listing import excess
 from overlord.adapters.git_reading import GitReading, is_there
-from overlord.adapters.git_ready import CONTENT, MAKING, MOST_BYTES, REPOSITORY, make_ready
+from overlord.adapters.git_ready import (
+    CONTENT,
+    MAKING,
+    MOST_BYTES,
+    REPOSITORY,
+    commit_of,
+    make_ready,
+    objects_of,
+)
 from overlord.adapters.git_session import make_session_repository
 from overlord.adapters.git_tree import commit_tree, tree_without
 from overlord.adapters.trash import Trash
+from overlord.domain.extent import Extent
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
+from overlord.points import Point, outward
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 
 BRANCH_PREFIX = "minion/"
@@ -27,7 +42,7 @@ _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 KEPT_COPIES = 3
 """Ready copies of a space that are kept though no session uses them."""
 _BASES = "refs/overlord/base/"
-_SHA = re.compile(r"[0-9a-f]{40}")
+_COPY = re.compile(r"[0-9a-f]{40}[a-z-]*")
 _IN_THE_WAY = "the forge has a branch called minion, and git keeps no branch minion/… beside it: rename it, then try again"
 _SAFE_BRANCH = re.compile(r"minion/[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -35,74 +50,112 @@ _SAFE_BRANCH = re.compile(r"minion/[A-Za-z0-9][A-Za-z0-9._-]*")
 class GitMirrors(GitReading):
     """`ports.Git` over the `git` program."""
 
-    def __init__(self, home: Home, *, ready_bytes: int = MOST_BYTES) -> None:
-        """`ready_bytes` is how large the files of a commit may be together to have a ready copy."""
+    def __init__(
+        self,
+        home: Home,
+        *,
+        extent: Callable[[str], Extent] = lambda _: Extent(),
+        ready_bytes: int = MOST_BYTES,
+    ) -> None:
+        """`extent` says how much of a repository is fetched, `ready_bytes` how large the files of a commit may be together
+        to have a ready copy."""
         super().__init__(home)
+        self._extent = extent
         self._ready_bytes = ready_bytes
         self._trash = Trash(home.trash)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._fetched: dict[str, Fetch] = {}
 
+    @outward(Point.FETCH)
     async def refresh_mirror(
-        self, name: RepositoryName, remote: Remote, *, branches: Sequence[str] = ()
+        self,
+        name: RepositoryName,
+        remote: Remote,
+        *,
+        branches: Sequence[str] = (),
+        commits: Collection[Sha] = (),
     ) -> None:
-        mirror = self._home.mirror(name)
+        mirror, asked = self._home.mirror(name), Fetch(remote.url, frozenset(branches), time.monotonic())
         async with self._locks[name]:
+            # Whoever waited for another's fetch to begin and end has its result.
+            is_answered = asked.is_answered_by(self._fetched.get(name)) and is_there(mirror)
+            if is_answered and await self._has(mirror, commits):
+                return
+            begun = time.monotonic()
             if not is_there(mirror):
                 mirror.parent.mkdir(parents=True, exist_ok=True)
                 await git(mirror, "init", "--quiet", "--bare", "--template=", str(mirror))
+            depth = self._extent(name).history_depth if await is_empty(mirror) else 0
+            wanted = [*branches, f"{BRANCH_PREFIX}*"] if branches else ["*"]
             try:
-                await self._fetch(mirror, remote, [*branches, f"{BRANCH_PREFIX}*"] if branches else ["*"])
+                await fetch_branches(mirror, remote, wanted, depth=depth)
             except GitFailed as error:
                 if not branches or "couldn't find remote ref" not in str(error):
                     raise
                 there = await self._still_there(name, remote, branches)
-                await self._fetch(mirror, remote, [*there, f"{BRANCH_PREFIX}*"])
+                wanted = [*there, f"{BRANCH_PREFIX}*"]
+                await fetch_branches(mirror, remote, wanted, depth=depth)
+            if (mirror / "shallow").exists() and not await self._has(mirror, commits):
+                await fetch_branches(mirror, remote, wanted, whole=True)
+            self._fetched[name] = replace(asked, at=begun)
 
-    async def _fetch(self, mirror: Path, remote: Remote, names: Sequence[str]) -> None:
-        await git(
-            mirror,
-            "fetch",
-            "--quiet",
-            "--prune",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--no-auto-gc",
-            "--update-shallow",
-            remote.url,
-            *(f"+refs/heads/{name}:refs/heads/{name}" for name in names),
-            settings=_signed_in(remote),
-        )
+    async def _has(self, mirror: Path, commits: Collection[Sha]) -> bool:
+        return all([await self._resolve(mirror, f"{commit}^{{tree}}") for commit in commits])
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return await self._resolve(self._home.mirror(name), f"refs/heads/{branch}")
 
+    @outward(Point.PREPARE_REPOSITORY)
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
         repository = self._home.session_repository(session)
         if (repository / "ready").exists():
             return
-        history = await self._ready(name, next(iter(refs.values())))
+        base = next(iter(refs.values()))
+        # Any copy of this commit has its history.
+        made = [copy for copy in _copies(self._home.ready(name)) if commit_of(copy) == base]
+        history = made[0] if made else await self._ready(name, base, Extent())
         await self.remove_session(session)
         mirror = self._home.mirror(name)
         await make_session_repository(
             repository, history=history / REPOSITORY, mirror=mirror, refs=refs, writable=writable
         )
 
-    async def ready_copy(self, name: RepositoryName, base: Sha) -> Path | None:
-        place = await self._ready(name, base)
+    @outward(Point.MAKE_READY)
+    async def ready_copy(
+        self, name: RepositoryName, base: Sha, remote: Callable[[], Awaitable[Remote]] | None = None
+    ) -> Path | None:
+        extent = self._extent(name) if remote is not None else Extent()
+        place = await self._ready(name, base, extent, remote)
         return place if (place / CONTENT).exists() else None
 
+    @outward(Point.FORGET_READY)
     async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
         async with self._locks[f"ready {name}"]:
-            for copy in _copies(self._home.ready(name))[KEPT_COPIES:]:
-                if copy.name not in keep:
+            copies = _copies(self._home.ready(name))
+            for copy in copies[KEPT_COPIES:]:
+                if commit_of(copy) not in keep:
                     self._trash.discard(copy)
-                    await git(self._home.mirror(name), "update-ref", "-d", f"{_BASES}{copy.name}")
+            left = _copies(self._home.ready(name))
+            used = {oid for copy in left for oid in objects_of(copy)}
+            self._places(name).forget({copy.name for copy in left}, used, self._trash.discard)
+            for gone in {commit_of(copy) for copy in copies} - {commit_of(copy) for copy in left}:
+                await git(self._home.mirror(name), "update-ref", "-d", f"{_BASES}{gone}")
 
-    async def _ready(self, name: RepositoryName, base: Sha) -> Path:
+    def _places(self, name: RepositoryName) -> Places:
+        home = self._home
+        return Places(modules=home.modules(name), objects=home.large_objects(name), scratch=home.root)
+
+    async def _ready(
+        self,
+        name: RepositoryName,
+        base: Sha,
+        extent: Extent,
+        remote: Callable[[], Awaitable[Remote]] | None = None,
+    ) -> Path:
         """The ready copy of a base commit, made if it is not there."""
-        place, mirror = self._home.ready(name) / base, self._home.mirror(name)
+        place, mirror = self._home.ready(name) / f"{base}{extent.mark}", self._home.mirror(name)
         async with self._locks[f"ready {name}"]:
             if place.exists():
                 os.utime(place)
@@ -111,13 +164,24 @@ class GitMirrors(GitReading):
             await git(mirror, "update-ref", f"{_BASES}{base}", base)
             for left in place.parent.glob(f"{MAKING}*"):
                 self._trash.discard(left)
+            gathered = None
+            if extent.mark and remote is not None:
+                gathered = await gather(
+                    mirror, base, extent, await remote(), self._places(name), most_bytes=self._ready_bytes
+                )
             older = _copies(place.parent)
-            await make_ready(mirror, base, place, older=older, most_bytes=self._ready_bytes)
+            await make_ready(
+                mirror, base, place, older=older, most_bytes=self._ready_bytes, gathered=gathered
+            )
         return place
+
+    async def excess(self, session: SessionId, *, tree: Sha, parent: Sha) -> str:
+        return await excess(self._home.session_repository(session), tree, parent)
 
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
         return await self._resolve(self._home.session_repository(session), f"refs/heads/{branch}^{{tree}}")
 
+    @outward(Point.KEEP_COMMIT)
     async def canonical_commit(
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
@@ -138,6 +202,7 @@ class GitMirrors(GitReading):
             )
         return commit
 
+    @outward(Point.DROP_PATHS)
     async def drop(
         self,
         name: RepositoryName,
@@ -161,6 +226,7 @@ class GitMirrors(GitReading):
             raise GitFailed(f"commit {commit} is not in the mirror of {name}")
         return tree
 
+    @outward(Point.PUSH)
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -177,7 +243,7 @@ class GitMirrors(GitReading):
                 f"--force-with-lease={reference}:{expected or ''}",
                 remote.url,
                 f"{sha}:{reference}",
-                settings=_signed_in(remote),
+                settings=signed_in(remote),
             )
         except GitFailed as error:
             if await self.remote_head(name, remote, branch) not in (expected, sha):
@@ -187,11 +253,7 @@ class GitMirrors(GitReading):
             raise
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
-        reference = f"refs/heads/{branch}"
-        mirror = self._home.mirror(name)
-        output = await git(mirror, "ls-remote", "--quiet", remote.url, reference, settings=_signed_in(remote))
-        lines = [line.split("\t") for line in output.decode(errors="replace").splitlines()]
-        return next((Sha(sha) for sha, found in lines if found == reference), None)
+        return await head_at(self._home.mirror(name), remote, branch, scratch=self._home.root)
 
     async def _still_there(self, name: RepositoryName, remote: Remote, branches: Sequence[str]) -> list[str]:
         """Those of these branches the forge still has; the mirror forgets the others."""
@@ -200,19 +262,12 @@ class GitMirrors(GitReading):
             await git(self._home.mirror(name), "update-ref", "-d", f"refs/heads/{gone}")
         return [branch for branch, head in found.items() if head]
 
+    @outward(Point.REMOVE_REPOSITORY)
     async def remove_session(self, session: SessionId) -> None:
         self._trash.discard(self._home.session(session))
 
 
 def _copies(place: Path) -> list[Path]:
     """The finished ready copies of a space, the one used last first."""
-    found = [copy for copy in place.glob("*") if _SHA.fullmatch(copy.name)]
+    found = [copy for copy in place.glob("*") if _COPY.fullmatch(copy.name)]
     return sorted(found, key=lambda copy: copy.stat().st_mtime_ns, reverse=True)
-
-
-def _signed_in(remote: Remote) -> dict[str, str]:
-    # A redirect would take the credential to another host; the forge's address is set, not discovered.
-    still = {"http.followRedirects": "false"}
-    if not remote.authorization:
-        return still
-    return {**still, f"http.{remote.url}.extraHeader": f"Authorization: {remote.authorization}"}

@@ -3,15 +3,20 @@
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from overlord.errors import GitFailed
 
 TIMEOUT_S = 600.0
+SILENT_S = 120
+"""The longest a forge may send nothing; while they work, servers send something every few seconds."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -33,7 +38,14 @@ def clean_environment() -> dict[str, str]:
 
 def configured(settings: Mapping[str, str]) -> dict[str, str]:
     """Git configuration through the environment, where no argument list shows it."""
-    pairs = {"core.hooksPath": os.devnull, "gc.auto": "0", "protocol.ext.allow": "never", **settings}
+    pairs = {
+        "core.hooksPath": os.devnull,
+        "gc.auto": "0",
+        "protocol.ext.allow": "never",
+        **settings,
+        "http.lowSpeedLimit": "1",
+        "http.lowSpeedTime": str(SILENT_S),
+    }
     numbered: dict[str, str] = {"GIT_CONFIG_COUNT": str(len(pairs))}
     for index, (key, value) in enumerate(pairs.items()):
         numbered[f"GIT_CONFIG_KEY_{index}"] = key
@@ -48,35 +60,63 @@ async def git(
     environment: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     limit_bytes: int | None = None,
+    largest_file_bytes: int | None = None,
 ) -> bytes:
-    """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given.
+    """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
+    when it writes a larger file than it may.
 
     Raises GitFailed with the last words of a command that failed, hung, or could not be started.
     """
-    process = await _start(repository, arguments, settings or {}, environment or {})
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            if limit_bytes is None:
-                output, errors = await process.communicate(stdin)
-            else:
-                return await _first_bytes(process, arguments[0], limit_bytes)
-    except TimeoutError:
-        raise GitFailed(f"git {arguments[0]} did not finish in {TIMEOUT_S:.0f} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    before = () if largest_file_bytes is None else (*_LIMITED, str(largest_file_bytes // 512))
+    program = (*before, "git")
+    async with _running(repository, program, arguments, settings or {}, environment or {}) as process:
+        if limit_bytes is not None:
+            chunks: list[bytes] = []
+            await _read(process, arguments[0], limit_bytes, chunks.append)
+            return b"".join(chunks)
+        output, errors = await process.communicate(stdin)
     if process.returncode != 0:
         raise GitFailed(f"git {arguments[0]} failed: {_last_words(errors)}")
     return output
 
 
+async def output_bytes(repository: Path, *arguments: str, most: int) -> int:
+    """How much git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
+    async with _running(repository, ("git",), arguments, {}, {}) as process:
+        return await _read(process, arguments[0], most, len)
+
+
+@asynccontextmanager
+async def _running(
+    repository: Path,
+    program: tuple[str, ...],
+    arguments: tuple[str, ...],
+    settings: Mapping[str, str],
+    environment: Mapping[str, str],
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A git that is ended when its time is over, or whoever reads it leaves."""
+    process = await _start(repository, program, arguments, settings, environment)
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            yield process
+    except TimeoutError:
+        raise GitFailed(f"git {arguments[0]} did not finish in {TIMEOUT_S:.0f} s") from None
+    finally:
+        if process.returncode is None:
+            _kill(process)
+        await process.communicate()  # what nobody reads to its end keeps its pipe open
+
+
 async def _start(
-    repository: Path, arguments: tuple[str, ...], settings: Mapping[str, str], environment: Mapping[str, str]
+    repository: Path,
+    program: tuple[str, ...],
+    arguments: tuple[str, ...],
+    settings: Mapping[str, str],
+    environment: Mapping[str, str],
 ) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
-            "git",
+            *program,
             f"--git-dir={repository}",
             *arguments,
             env={**clean_environment(), **configured(settings), **environment},
@@ -84,25 +124,35 @@ async def _start(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}; install git") from error
 
 
-async def _first_bytes(process: asyncio.subprocess.Process, command: str, limit: int) -> bytes:
-    """As much of the output as is wanted. Having enough is no failure; a command that ends badly before that is."""
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Git, and what it has started: a `git-remote-https` that waits for a silent forge would keep our pipes open."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _read(
+    process: asyncio.subprocess.Process, command: str, limit: int, take: Callable[[bytes], object]
+) -> int:
+    """Take as much of the output as is wanted, and say how much it was. Having enough is no failure; a command that ends
+    badly before that is."""
     if process.stdin is None or process.stdout is None or process.stderr is None:
         raise GitFailed("git has no pipes")
     process.stdin.close()
-    chunks, size = [], 0
+    size = 0
     while size < limit and (chunk := await process.stdout.read(min(65536, limit - size))):
-        chunks.append(chunk)
+        take(chunk)
         size += len(chunk)
     if size < limit:
         errors = await process.stderr.read()
         if await process.wait() != 0:
             raise GitFailed(f"git {command} failed: {_last_words(errors)}")
-    return b"".join(chunks)
+    return size
 
 
 def _last_words(errors: bytes) -> str:

@@ -11,6 +11,7 @@ from overlord.adapters.git_diff import (
     parse_listing,
     parse_sizes,
 )
+from overlord.adapters.git_listing import listed
 from overlord.adapters.git_memory import Memory
 from overlord.domain.scope import Change
 from overlord.errors import GitFailed
@@ -55,8 +56,7 @@ class GitReading:
         return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
 
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
-        output = await git(self._home.mirror(name), "ls-tree", "-r", "-l", "-z", commit)
-        return parse_sizes(output)
+        return parse_sizes(await listed(self._home.mirror(name), commit, "-l"))
 
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         mirror = self._home.mirror(name)
@@ -69,7 +69,7 @@ class GitReading:
 
     async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
         async def ask() -> Mapping[str, str]:
-            return parse_listing(await git(self._home.mirror(name), "ls-tree", "-r", "-z", commit))
+            return parse_listing(await listed(self._home.mirror(name), commit))
 
         return await self._memory.recall(("listing", name, commit), ask, lambda found: 100 * len(found))
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha1
 from pathlib import Path
@@ -21,15 +21,18 @@ import structlog
 
 from overlord.adapters.git_command import git
 from overlord.adapters.git_diff import parse_sizes
+from overlord.adapters.git_gathering import Gathered
 from overlord.adapters.git_index import GITLINK, Entry, entries, seal, set_size
-from overlord.errors import GitFailed
+from overlord.adapters.git_listing import listed
+from overlord.domain.lfs import Pointer
+from overlord.errors import GitFailed, Unobtainable
 from overlord.ports import Sha
 
 log = structlog.get_logger()
 
 # The names `minion/ready.py` knows them by.
 REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
-TREE = "tree"
+TREE, MODULES, PATH, LARGE = "tree", "modules", "path", "large"
 MAKING = ".making-"
 MOST_BYTES = 1024**3
 """Files of one commit; a larger one is cloned. It is what a container's disk holds."""
@@ -42,23 +45,45 @@ _AS_IT_IS = "* -text -ident -filter !working-tree-encoding\n"
 
 
 async def make_ready(
-    mirror: Path, base: Sha, place: Path, *, older: Sequence[Path], most_bytes: int = MOST_BYTES
+    mirror: Path,
+    base: Sha,
+    place: Path,
+    *,
+    older: Sequence[Path],
+    most_bytes: int = MOST_BYTES,
+    gathered: Gathered | None = None,
 ) -> None:
     """Make the copy of `base` at `place`, on top of an `older` one where that holds a part of its history.
 
     Raises GitFailed when the mirror does not have it. What git will not lay out as files has none: a session clones it.
+    Where more was `gathered` a clone would not have it: that raises Unobtainable.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     making = Path(tempfile.mkdtemp(dir=place.parent, prefix=MAKING))
     try:
         await _history(mirror, base, making / REPOSITORY, older)
         try:
-            await _files(making, base, most_bytes)
+            await _contents(making, base, most_bytes, gathered or Gathered())
         except GitFailed as error:
+            if gathered is not None:
+                raise Unobtainable(
+                    f"Its files cannot be laid out with what was fetched for them: {error}."
+                ) from None
             log.warning("no_ready_files", base=base, why=str(error))
         _publish(making, place)
     finally:
         shutil.rmtree(making, ignore_errors=True)
+
+
+def commit_of(copy: Path) -> str:
+    """The commit a finished copy is of, by its name."""
+    return copy.name[:40]
+
+
+def objects_of(copy: Path) -> set[str]:
+    """The names of what is in a copy in the place of pointers of Git LFS."""
+    told = copy / LARGE
+    return {item[:64].decode() for item in told.read_bytes().split(b"\0")[:-1]} if told.exists() else set()
 
 
 def link_history(source: Path, target: Path) -> None:
@@ -83,18 +108,27 @@ async def pack(mirror: Path, repository: Path, wanted: Iterable[Sha], *, known: 
     await git(mirror, *arguments, stdin="".join(f"{revision}\n" for revision in revisions).encode())
 
 
+async def shallow_part(mirror: Path, heads: Sequence[Sha]) -> str:
+    """Those of a mirror's commits without their parents that the history of `heads` ends in, as git writes them down."""
+    if not (mirror / "shallow").exists():
+        return ""
+    cut = set((mirror / "shallow").read_text().split())
+    ends = (await git(mirror, "rev-list", "--max-parents=0", *heads)).decode().split()
+    return "".join(f"{end}\n" for end in sorted(cut.intersection(ends)))
+
+
 async def _history(mirror: Path, base: Sha, repository: Path, older: Sequence[Path]) -> None:
     for part in ("objects/pack", "objects/info", "refs", "info"):
         (repository / part).mkdir(parents=True)
     (repository / "HEAD").write_text(f"{base}\n")
     (repository / "config").write_text(_CONFIG)
-    if (mirror / "shallow").exists():
-        shutil.copy2(mirror / "shallow", repository / "shallow")
+    if boundary := await shallow_part(mirror, [base]):
+        (repository / "shallow").write_text(boundary)
     known = []
     for copy in older:
         if await _is_part(mirror, copy, base):
             link_history(copy / REPOSITORY, repository)
-            known = [Sha(copy.name)]
+            known = [Sha(commit_of(copy))]
             break
     await pack(mirror, repository, [base], known=known)
 
@@ -103,30 +137,58 @@ async def _is_part(mirror: Path, copy: Path, base: Sha) -> bool:
     """Whether everything in an older copy belongs to the history of `base`, and is worth linking."""
     if len(list((copy / REPOSITORY / "objects" / "pack").glob("*.pack"))) >= MOST_PACKS:
         return False
-    if (copy / REPOSITORY / "shallow").exists() or (mirror / "shallow").exists():
-        return False
     try:
-        return not await git(mirror, "rev-list", "--max-count=1", copy.name, f"^{base}")
+        # Where the history is cut must be the same for both: what came in below an old cut is not in the old copy.
+        cut = copy / REPOSITORY / "shallow"
+        if (cut.read_text() if cut.exists() else "") != await shallow_part(mirror, [base]):
+            return False
+        return not await git(mirror, "rev-list", "--max-count=1", commit_of(copy), f"^{base}")
     except GitFailed:
         return False  # the mirror was made anew, and does not know that one
 
 
-async def _files(making: Path, base: Sha, most_bytes: int) -> None:
-    repository, index, archive = making / REPOSITORY, making / INDEX, making / "tar"
-    sizes = parse_sizes(await git(repository, "ls-tree", "-r", "-l", "-z", base))
-    if sum(sizes.values()) > most_bytes:
+async def _contents(making: Path, base: Sha, most_bytes: int, gathered: Gathered) -> None:
+    """The files of the commit, and of what was gathered for it."""
+    repository = making / REPOSITORY
+    sizes = await _sizes(repository, base)
+    larger = sum(object.stat().st_size for object in gathered.objects.values())
+    for module in gathered.modules:
+        larger += sum((await _sizes(module.repository, module.commit)).values())
+    if sum(sizes.values()) + larger > most_bytes:
         raise GitFailed(f"the files of {base} are larger than {most_bytes} bytes")
     (making / TREE).write_bytes(await git(repository, "rev-parse", f"{base}^{{tree}}"))
+    await _files(repository, base, making, gathered.objects)
+    if gathered.pointers:
+        (making / LARGE).write_bytes(b"".join(_told(path, kept) for path, kept in gathered.pointers.items()))
+    for number, module in enumerate(gathered.modules):
+        part = making / MODULES / str(number)
+        part.mkdir(parents=True)
+        (part / PATH).write_bytes(module.path)
+        await _files(module.repository, module.commit, part, {})
+
+
+def _told(path: bytes, pointer: Pointer) -> bytes:
+    """What a session is told of a file whose content is laid out in the place of its pointer."""
+    return b"%b %d %b\0" % (pointer.oid.encode(), pointer.size, path)
+
+
+async def _sizes(repository: Path, commit: Sha) -> Mapping[str, int]:
+    return parse_sizes(await listed(repository, commit, "-l"))
+
+
+async def _files(repository: Path, commit: Sha, making: Path, objects: Mapping[bytes, Path]) -> None:
+    """Index and content of one commit."""
+    index, archive = making / INDEX, making / "tar"
     plain = {"index.version": "2", "index.threads": "1"}
-    await git(repository, "read-tree", base, settings=plain, environment={"GIT_INDEX_FILE": str(index)})
+    await git(repository, "read-tree", commit, settings=plain, environment={"GIT_INDEX_FILE": str(index)})
     try:
-        await _archive(repository, base, archive, _WHOLE)
+        await _archive(repository, commit, archive, _WHOLE)
     except GitFailed:
         # Attributes that git refuses: it can still be worked on byte by byte.
-        await _archive(repository, base, archive, _WHOLE + _AS_IT_IS)
+        await _archive(repository, commit, archive, _WHOLE + _AS_IT_IS)
         (making / ATTRIBUTES).write_text(_AS_IT_IS)
     try:
-        await asyncio.to_thread(_pour, making, archive)
+        await asyncio.to_thread(_pour, making, archive, objects)
     except (ValueError, tarfile.TarError) as error:
         (making / CONTENT).unlink(missing_ok=True)
         raise GitFailed(f"git archive cannot be read: {error}") from error
@@ -136,13 +198,14 @@ async def _files(making: Path, base: Sha, most_bytes: int) -> None:
 
 async def _archive(repository: Path, base: Sha, target: Path, attributes: str) -> None:
     """The files as a checkout would write them, and as a stream."""
+    (repository / "info").mkdir(exist_ok=True)
     (repository / "info" / "attributes").write_text(attributes)
     source = {"GIT_ATTR_SOURCE": base}
     arguments = ("archive", "--format=tar", f"--output={target}", f"{base}^{{tree}}")
     await git(repository, *arguments, environment=source)
 
 
-def _pour(making: Path, archive: Path) -> None:
+def _pour(making: Path, archive: Path, objects: Mapping[bytes, Path]) -> None:
     """Write the files' bytes in the order of the index, their sizes into it, and the names git may take for changed."""
     index = bytearray((making / INDEX).read_bytes())
     listed = list(entries(index))
@@ -156,15 +219,24 @@ def _pour(making: Path, archive: Path) -> None:
             member = next(members, None)
             if member is None or os.fsencode(member.name) != entry.name:
                 raise ValueError(f"{entry.name!r} is not where the index has it")
+            if entry.name in objects:
+                set_size(index, entry, _pour_object(objects[entry.name], content))
+                continue
             set_size(index, entry, _pour_one(member, data, content))
             if converts and member.isreg() and _is_doubtful(entry, member, data):
                 doubtful.append(entry.name)
             encodes = encodes or (_is_attributes(entry) and _holds(member, data, b"working-tree-encoding"))
     if encodes:  # an encoding that fails leaves no trace in the bytes
-        doubtful = [entry.name for entry in listed if entry.is_file]
+        doubtful = [entry.name for entry in listed if entry.is_file and entry.name not in objects]
     seal(index)
     (making / INDEX).write_bytes(index)
     (making / DOUBTFUL).write_bytes(b"".join(name + b"\0" for name in doubtful))
+
+
+def _pour_object(object: Path, content: BinaryIO) -> int:
+    with object.open("rb") as file:
+        shutil.copyfileobj(file, content)
+    return object.stat().st_size
 
 
 @contextmanager

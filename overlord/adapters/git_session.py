@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from overlord.adapters.git_command import git
-from overlord.adapters.git_ready import link_history, pack
+from overlord.adapters.git_ready import link_history, pack, shallow_part
 from overlord.domain.session import MAX_PUSH_BYTES
 from overlord.ports import Sha
 
@@ -17,15 +17,18 @@ async def make_session_repository(
 ) -> None:
     """Make it with these branches: the first one's history is that of `history`, the others' is packed from the mirror."""
     base, *others = refs.values()
-    repository.parent.mkdir(parents=True)
-    await git(repository, "init", "--quiet", "--bare", "--template=", str(repository))
+    # What `git init --bare` makes, without a process of its own.
+    for directory in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+        (repository / directory).mkdir(parents=True)
+    (repository / "HEAD").write_text(f"ref: refs/heads/{next(iter(refs))}\n")
     (repository / "config").write_text(_config(writable))
     link_history(history, repository)
     if wanted := [sha for sha in others if sha != base]:
         await pack(mirror, repository, wanted, known=[base])
+        if boundary := await shallow_part(mirror, [base, *wanted]):
+            (repository / "shallow").write_text(boundary)
     commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
     await git(repository, "update-ref", "--stdin", stdin=commands.encode())
-    (repository / "HEAD").write_text(f"ref: refs/heads/{next(iter(refs))}\n")
     (repository / "ready").touch()
 
 

@@ -30,7 +30,8 @@ class ForgeUnauthorized(ForgeRefused):
     """The token was refused. Nothing was done with it."""
 
 
-SIGN_IN = "sign-in was refused; check GITHUB_TOKEN, or the GitHub App's id and private key"
+SIGN_IN = "sign-in was refused; check GITHUB_TOKEN, or the GitHub App's id and private key, and this machine's clock"
+NOT_ACCESSIBLE = "Resource not accessible by"
 MOVED = "it has moved; if the repository was renamed or transferred, name it anew in OVERLORD_REPOS"
 REFUSALS: Mapping[int, tuple[type[ForgeRefused], str]] = {
     401: (ForgeUnauthorized, SIGN_IN),
@@ -45,7 +46,7 @@ REFUSALS: Mapping[int, tuple[type[ForgeRefused], str]] = {
 """What a status means beyond a plain refusal, and what to do about it."""
 
 
-def _utc_now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
@@ -66,7 +67,7 @@ class GitHubClient(GitHubAPI):
         *,
         timeout_s: float = TIMEOUT_S,
         etags: EtagStore | None = None,
-        now: Callable[[], datetime] = _utc_now,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(REQUESTER, base_url=base_url.rstrip("/"))
         self._timeout_s = timeout_s
@@ -145,6 +146,7 @@ class GitHubClient(GitHubAPI):
         if status >= 500 or status == 408:
             return ForgeUnavailable(said)
         kind, advice = REFUSALS.get(status, (ForgeRefused, ""))
+        advice = advice or _permission_advice(error)
         return kind(f"{said} ({advice})" if advice else said)
 
     def _wait_asked(self, error: HTTPException, status: int) -> float | None:
@@ -158,6 +160,14 @@ class GitHubClient(GitHubAPI):
         if status == 429 or (status == 403 and "rate limit" in str(error).lower()):
             return SECONDARY_LIMIT_WAIT_S
         return None
+
+
+def _permission_advice(error: HTTPException) -> str:
+    """What GitHub would have wanted to see, of a refusal for want of a permission."""
+    wanted = error.headers.get("x-accepted-github-permissions", "")
+    if NOT_ACCESSIBLE not in str(error) or not wanted:
+        return ""
+    return f"the sign-in lacks a permission, one of: {quoted(wanted)}; `overlord doctor` looks at all of them"
 
 
 def _described(method: str, template: str, variables: Mapping[str, Any]) -> str:

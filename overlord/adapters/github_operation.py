@@ -6,7 +6,15 @@ _REPO = "/repos/{owner}/{repo}"
 _ISSUE = _REPO + "/issues/{issue_number}"
 OPERATIONS: Mapping[str, tuple[str, str]] = {
     "repos/get": ("GET", _REPO),
-    "issues/list-for-repo": ("GET", _REPO + "/issues{?labels,state,sort,direction,per_page}"),
+    "users/get-authenticated": ("GET", "/user"),
+    "rate-limit/get": ("GET", "/rate_limit"),
+    "issues/list-labels-for-repo": ("GET", _REPO + "/labels{?per_page}"),
+    "issues/create-label": ("POST", _REPO + "/labels"),
+    "issues/list-for-repo": ("GET", _REPO + "/issues{?labels,state,sort,direction,since,per_page}"),
+    "issues/list-events": ("GET", _ISSUE + "/events{?per_page}"),
+    "repos/get-collaborator-permission-level": ("GET", _REPO + "/collaborators/{username}/permission"),
+    "issues/list-comments-for-repo": ("GET", _REPO + "/issues/comments{?sort,direction,since,per_page}"),
+    "reactions/create-for-issue-comment": ("POST", _REPO + "/issues/comments/{comment_id}/reactions"),
     "issues/get": ("GET", _ISSUE),
     "issues/list-comments": ("GET", _ISSUE + "/comments{?per_page}"),
     "issues/create-comment": ("POST", _ISSUE + "/comments"),

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from minion.protocol import Comment, Issue
+from overlord.domain.conversation import Labelling, PostedComment
 from overlord.ports import IssueState, Pull, Repository, RepositoryName
 
 GHOST = "ghost"
@@ -20,6 +21,16 @@ def _label(value: Any) -> Any:
     return value.get("name") if isinstance(value, dict) else value
 
 
+class _Account(BaseModel):
+    login: str = GHOST
+    type: str = "User"
+
+    @property
+    def is_bot(self) -> bool:
+        return self.type == "Bot" or self.login.endswith("[bot]")
+
+
+Account = Annotated[_Account, BeforeValidator(lambda value: value or _Account())]
 Text = Annotated[str, BeforeValidator(lambda value: value or "")]
 Login = Annotated[str, BeforeValidator(_login)]
 LabelName = Annotated[str, BeforeValidator(_label)]
@@ -51,6 +62,7 @@ class IssuePayload(BaseModel):
     labels: list[LabelName] = []
     state: str
     created_at: datetime
+    updated_at: datetime | None = None
     pull_request: dict[str, Any] | None = None
 
     def record(self) -> IssueState:
@@ -61,17 +73,71 @@ class IssuePayload(BaseModel):
             author=self.user,
             labels=tuple(self.labels),
         )
-        return IssueState(issue=issue, open=self.state == "open", created_at=self.created_at)
+        return IssueState(
+            issue=issue,
+            open=self.state == "open",
+            created_at=self.created_at,
+            updated_at=self.updated_at or self.created_at,
+            is_pull=self.pull_request is not None,
+        )
 
 
 class CommentPayload(BaseModel):
     id: int
     body: Text = ""
-    user: Login = GHOST
+    user: Account = _Account()
     author_association: str = "NONE"
+    issue_url: str = ""
+    updated_at: datetime | None = None
 
     def record(self) -> Comment:
-        return Comment(author=self.user, association=self.author_association, body=self.body)
+        return Comment(author=self.user.login, association=self.author_association, body=self.body)
+
+    def posted(self) -> PostedComment:
+        number = self.issue_url.rpartition("/")[2]
+        if not number.isdecimal() or self.updated_at is None:
+            raise ValueError("a comment of a repository names its issue and when it was changed")
+        return PostedComment(
+            id=self.id,
+            number=int(number),
+            comment=self.record(),
+            is_bot=self.user.is_bot,
+            at=self.updated_at,
+        )
+
+
+class EventPayload(BaseModel):
+    """An issue event. `label` is there for those about one."""
+
+    event: str
+    actor: Account = _Account()
+    created_at: datetime
+    label: LabelName = ""
+
+    def labelling(self) -> Labelling:
+        return Labelling(actor=self.actor.login, is_bot=self.actor.is_bot, at=self.created_at)
+
+
+class PermissionPayload(BaseModel):
+    permission: str
+    role_name: Text = ""
+
+
+class _Edited(BaseModel):
+    last_edited_at: datetime | None = Field(default=None, alias="lastEditedAt")
+
+
+class _EditedRepository(BaseModel):
+    issue: _Edited
+
+
+class EditPayload(BaseModel):
+    repository: _EditedRepository
+
+    @property
+    def edited_at(self) -> datetime | None:
+        """When the issue's text was last changed; None when it never was."""
+        return self.repository.issue.last_edited_at
 
 
 class _HeadRepository(BaseModel):

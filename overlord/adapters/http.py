@@ -1,6 +1,9 @@
 """How Overlord makes an HTTP client: explicit timeouts, no redirects followed, and no proxy for loopback."""
 
+import functools
 import ipaddress
+import os
+import ssl
 
 import httpx
 
@@ -9,12 +12,28 @@ CONNECTIONS = 64
 
 def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
     """A client for one far end. Proxies and certificates come from the environment, unless it is on this machine."""
+    trust_env = not is_loopback(base_url)
     return httpx.AsyncClient(
         timeout=timeout,
         follow_redirects=False,
-        trust_env=not is_loopback(base_url),
+        verify=_authorities(base_url, trust_env=trust_env),
+        trust_env=trust_env,
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=16),
     )
+
+
+def _authorities(base_url: str, *, trust_env: bool) -> ssl.SSLContext:
+    """Whom a far end's certificate may come from; from nobody where none is shown."""
+    if httpx.URL(base_url).scheme == "http":
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    named = tuple(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    return _read_authorities(trust_env, named)
+
+
+@functools.cache
+def _read_authorities(trust_env: bool, _named: tuple[str | None, ...]) -> ssl.SSLContext:
+    """Read once: all authorities of the world take longer than anything else at a start."""
+    return httpx.create_ssl_context(trust_env=trust_env)
 
 
 def is_loopback(url: str) -> bool:

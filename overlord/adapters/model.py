@@ -9,6 +9,7 @@ import httpx
 
 from overlord.adapters.http import open_client
 from overlord.errors import ModelUnavailable, SettingsError
+from overlord.points import Moment, Point, reached
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 300.0
@@ -64,14 +65,16 @@ class OpenAIModel:
     async def complete(self, body: bytes) -> AsyncIterator[_Reply]:
         """Send one request; any status is a reply. Raises ModelUnavailable when there is none."""
         request = self._http.build_request("POST", self._url, content=body, headers=self._headers)
+        reached(Point.ASK_MODEL, Moment.BEFORE)
         try:
             response = await self._http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reached = not isinstance(error, _NEVER_SENT)
+            sent = not isinstance(error, _NEVER_SENT)
             raise ModelUnavailable(
-                f"the model gave no reply ({type(error).__name__})", reached=reached
+                f"the model gave no reply ({type(error).__name__})", reached=sent
             ) from None
         try:
+            reached(Point.ASK_MODEL, Moment.AFTER)
             yield _Reply(response)
         finally:
             await response.aclose()

@@ -6,6 +6,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minion.protocol import Scope, ScopeError, ScopeMode
+from overlord.domain.plain_yaml import load_yaml
 from overlord.errors import ContractError
 
 MAX_LIFETIME_H = 24 * 366.0
@@ -84,7 +85,7 @@ class Contract(_Part):
     def parse(cls, text: str, source: str) -> Self:
         """Read a contract's YAML; raises ContractError with the key that is wrong."""
         try:
-            return cls.model_validate(yaml.safe_load(text))
+            return cls.model_validate(load_yaml(text))
         except yaml.YAMLError as error:
             raise ContractError(f"{source} is not YAML: {yaml_problem(error)}") from None
         except ValidationError as error:

@@ -32,6 +32,7 @@ class Subject(StrEnum):
     ENVIRONMENT = "environment"
     DEPENDENCIES = "dependencies"
     DISPATCH_REFUSED = "dispatch_refused"
+    FOUND_WORK = "found_work"
     BLOCKED = "blocked"
     STOPPED_SHORT = "stopped_short"
     BUDGET = "budget"
@@ -139,6 +140,11 @@ _ASKED: dict[Subject, _Asked] = {
     ),
     Subject.DISPATCH_REFUSED: _Asked(
         kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
+    ),
+    Subject.FOUND_WORK: _Asked(
+        kind=DecisionKind.DECISION,
+        title="the forge has work on it that this database does not know",
+        verbs=(Verb.RETRY, *_ENDING),
     ),
     Subject.BLOCKED: _Asked(
         kind=DecisionKind.BLOCKER, title="the Minion says it cannot go on", verbs=(Verb.RETRY, *_ENDING)

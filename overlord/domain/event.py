@@ -67,6 +67,7 @@ class EventName(StrEnum):
     BUDGET_WARNED = "budget_warned"
     BUDGET_SPENT = "budget_spent"
     BUDGET_ADDED = "budget_added"
+    SCOPE_WIDENED = "scope_widened"
     STEP_FAILED = "step_failed"
     PAUSED = "paused"
     RESUMED = "resumed"

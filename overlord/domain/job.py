@@ -141,6 +141,8 @@ class Job:
     """The last canonical commit, or None before the first work came back."""
     phase_sha: str | None = None
     """The head its current phase started from, when an earlier phase was completed."""
+    pushing_sha: str | None = None
+    """The commit that was last about to be pushed: where the branch may be at the forge, besides `pushed_sha`."""
     pushed_sha: str | None = None
     """What the job's branch at the forge was last seen at."""
     pull_number: int | None = None

@@ -46,10 +46,15 @@ class Redactor:
         forms = {form for value in values for form in _forms(value.strip())}
         self._forms = sorted(forms, key=len, reverse=True)
 
-    def redact(self, text: str) -> str:
-        """The text with a mark in place of every secret."""
+    def without_values(self, text: str) -> str:
+        """The text with a mark in place of every secret that is known; what only looks like one stays."""
         for form in self._forms:
             text = text.replace(form, MARK)
+        return text
+
+    def redact(self, text: str) -> str:
+        """The text with a mark in place of every secret."""
+        text = self.without_values(text)
         for markers, pattern in _COMPILED:
             if any(marker in text for marker in markers):
                 text = pattern.sub(_marked, text)

@@ -7,6 +7,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from overlord.domain.contract import first_problem
+from overlord.domain.plain_yaml import load_yaml
 from overlord.errors import SettingsError
 
 
@@ -51,7 +52,7 @@ class Rubric(BaseModel):
 def load_rubric(text: str, source: str) -> Rubric:
     """Read a rubric's YAML. Raises SettingsError that names the key and the place it came from."""
     try:
-        return Rubric.model_validate(yaml.safe_load(text))
+        return Rubric.model_validate(load_yaml(text))
     except yaml.YAMLError as error:
         raise SettingsError(f"{source} cannot be read as YAML: {error}") from None
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Whether a change stayed where it was allowed, judged on Overlord's own diff (DESIGN: scope, three times)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding, Scope, ScopeError, ScopeMode, is_protected
@@ -80,10 +80,19 @@ def droppable(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:
     return () if escalates(scope, paths) else paths
 
 
-def check_scope(scope: Scope, changes: Sequence[Change], dropped: Sequence[str] = ()) -> CheckResult:
-    """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already."""
+def check_scope(
+    scope: Scope,
+    changes: Sequence[Change],
+    dropped: Sequence[str] = (),
+    *,
+    large: Collection[str] = (),
+) -> CheckResult:
+    """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already, those of
+    `large` because Git LFS keeps their content."""
     paths = outside(scope, changes)
-    findings = tuple(_violation(path, scope, dropped=True) for path in dropped)
+    findings = tuple(
+        _kept(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
+    )
     findings += tuple(_violation(path, scope) for path in paths)
     if not changes:
         nothing = Finding(check=CheckName.SCOPE, rule=EMPTY_CHANGE, message="The branch has no change.")
@@ -94,7 +103,9 @@ def check_scope(scope: Scope, changes: Sequence[Change], dropped: Sequence[str] 
         return _result(score, summary, findings)
     if dropped:
         return _result(
-            CheckScore.NEEDS_REVISION, f"{count(len(dropped), 'change')} outside was taken out", findings
+            CheckScore.NEEDS_REVISION,
+            f"{count(len(dropped), 'change')}{'' if large else ' outside'} {'was' if len(dropped) == 1 else 'were'} taken out",
+            findings,
         )
     return _result(CheckScore.PASS, f"{count(len(changes), 'file')}, all inside", ())
 
@@ -102,6 +113,16 @@ def check_scope(scope: Scope, changes: Sequence[Change], dropped: Sequence[str] 
 def _result(score: CheckScore, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
     subject = Subject.SCOPE if score is CheckScore.FAIL else ""
     return CheckResult(name=CheckName.SCOPE, score=score, summary=summary, findings=findings, subject=subject)
+
+
+def _kept(path: str) -> Finding:
+    return Finding(
+        check=CheckName.SCOPE,
+        rule="kept-in-lfs",
+        file=path,
+        message=f"Git LFS keeps the content of {path}, and none can be given to it from here. The change was taken out.",
+        suggestion="Do without it, or end with task_blocked and say what a person must add.",
+    )
 
 
 def _violation(path: str, scope: Scope, *, dropped: bool = False) -> Finding:

@@ -153,9 +153,10 @@ class SessionVerdict(StrEnum):
 def judge_ending(session: Session, ending: Ending) -> SessionVerdict:
     """What a session's end means. Its own report counts first; an exit code is never evidence.
 
-    A session that ended by itself without a report, or was killed by someone else, was lost to infrastructure.
+    A session that ended by itself without a report, or was killed or told to stop by someone else, was lost to
+    infrastructure.
     """
-    if isinstance(session.report, Report):
+    if isinstance(session.report, Report) and not _was_told_by_others(session, ending):
         complete = session.report.outcome is Outcome.COMPLETE
         return SessionVerdict.SUBMITTED if complete else SessionVerdict.STOPPED_SHORT
     if session.stop_reason in (StopReason.TIME_LIMIT, StopReason.SILENT):
@@ -165,11 +166,23 @@ def judge_ending(session: Session, ending: Ending) -> SessionVerdict:
     return SessionVerdict.LOST
 
 
+def _was_told_by_others(session: Session, ending: Ending) -> bool:
+    """Whether it says that it was told to stop, and not by us: an engine that goes down tells its containers so."""
+    if not isinstance(session.report, Report) or session.report.reason != TERMINATED:
+        return False
+    if session.stop_reason is None:
+        return ending.kind is not EndKind.STOPPED
+    return session.stop_reason is StopReason.REPORTED
+
+
+TERMINATED = "terminated"
+"""A report's reason: it was told to stop."""
+
 _SHORT = {
     "turn_limit": "It used all of its turns.",
     "tool_errors": "Too many tool calls in a row failed.",
     "time_limit": "Its time was up.",
-    "terminated": "It was told to stop.",
+    TERMINATED: "It was told to stop.",
     "model": "The model gave no usable answers.",
     "scope": "Its scope could not be read.",
     "internal": "The Minion itself failed.",

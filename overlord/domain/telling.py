@@ -68,6 +68,9 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DROPPED: "dropped by a person",
     E.TAKEN_OVER: "taken over by a person",
     E.LIFETIME_EXCEEDED: "its lifetime is over",
+    E.SCOPE_WIDENED: lambda d: f"more may be written: {_joined(d['patterns'])}",
+    E.ISSUE_CLOSED: "the issue was closed",
+    E.UNLABELLED: "the label of the work under way was taken off",
     E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",
     E.BUDGET_SPENT: lambda d: f"spent: {d['says']}",
     E.BUDGET_ADDED: lambda d: (

@@ -15,6 +15,10 @@ async def serve(scope: Scope, receive: Receive, send: Send, parts: DoorParts, se
     pushes = "git-receive-pack" in path or b"git-receive-pack" in scope["query_string"]
     if pushes and session.kind is not SessionKind.WORK:
         raise HTTPException(403, f"a {session.kind} session pushes nothing")
+    if pushes and (shortage := parts.home.shortage()):
+        raise HTTPException(
+            503, f"{shortage}: try again"
+        )  # git itself would say that the push is refused for good
     await serve_git(
         scope,
         receive,

@@ -1,7 +1,9 @@
 """Opens a listener for each prepared session and closes it when the session has ended. It reads rows, so a restart changes nothing."""
 
 import asyncio
+import contextlib
 import shutil
+import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -28,6 +30,8 @@ from minion.protocol import (
 from overlord.domain.session import Session
 from overlord.door import gateway, git, sessions, wire
 from overlord.door.parts import DoorParts
+from overlord.errors import Fenced
+from overlord.points import Point
 from overlord.store import sessions as rows
 
 log = structlog.get_logger()
@@ -42,6 +46,8 @@ class DoorKeeper:
     def __init__(self, parts: DoorParts) -> None:
         self._parts = parts
         self._doors: dict[str, _Door] = {}
+        self._swept: set[str] | None = None
+        """The live sessions when what others left was last removed."""
         self._app = _application(self)
 
     @property
@@ -52,10 +58,22 @@ class DoorKeeper:
         """Bring the listeners in line with the rows. True when a door was opened that somebody waits for."""
         live = await self._parts.database.read(rows.live)
         wanted = {session.id: session for session in live if session.sealed_at is None}
-        for identifier in self._doors.keys() - wanted.keys() - {session.id for session in live}:
+        alive = {session.id for session in live}
+        for identifier in self._doors.keys() - wanted.keys() - alive:
             await self._doors.pop(identifier).close()
+        if alive != self._swept:
+            await asyncio.to_thread(self._sweep, alive | self._doors.keys())
+            self._swept = alive
         closed = [session for identifier, session in wanted.items() if identifier not in self._doors]
         return any([await self._open(session) for session in closed])
+
+    def _sweep(self, kept: set[str]) -> None:
+        """Remove the directories of doors that are nobody's: of sessions that ended while no keeper had them open."""
+        home = self._parts.home
+        names = {home.door(identifier).name for identifier in kept}
+        for directory in home.doors.glob("*/"):
+            if directory.name not in names:
+                shutil.rmtree(directory, ignore_errors=True)
 
     async def _open(self, session: Session) -> bool:
         """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
@@ -69,7 +87,9 @@ class DoorKeeper:
     async def seal(self, session: Session) -> None:
         """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
         at = self._parts.clock.now()
-        await self._parts.database.write(lambda c: rows.mark(c, session.id, sealed_at=at))
+        await self._parts.database.write(
+            Point.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
+        )
         if door := self._doors.get(session.id):
             door.stop_listening()
 
@@ -94,6 +114,7 @@ class _Door:
 
     def __init__(self, directory: Path, server: asyncio.AbstractServer, state: ServerState) -> None:
         self._directory = directory
+        self._socket = (directory / "s").stat().st_ino
         self._server = server
         self._state = state
 
@@ -124,15 +145,25 @@ class _Door:
             return made
 
         server = await asyncio.get_running_loop().create_unix_server(protocol, path=str(socket))
-        socket.chmod(0o666)
         door = cls(socket.parent, server, state)
         at = keeper.parts.clock.now()
-        await keeper.parts.database.write(lambda c: rows.mark(c, session.id, door_opened_at=at))
+        try:
+            socket.chmod(0o666)
+            await keeper.parts.database.write(
+                Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
+            )
+        except BaseException:
+            door.stop_listening()  # nobody would know of it, nor close it
+            raise
         return door
 
     def stop_listening(self) -> None:
         self._server.close()
-        (self._directory / "s").unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if (
+                self._directory / "s"
+            ).stat().st_ino == self._socket:  # another daemon's, once this one was replaced
+                (self._directory / "s").unlink()
 
     async def close(self, *, keep_directory: bool = False) -> None:
         self.stop_listening()
@@ -171,7 +202,13 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
             Route(REPORT_PATH, report, methods=["POST"]),
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],
-        exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
+        exception_handlers={
+            HTTPException: _refused,
+            ClientDisconnect: _gone,
+            sqlite3.DatabaseError: _unwell,
+            OSError: _unwell,
+            Fenced: _unwell,
+        },
     )
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
@@ -189,6 +226,12 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
 
 async def _gone(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody hears it
+
+
+async def _unwell(request: Request, error: Exception) -> Response:
+    """The disk or the database does not allow it now, or another daemon is to be asked: sessions wait that out."""
+    log.warning("door_call_failed", session=request.scope["overlord.session"], trouble=str(error))
+    return wire.error_response(503, "unwell", "try again")
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

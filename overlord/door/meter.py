@@ -21,6 +21,7 @@ from overlord.door import wire
 from overlord.door.parts import DoorParts
 from overlord.door.reply import Said, StreamReader
 from overlord.door.request import Asked
+from overlord.points import Point
 from overlord.store import exchanges
 from overlord.store.exchanges import Purse, Refusal
 
@@ -61,7 +62,7 @@ class Meter:
         while True:
             seen, at = parts.flight.landings, parts.clock.now()
             take = partial(_take, parts=parts, session=session, cost=cost, model=model, at=at)
-            purse, taken = await parts.database.write(take)
+            purse, taken = await parts.database.write(Point.EXCHANGE_RESERVED, take)
             if not isinstance(taken, Refusal):
                 parts.flight.take_off()
                 meter = cls(parts, asked, purse, taken, model=model, price=price)
@@ -69,7 +70,9 @@ class Meter:
                 return meter
             if taken.may_pass and await parts.flight.landing(seen):
                 continue
-            await parts.database.write(partial(exchanges.exhaust, purse=purse, budget=taken.budget, at=at))
+            await parts.database.write(
+                Point.BUDGET_EXHAUSTED, partial(exchanges.exhaust, purse=purse, budget=taken.budget, at=at)
+            )
             return wire.error_response(402, "budget_exhausted", f"{taken.budget.describe()} is spent")
 
     async def __aenter__(self) -> Self:
@@ -82,6 +85,7 @@ class Meter:
             usage = self._usage()
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
+                Point.EXCHANGE_SETTLED,
                 lambda c: exchanges.settle(
                     c,
                     self._purse,
@@ -90,7 +94,7 @@ class Meter:
                     nusd=nusd,
                     status=self.status,
                     at=self._parts.clock.now(),
-                )
+                ),
             )
         finally:
             self._parts.flight.land()

@@ -17,7 +17,7 @@ from overlord.store.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoorParts:
-    """`bell` is rung when a session says something, and heard while one waits for an answer."""
+    """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
 
     settings: Settings
     home: Home
@@ -26,6 +26,8 @@ class DoorParts:
     """The endpoint of the `model` section."""
     clock: Clock
     bell: Bell
+    watchers: Bell = field(default_factory=Bell)
+    """Rung for what a session says that only people who watch it want to know."""
     spare_models: Mapping[str, Model] = field(default_factory=dict)
     """Those of `endpoints`, by name."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from datetime import timedelta
 
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -14,6 +15,8 @@ from overlord.domain.session import Session, SessionState
 from overlord.domain.text import plain_line, quoted, visible
 from overlord.door import wire
 from overlord.door.parts import DoorParts
+from overlord.door.wire import Record
+from overlord.points import Point
 from overlord.store import decisions, jobs, sessions
 
 POLL_S = 25.0
@@ -39,7 +42,8 @@ async def secrets(_request: Request, parts: DoorParts, session: Session) -> Resp
 
 async def events(request: Request, parts: DoorParts, session: Session) -> Response:
     """`POST /session/events`: heartbeat, progress, question, log."""
-    event = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
+    told = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
+    event = _without_secrets(parts, session, told, wire.EVENT)
     if session.kind is SessionKind.SETUP and event.kind not in _OF_A_SETUP:
         raise HTTPException(403, "a setup says that it lives and what it is at, and asks nobody")
     at = parts.clock.now()
@@ -47,20 +51,27 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
     if event.kind is EventKind.PROGRESS:
         progress |= {
             "turn": min(max(event.turn, 0), _MOST_TURNS),
-            "last_action": visible(_without_secrets(parts, session, event.text))[:_ACTION_CHARS],
+            "last_action": visible(event.text)[:_ACTION_CHARS],
         }
-    await parts.database.write(lambda c: sessions.mark(c, session.id, **progress))
+    await parts.database.write(Point.PROGRESS_SEEN, lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
         _check_question(event)
-        await parts.database.write(lambda c: _ask(c, parts, session, event))
-    if event.kind is not EventKind.HEARTBEAT:
+        await parts.database.write(Point.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
         parts.bell.ring()
+    elif event.kind is EventKind.PROGRESS:
+        parts.watchers.ring()
     return Response(status_code=202)
 
 
-def _without_secrets(parts: DoorParts, session: Session, text: str) -> str:
-    """What a setup says, before it is kept: commands it runs know its secrets, and its door."""
-    return parts.redactor.redact(text) if session.kind is SessionKind.SETUP else text
+def _without_secrets(parts: DoorParts, session: Session, said: Record, kind: TypeAdapter[Record]) -> Record:
+    """What a session says, before it is kept. Written anew first: whoever knows a secret could have spelt it in escapes.
+
+    Of a check's results only what is known to be secret is taken out: a test's name may look like a token.
+    """
+    text = encode(said).decode()
+    redactor = parts.redactor
+    clean = redactor.without_values(text) if session.kind is SessionKind.CHECK else redactor.redact(text)
+    return said if clean == text else wire.record(clean, kind)
 
 
 def _check_question(event: Event) -> None:
@@ -118,8 +129,7 @@ async def answers(request: Request, parts: DoorParts, session: Session) -> Respo
             raise HTTPException(404, "no such question was asked in this session")
         if decision.state is DecisionState.ANSWERED:
             return JSONResponse(await _answer(parts, decision))
-        expired = decision.expires_at is not None and parts.clock.now() >= decision.expires_at
-        if decision.state is not DecisionState.OPEN or expired:
+        if decision.state is not DecisionState.OPEN:
             return wire.error_response(410, "expired", "nobody answered in time")
         left = until - parts.clock.monotonic()
         if left <= 0 or not await parts.bell.wait(seen, timeout_s=left):
@@ -138,18 +148,17 @@ async def report(request: Request, parts: DoorParts, session: Session) -> Respon
     """`POST /session/report`: the session's one report. The same one again is fine, another one is refused."""
     said: Report | CheckReport
     if session.kind is SessionKind.WORK:
-        said = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
+        told = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
+        said = _without_secrets(parts, session, told, wire.REPORT)
     else:
-        said = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
-    if session.kind is SessionKind.SETUP:
-        # Written anew first: whoever knows a secret could have spelt it in escapes.
-        said = wire.record(_without_secrets(parts, session, encode(said).decode()), wire.CHECK_REPORT)
+        results = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
+        said = _without_secrets(parts, session, results, wire.CHECK_REPORT)
 
     def take(connection: sqlite3.Connection) -> bool:
         sessions.mark(connection, session.id, heartbeat_at=parts.clock.now())
         return sessions.take_report(connection, session.id, said)
 
-    taken = await parts.database.write(take)
+    taken = await parts.database.write(Point.REPORT_TAKEN, take)
     parts.bell.ring()
     if not taken:
         return wire.error_response(409, "reported", "this session has reported already, or has ended")

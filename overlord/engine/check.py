@@ -12,12 +12,13 @@ from overlord.domain.job import Job
 from overlord.domain.lint import judge_lint, plan_lint
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
 from overlord.domain.testing import BASELINE_STEP, baseline_of, judge_tests, plan_tests
-from overlord.engine import dependencies, dispatch, environment, setup
+from overlord.engine import dependencies, dispatch, environment, room, setup
 from overlord.engine import ending as endings
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.material import Material, checks_of, lint_configuration_at_base, material_of
 from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
+from overlord.points import Point
 from overlord.ports import Sha
 from overlord.store import baselines, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
@@ -47,9 +48,9 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         return False
     plan = await _plan(parts, job, row, session.layer)
     if await _to_be_repeated(parts, job, row, over):
-        await parts.database.write(lambda c: _lose(c, parts, job, over))
+        await parts.database.write(Point.CHECK_LOST, lambda c: _lose(c, parts, job, over))
     else:
-        await parts.database.write(lambda c: _judge(c, parts, job, row, plan, over))
+        await parts.database.write(Point.CHECK_JUDGED, lambda c: _judge(c, parts, job, row, plan, over))
     return True
 
 
@@ -60,6 +61,8 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
             return await setup.advance(parts, job, running)
         if await dependencies.ask_first(parts, job, row):
             return True
+        if not await parts.database.read(lambda c: room.is_left(c, parts)):
+            return False
         need = await environment.allowed(parts, job, Sha(job.base_sha or ""))
         layer = await setup.ensure(parts, job, need)
         if layer is None:
@@ -67,7 +70,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
         plan = await _plan(parts, job, row, layer)
     except (ChecksFileError, EnvironmentFailed) as error:
         results = _unavailable(str(error))
-        await parts.database.write(lambda c: _add(c, parts, row, *results))
+        await parts.database.write(Point.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
         return True
     return await dispatch.check_session(parts, job, plan.steps, layer)
 
@@ -90,17 +93,17 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
         return False
     try:
         await launch(parts, job, session)
-    except RunnerRefused as error:
+    except (RunnerRefused, EnvironmentFailed) as error:
         refused = endings.Over(session=session, ending=endings.never_started(str(error)))
         results = _unavailable(f"the check session was refused: {error}")
-        await parts.database.write(lambda c: _close(c, parts, row, refused, *results))
+        await parts.database.write(Point.CHECK_REFUSED, lambda c: _close(c, parts, row, refused, *results))
         return True
 
     return True
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:
-    """Start a check session whose door is open. Raises RunnerRefused."""
+    """Start a check session whose door is open. Raises RunnerRefused or EnvironmentFailed."""
     await dispatch.launch(parts, job, session)
 
     def started(connection: sqlite3.Connection) -> None:
@@ -108,13 +111,15 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
         sessions.start(connection, session, at=at)
         jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
 
-    await parts.database.write(started)
+    await parts.database.write(Point.CHECK_STARTED, started)
 
 
 async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:
     """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
     by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
-    if over.session.report is not None or over.session.stop_reason is not None or not by_itself:
+    # What was reported counts only with the end of what reported it.
+    said = over.session.report is not None and over.ending.kind is not EndKind.LOST
+    if said or over.session.stop_reason is not None or not by_itself:
         return False
     tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
     return tried <= MAX_LOSSES

@@ -1,7 +1,7 @@
 """RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minion.protocol import Outcome, Report
 from overlord.domain.decision import Subject, ask
@@ -11,6 +11,7 @@ from overlord.domain.scope import droppable
 from overlord.domain.session import (
     MAX_LOSSES,
     Ending,
+    EndKind,
     Session,
     SessionVerdict,
     judge_ending,
@@ -19,7 +20,9 @@ from overlord.domain.session import (
 from overlord.domain.text import plain_line, quoted
 from overlord.engine import ending as endings
 from overlord.engine.dispatch import scope_of
+from overlord.engine.material import kept_in_lfs
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import decisions, jobs, sessions
 
@@ -33,29 +36,36 @@ async def step(parts: Parts, job: Job) -> bool:
     if over is None:
         return False
     work = await _canonical(parts, job, over.session)
-    await parts.database.write(lambda c: _settle(c, parts, job, over, work))
+    await parts.database.write(Point.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
     return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """What a session left: the job's head from now on, and the paths whose changes were taken out of it."""
+    """What a session left: the job's head from now on, and what of it was not taken."""
 
     head: Sha | None
     dropped: tuple[str, ...] = ()
+    """The paths whose changes were taken out."""
+    refused: str = ""
+    """Why nothing of what it pushed is taken, as a sentence."""
 
 
 async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     """One commit of ours over what the session pushed last; the job's head as it was when that is nothing new.
 
-    The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history.
+    The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history. Nor are
+    changes of what Git LFS keeps.
     """
     name, identifier = RepositoryName(job.space), SessionId(session.id)
     base = Sha(job.phase_base)
     parent = Sha(job.head_sha or base)
     tree = await parts.git.session_tree(identifier, session.branch)
+    before = Sha(job.head_sha) if job.head_sha else None
     if tree is None or tree == await parts.git.tree_of(name, parent):
-        return _Work(head=Sha(job.head_sha) if job.head_sha else None)
+        return _Work(head=before)
+    if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
+        return _Work(head=before, refused=f"What it pushed is too large to be judged: {excess}.")
     title = plain_line(job.issue.title, limit=60)
     message = f"{title}\n\nIssue {job.issue.number}, session {session.id}."
     at = session.prepared_at
@@ -63,7 +73,9 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
         name, identifier, tree=tree, parent=parent, message=message, at=at
     )
     scope = await scope_of(parts, job)
-    dropped = droppable(scope, await parts.git.changes(name, base, head))
+    changes = await parts.git.changes(name, base, head)
+    large = await kept_in_lfs(parts, job, [change.path for change in changes if change.status in "MT"])
+    dropped = tuple(dict.fromkeys((*droppable(scope, changes), *large)))
     if not dropped:
         return _Work(head=head)
     head = await parts.git.drop(name, head, base=base, paths=dropped, parent=parent, message=message, at=at)
@@ -71,10 +83,15 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
 
 
 def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:
-    session, ending, head = over.session, over.ending, work.head
-    endings.close(connection, parts, over)
+    session, head = over.session, work.head
+    ending = replace(over.ending, detail=". ".join(filter(None, (over.ending.detail, work.refused))))
+    endings.close(connection, parts, replace(over, ending=ending))
     sessions.mark(connection, session.id, dropped=work.dropped)
     verdict = judge_ending(session, ending)
+    if work.refused:
+        verdict = SessionVerdict.STOPPED_SHORT
+    elif verdict is SessionVerdict.SUBMITTED and head is None and _is_gone(session, ending):
+        verdict = SessionVerdict.LOST
     at = parts.clock.now()
     data: dict[str, Json] = {
         "session": session.id,
@@ -97,7 +114,7 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
             reason=f"a session was lost ({ending.kind}); this is start {job.losses + 2}",
         )
         return
-    subject, body = _question(session, ending, verdict)
+    subject, body = _question(session, ending, verdict, work.refused)
     jobs.move(
         connection,
         job.id,
@@ -113,13 +130,19 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
     decisions.raise_decision(connection, asked)
 
 
-def _question(session: Session, ending: Ending, verdict: SessionVerdict) -> tuple[Subject, str]:
+def _is_gone(session: Session, ending: Ending) -> bool:
+    """Whether a session pushed something that is not there any more, nor is the session: the database is an older copy."""
+    return isinstance(session.report, Report) and bool(session.report.head) and ending.kind is EndKind.LOST
+
+
+def _question(session: Session, ending: Ending, verdict: SessionVerdict, refused: str) -> tuple[Subject, str]:
     report = session.report if isinstance(session.report, Report) else None
     if verdict is SessionVerdict.LOST:
         return Subject.LOSSES, f"The last one: {why_short(session, ending)} {ending.detail}".strip()
     if report is not None and report.outcome is Outcome.COMPLETE:
-        return Subject.STOPPED_SHORT, f"It says it is done and changed nothing.\n\n{quoted(report.summary)}"
-    why = why_short(session, ending)
+        why = refused or "It says it is done and changed nothing."
+        return Subject.STOPPED_SHORT, f"{why}\n\n{quoted(report.summary)}"
+    why = f"{why_short(session, ending)} {refused}".strip()
     said = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
     if report is not None and report.outcome is Outcome.BLOCKED:
         return Subject.BLOCKED, f"{why}{said}"
@@ -131,6 +154,7 @@ def _question(session: Session, ending: Ending, verdict: SessionVerdict) -> tupl
 async def _lost_without_trace(parts: Parts, job: Job) -> bool:
     """A running job without a live session: only damage from outside makes one; it goes back to the queue."""
     await parts.database.write(
+        Point.LOSS_NOTED,
         lambda c: jobs.move(
             c,
             job.id,
@@ -138,7 +162,7 @@ async def _lost_without_trace(parts: Parts, job: Job) -> bool:
             at=parts.clock.now(),
             losses=job.losses + 1,
             reason="its session is gone from the database",
-        )
+        ),
     )
     return True
 
@@ -146,4 +170,4 @@ async def _lost_without_trace(parts: Parts, job: Job) -> bool:
 async def abandon(parts: Parts, session: Session) -> None:
     """End a session whose job does not need it any more, keeping its evidence."""
     over = await endings.end_now(parts, session)
-    await parts.database.write(lambda c: endings.close(c, parts, over))
+    await parts.database.write(Point.SESSION_ABANDONED, lambda c: endings.close(c, parts, over))

@@ -4,6 +4,7 @@ Every act looks first: after a crash it finds what was done and goes on from the
 """
 
 import contextlib
+import sqlite3
 
 from overlord.domain.card import pull_body, pull_title
 from overlord.domain.decision import Subject
@@ -13,6 +14,7 @@ from overlord.engine import inbox
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
 from overlord.errors import ForgeRefused, PushRejected
+from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs
 
@@ -36,13 +38,14 @@ async def step(parts: Parts, job: Job) -> bool:
         )
         return True
     await parts.database.write(
+        Point.JOB_DELIVERED,
         lambda c: jobs.move(
             c,
             job.id,
             EventName.DELIVERED,
             at=parts.clock.now(),
             data={"pull": pull.number, "head": job.head_sha, "url": pull.url},
-        )
+        ),
     )
     return True
 
@@ -52,13 +55,16 @@ async def push_draft(parts: Parts, job: Job) -> bool:
 
     A refusal waits until delivery, where people are asked.
     """
-    if job.pushed_sha == job.head_sha:
+    head = job.head_sha
+    if head is None or head in (job.pushed_sha, parts.drafts_refused.get(job.id)):
         return False
     try:
         job = await _push(parts, job)
         await _pull(parts, job, draft=True)
     except (ForgeRefused, PushRejected):
+        parts.drafts_refused[job.id] = head
         return False
+    parts.drafts_refused.pop(job.id, None)
     await say(parts, job, state="pending", description="evaluating")
     return True
 
@@ -70,6 +76,20 @@ async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:
         await parts.forge.set_status(name, head, state=state, context=STATUS_CONTEXT, description=description)
 
 
+async def adopt(parts: Parts, job: Job) -> Job:
+    """Note what a crash kept us from noting: a push or a pull request of ours that the row does not tell."""
+    name = RepositoryName(job.space)
+    if job.pushing_sha is None:
+        return job
+    if job.pushed_sha != job.pushing_sha:
+        seen = await parts.git.remote_head(name, await parts.forge.remote(name), job.branch)
+        if seen == job.pushing_sha:
+            job = await _note_push(parts, job, seen, adopting=True)
+    if job.pull_number is None and (pull := await _opened(parts, job)):
+        job = await _note_pull(parts, job, pull)
+    return job
+
+
 async def _push(parts: Parts, job: Job) -> Job:
     """Bring the job's branch at the forge to its head, if it is not there yet."""
     name, head = RepositoryName(job.space), Sha(job.head_sha or "")
@@ -78,18 +98,33 @@ async def _push(parts: Parts, job: Job) -> Job:
     remote = await parts.forge.remote(name)
     seen = await parts.git.remote_head(name, remote, job.branch)
     if seen != head:
+        if seen is not None and seen == job.pushing_sha != job.pushed_sha:
+            # A push whose end was not noted; nobody else has this commit. It is forgotten once another one is ordered.
+            job = await _note_push(parts, job, seen)
+        await parts.database.write(Point.PUSH_ORDERED, lambda c: jobs.repair(c, job.id, pushing_sha=head))
         expected = Sha(job.pushed_sha) if job.pushed_sha else None
         await parts.git.push(name, remote, sha=head, branch=job.branch, expected=expected)
-    return await parts.database.write(
-        lambda c: jobs.note(
-            c,
+    return await _note_push(parts, job, head)
+
+
+async def _note_push(parts: Parts, job: Job, head: Sha, *, adopting: bool = False) -> Job:
+    """Write down where the branch is. What is `adopting` runs beside the job's step, which may be further by now."""
+
+    def note(connection: sqlite3.Connection) -> Job:
+        now = jobs.get(connection, job.id)
+        if now.pushed_sha == head or (adopting and now.pushing_sha != head):
+            return now
+        return jobs.note(
+            connection,
             job.id,
             EventName.BRANCH_PUSHED,
             at=parts.clock.now(),
             data={"branch": job.branch, "head": head},
+            pushing_sha=head,
             pushed_sha=head,
         )
-    )
+
+    return await parts.database.write(Point.PUSH_NOTED, note)
 
 
 async def _pull(parts: Parts, job: Job, *, draft: bool) -> Pull:
@@ -100,27 +135,47 @@ async def _pull(parts: Parts, job: Job, *, draft: bool) -> Pull:
     name = RepositoryName(job.space)
     if job.pull_number is not None:
         return await parts.forge.pull(name, job.pull_number)
-    opened = [pull for pull in await parts.forge.pulls_from(name, job.branch) if pull.open]
-    if opened:
-        pull = opened[0]
-    else:
-        story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
-        pull = await parts.forge.open_pull(
-            name,
+    pull = await _opened(parts, job) or await _open(parts, job, draft=draft)
+    await _note_pull(parts, job, pull)
+    return pull
+
+
+async def _open(parts: Parts, job: Job, *, draft: bool) -> Pull:
+    story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
+    try:
+        return await parts.forge.open_pull(
+            RepositoryName(job.space),
             branch=job.branch,
             base=job.base_branch,
             title=pull_title(job),
             body=pull_body(story),
             draft=draft,
         )
-    await parts.database.write(
-        lambda c: jobs.note(
-            c,
+    except ForgeRefused:
+        # A daemon that this one replaced may have opened it since we looked.
+        if pull := await _opened(parts, job):
+            return pull
+        raise
+
+
+async def _opened(parts: Parts, job: Job) -> Pull | None:
+    """The open pull request from the job's branch."""
+    found = await parts.forge.pulls_from(RepositoryName(job.space), job.branch)
+    return next((pull for pull in found if pull.open), None)
+
+
+async def _note_pull(parts: Parts, job: Job, pull: Pull) -> Job:
+    def note(connection: sqlite3.Connection) -> Job:
+        now = jobs.get(connection, job.id)
+        if now.pull_number is not None:
+            return now
+        return jobs.note(
+            connection,
             job.id,
             EventName.PULL_OPENED,
             at=parts.clock.now(),
             data={"pull": pull.number, "url": pull.url},
             pull_number=pull.number,
         )
-    )
-    return pull
+
+    return await parts.database.write(Point.PULL_NOTED, note)

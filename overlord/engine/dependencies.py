@@ -12,6 +12,7 @@ from overlord.engine import environment
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.material import material_of
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.ports import Sha
 from overlord.store import decisions, evaluations, jobs
 from overlord.store.evaluations import EvaluationRow
@@ -50,5 +51,5 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         decision = ask(job, Subject.DEPENDENCIES, body, at=at, options=(asked.digest,), patterns=asked.taken)
         decisions.raise_decision(connection, decision)
 
-    await parts.database.write(wait)
+    await parts.database.write(Point.DEPENDENCIES_ASKED, wait)
     return True

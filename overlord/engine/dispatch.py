@@ -1,8 +1,9 @@
 """QUEUED → RUNNING: contract → role → scope → brief; the session's row is written, its door opens, the runner starts."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from minion.protocol import Answer, Brief, CheckStep, Finding, Scope, ScopeError, SessionKind
 from overlord.domain.budget import NANO, Unit
@@ -12,12 +13,14 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
 from overlord.domain.scope import effective_scope
 from overlord.domain.session import Session, prepared, session_id
-from overlord.engine import environment, inbox, room, setup
+from overlord.domain.text import defused_line
+from overlord.engine import environment, found, inbox, room, setup
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
-from overlord.errors import RunnerRefused
+from overlord.errors import GitFailed, RunnerRefused, Unobtainable
+from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, evaluations, grants, jobs, sessions
+from overlord.store import decisions, environments, evaluations, grants, jobs, sessions
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -36,36 +39,41 @@ async def step(parts: Parts, job: Job) -> bool:
         await launch(parts, job, session)
     except RunnerRefused as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
+    except EnvironmentFailed as error:
+        return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
     at = parts.clock.now()
 
     def started(connection: sqlite3.Connection) -> None:
         sessions.start(connection, session, at=at)
         jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data={"session": session.id})
 
-    await parts.database.write(started)
+    await parts.database.write(Point.WORK_STARTED, started)
     return True
 
 
 async def _prepare_work(parts: Parts, job: Job) -> bool:
     if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
         return False
-    name = RepositoryName(job.space)
-    await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[job.base_branch])
-    # Until there is work on top of it, the base is where the branch is now.
-    known = Sha(job.base_sha) if job.base_sha else None
-    base = known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
+    if await _is_being_set_up(parts, job):
+        return False
+    base = await _base(parts, job)
     if base is None:
         body = (
             f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
         )
         return await _refuse(parts, job, Subject.EMPTY_REPOSITORY, body)
-    branch = job.branch if job.base_sha else await _free_branch(parts, job)
+    taken = await found.is_taken(parts, job)
+    if taken and (question := await found.question(parts, job)):
+        return await _refuse(parts, job, Subject.FOUND_WORK, question)
+    branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
     try:
         scope = await scope_of(parts, job)
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
     if (base, branch) != (job.base_sha, job.branch):
-        job = await parts.database.write(lambda c: jobs.repair(c, job.id, base_sha=base, branch=branch))
+        job = await parts.database.write(
+            Point.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, base_sha=base, branch=branch)
+        )
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return False
@@ -78,17 +86,57 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
             return False
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
+        environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
-    return await parts.database.write(store)
+    return await parts.database.write(Point.WORK_PREPARED, store)
+
+
+async def _is_being_set_up(parts: Parts, job: Job) -> bool:
+    """Whether the job waits for the setup of its base as it was last seen: there is nothing to fetch before that is over."""
+    if job.base_sha is None:
+        return False
+    try:
+        need = await environment.allowed(parts, job, Sha(job.base_sha))
+    except (EnvironmentFailed, GitFailed):
+        return False  # a fetch may change that
+    return need is not None and await setup.is_being_made(parts, need)
+
+
+async def _base(parts: Parts, job: Job) -> Sha | None:
+    """The commit the job starts from, in a mirror that has all its session needs: where the base branch is now, until
+    there is work on top of it. None when there is no such branch."""
+    name, known = RepositoryName(job.space), Sha(job.base_sha) if job.base_sha else None
+    needed = [known, Sha(job.head_sha)] if known and job.head_sha else []
+    if needed and await _has(parts, name, needed):
+        return known
+    remote = await parts.forge.remote(name)
+    await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=needed[:1])
+    return known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
+
+
+async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bool:
+    """Whether the mirror has these commits."""
+    try:
+        for commit in commits:
+            await parts.git.tree_of(name, commit)
+    except GitFailed:
+        return False
+    return True
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:
-    """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused."""
+    """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused, or EnvironmentFailed
+    when what its base names beside itself cannot be had."""
+    name = RepositoryName(job.space)
     brief = _references(job, session)
     writable = session.branch if session.kind is SessionKind.WORK else None
     identifier = SessionId(session.id)
-    await parts.git.prepare_session(RepositoryName(job.space), identifier, brief, writable)
+    try:
+        ready = await parts.git.ready_copy(name, Sha(job.base_sha or ""), partial(parts.forge.remote, name))
+    except Unobtainable as error:
+        raise EnvironmentFailed(defused_line(str(error))) from None
+    await parts.git.prepare_session(name, identifier, brief, writable)
     limits = parts.settings.sessions
     await parts.runner.start(
         Launch(
@@ -100,7 +148,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             cpus=limits.cpus,
             space=job.space,
             layer=session.layer,
-            ready=await parts.git.ready_copy(RepositoryName(job.space), Sha(job.base_sha or "")),
+            ready=ready,
         )
     )
 
@@ -203,12 +251,9 @@ _GUIDANCE_CHARS = 8000
 
 async def guidance(parts: Parts, job: Job, base: Sha) -> str:
     """What the repository says to those who work on it, at base; cut, and fenced by whoever shows it to a model."""
-    texts = []
-    for path in _GUIDANCE_FILES:
-        content = await parts.git.read_file(RepositoryName(job.space), base, path)
-        if content:
-            texts.append(f"{path}:\n{content.decode(errors='replace')[:_GUIDANCE_CHARS]}")
-    return "\n\n".join(texts)
+    found = await parts.git.read_files(RepositoryName(job.space), base, _GUIDANCE_FILES)
+    texts = [(path, found[path].decode(errors="replace")) for path in _GUIDANCE_FILES if found.get(path)]
+    return "\n\n".join(f"{path}:\n{text[:_GUIDANCE_CHARS]}" for path, text in texts)
 
 
 async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], layer: str) -> bool:
@@ -234,12 +279,13 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
     session = prepared(brief, job.id, at=at, layer=layer, time_limit_s=time_limit_s)
 
     def store(connection: sqlite3.Connection) -> bool:
-        if sessions.started_running(connection) >= parts.settings.sessions.concurrent:
+        if not room.is_left(connection, parts):
             return False
         sessions.prepare(connection, session)
+        environments.mark(connection, layer, used_at=at)
         return True
 
-    return await parts.database.write(store)
+    return await parts.database.write(Point.CHECK_PREPARED, store)
 
 
 async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:

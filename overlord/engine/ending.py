@@ -1,14 +1,15 @@
 """How a session is brought to its end: what the runner says, what is overdue, and the evidence it leaves."""
 
+import asyncio
 import sqlite3
 from dataclasses import dataclass
-from datetime import timedelta
 
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
 from overlord.domain.redaction import Redactor
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.ports import SessionId
 from overlord.store import decisions, sessions
 from overlord.store.evidence import Exhibit, record
@@ -67,24 +68,25 @@ async def look(parts: Parts, session: Session) -> Ending | None:
 
 
 def _reason_to_stop(parts: Parts, session: Session) -> StopReason | None:
-    now, settings = parts.clock.now(), parts.settings.sessions
-    if session.report is not None and session.heartbeat_at is not None:
-        # It has said its last word; what still runs is only in the way.
-        return (
-            StopReason.REPORTED if now - session.heartbeat_at > timedelta(seconds=settings.grace_s) else None
-        )
-    return sessions.overdue(session, now, silent_s=settings.silent_s)
+    limits = parts.settings.sessions
+    return parts.vigil.reason_to_stop(
+        session, parts.clock.monotonic(), silent_s=limits.silent_s, grace_s=limits.grace_s
+    )
 
 
 async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
     """Write down why, then stop it: TERM, and KILL after the grace."""
-    await parts.database.write(lambda c: sessions.stop_because(c, session.id, reason))
+    await parts.database.write(Point.STOP_ORDERED, lambda c: sessions.stop_because(c, session.id, reason))
     await parts.runner.stop(SessionId(session.id), grace_s=parts.settings.sessions.grace_s)
 
 
 async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:
     """Store what a session printed and reported. The rows are written with the fact they belong to."""
     log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
+    return await asyncio.to_thread(_kept, parts, session, log)  # it waits for the disk
+
+
+def _kept(parts: Parts, session: Session, log: str) -> list[Exhibit]:
     redactor = Redactor(parts.settings.secrets())
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
@@ -119,7 +121,8 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
 
 async def clear(parts: Parts, session: Session) -> bool:
     """Free what an ended session held: its container, its repository. May be repeated; nothing waits for it."""
+    parts.vigil.forget(session.id)
     await parts.runner.remove(SessionId(session.id))
     await parts.git.remove_session(SessionId(session.id))
-    await parts.database.write(lambda c: sessions.mark(c, session.id, cleared=True))
+    await parts.database.write(Point.SESSION_CLEARED, lambda c: sessions.mark(c, session.id, cleared=True))
     return True

@@ -27,8 +27,9 @@ from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
 from overlord.domain.text import code_block, defused_line
 from overlord.engine import check, deliver, dependencies, dispatch, review
-from overlord.engine.material import Material, material_of
+from overlord.engine.material import Material, kept_in_lfs, material_of
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
@@ -36,7 +37,9 @@ from overlord.store.evaluations import EvaluationRow
 
 async def step(parts: Parts, job: Job) -> bool:
     """Make the next check that is missing, or conclude when none is."""
-    row = await parts.database.write(lambda c: evaluations.current(c, job, at=parts.clock.now()))
+    row = await parts.database.write(
+        Point.EVALUATION_BEGUN, lambda c: evaluations.current(c, job, at=parts.clock.now())
+    )
     if not row.made(CheckName.INTEGRITY):
         row = await _judge_diff(parts, job, row)
     if stands_in_the_way(row.checks):
@@ -76,7 +79,8 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     material = await material_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
     own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), material.head)
-    scoped = check_scope(scope, own, last.dropped if last is not None else ())
+    dropped = last.dropped if last is not None else ()
+    scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped))
     sound = check_integrity(
         material.changes,
         material.diff,
@@ -91,7 +95,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
             evaluations.add_check(connection, row, result, at=parts.clock.now())
         return evaluations.current(connection, job, at=parts.clock.now())
 
-    return await parts.database.write(made)
+    return await parts.database.write(Point.DIFF_JUDGED, made)
 
 
 async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str, str]:
@@ -116,7 +120,9 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
     material = await material_of(parts, job, row.head_sha)
-    await parts.database.write(lambda c: _write_verdict(c, parts, job, row, contract, material))
+    await parts.database.write(
+        Point.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, material)
+    )
     return True
 
 

@@ -1,10 +1,19 @@
-"""IN_REVIEW: what became of a pull request. People merge or close it; Overlord reads that when it polls the space."""
+"""What people do with an issue or a pull request while it is worked on: Overlord reads that when it polls the space."""
 
-from overlord.domain.event import EventName
+import sqlite3
+from datetime import timedelta
+
+from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobState
+from overlord.engine import project
 from overlord.engine.parts import Parts
-from overlord.ports import Pull, RepositoryName
-from overlord.store import jobs
+from overlord.engine.trouble import Troubles
+from overlord.points import Point
+from overlord.ports import IssueState, Pull, RepositoryName
+from overlord.store import jobs, spaces
+
+LOOKS_BACK = timedelta(minutes=10)
+"""Clocks differ."""
 
 
 async def step(_parts: Parts, _job: Job) -> bool:
@@ -12,12 +21,13 @@ async def step(_parts: Parts, _job: Job) -> bool:
     return False
 
 
-async def pulls(parts: Parts, name: RepositoryName) -> bool:
-    """Follow the pull requests of a space's open jobs."""
+async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Follow the pull requests of a space's open jobs; one that cannot be read keeps no other waiting."""
     moved = False
-    for job in await parts.database.read(jobs.open_jobs):
-        if job.space == name and job.pull_number is not None and job.state is not JobState.DELIVERING:
-            moved |= await _follow(parts, job, await parts.forge.pull(name, job.pull_number))
+    for job in await parts.database.read(lambda c: jobs.with_pulls(c, name)):
+        if job.pull_number is not None and job.state is not JobState.DELIVERING:
+            with troubles.kept():
+                moved |= await _follow(parts, job, await parts.forge.pull(name, job.pull_number))
     return moved
 
 
@@ -33,6 +43,7 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
     if event is None:
         return False
     await parts.database.write(
+        Point.FATE_NOTED,
         lambda c: jobs.move(
             c,
             job.id,
@@ -40,6 +51,63 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
             at=parts.clock.now(),
             actor="forge",
             data={"pull": pull.number, "head": pull.head_sha},
-        )
+        ),
     )
     return True
+
+
+async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Stop work on issues that were closed, or whose label was taken off while it was under way; evidence stays."""
+    space = await parts.database.read(lambda c: spaces.get(c, name))
+    since = space.seen_at or await parts.database.read(lambda c: jobs.oldest(c, name)) or parts.clock.now()
+    since, told, moved = since if space.seen_at else since - LOOKS_BACK, str(troubles), False
+    for state in await parts.forge.issues_since(name, since):
+        with troubles.kept():
+            moved |= await _look(parts, name, state)
+        if str(troubles) == told:
+            since = max(since, state.updated_at)
+    if since != space.seen_at:
+        await parts.database.write(Point.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
+    return moved
+
+
+async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
+    job = await parts.database.read(lambda c: jobs.live_for(c, name, state.issue.number))
+    if job is None:
+        return False
+    if not state.open:
+        return await _closed(parts, name, job)
+    label = project.label_for(job.state, parts.settings.labels)
+    if job.state not in project.UNDER_WAY or label is None or label in state.issue.labels:
+        return False
+    if job.projected != project.projection_key(job):
+        return False  # it may not have been put on yet
+    labelling = await parts.forge.labelling(name, job.issue.number, label)
+    if labelling is None or not labelling.is_off:
+        return False
+    return await _end(parts, job, EventName.UNLABELLED, f"somebody took the label {label} off")
+
+
+async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:
+    """An issue is closed: by the merge of its pull request, or because nobody wants it any more."""
+    if job.pull_number is not None:
+        found = [await parts.forge.pull(name, job.pull_number)]
+    else:
+        found = list(await parts.forge.pulls_from(name, job.branch))[:1]
+    for pull in found:
+        if fate(pull) is not None:
+            return await _follow(parts, job, pull)
+    return await _end(parts, job, EventName.ISSUE_CLOSED, "the issue was closed")
+
+
+async def _end(parts: Parts, job: Job, event: EventName, reason: str) -> bool:
+    data: dict[str, Json] = {"reason": reason}
+    at = parts.clock.now()
+
+    def end(connection: sqlite3.Connection) -> bool:
+        if jobs.get(connection, job.id).state is not job.state:
+            return False
+        jobs.move(connection, job.id, event, at=at, actor="forge", data=data, reason=reason)
+        return True
+
+    return await parts.database.write(Point.FATE_NOTED, end)

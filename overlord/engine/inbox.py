@@ -10,6 +10,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Ending, EndKind
 from overlord.engine import ending as endings
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.store import decisions, environments, grants, jobs, sessions
 from overlord.store.grants import GrantKind
 
@@ -33,7 +34,7 @@ async def step(parts: Parts, job: Job) -> bool:
     due = [decision for decision in answered if decision.verb in MOVES]
     if not due:
         return False
-    await parts.database.write(lambda c: _apply(c, parts, job, due[0]))
+    await parts.database.write(Point.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
     return True
 
 
@@ -67,8 +68,9 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
 async def expire(parts: Parts) -> None:
     """Close the questions whose time is over: whoever asked goes on without an answer."""
     at = parts.clock.now()
-    if await parts.database.read(lambda c: decisions.due(c, at=at)):
-        await parts.database.write(lambda c: decisions.expire(c, at=at))
+    overdue = parts.vigil.overdue(await parts.database.read(decisions.timed), parts.clock.monotonic())
+    if overdue:
+        await parts.database.write(Point.DECISIONS_EXPIRED, lambda c: decisions.expire(c, overdue, at=at))
         parts.ring()
 
 
@@ -93,4 +95,4 @@ async def wait_for_person(
         )
         decisions.raise_decision(connection, ask(job, subject, body, at=at))
 
-    await parts.database.write(wait)
+    await parts.database.write(Point.PERSON_ASKED, wait)

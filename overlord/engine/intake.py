@@ -2,34 +2,51 @@
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
-from minion.protocol import Issue
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
-from overlord.engine import follow, reap
+from overlord.engine import claim, follow, hear, project, reap
 from overlord.engine.parts import Parts
+from overlord.engine.trouble import Troubles, wait_asked
 from overlord.errors import FarEndError
+from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import decisions, jobs, spaces
+from overlord.store.spaces import Space
 
 
 async def poll(parts: Parts, name: RepositoryName) -> bool:
-    """Ask a space whose turn it is for labelled issues and for the fate of its pull requests."""
+    """Ask a space whose turn it is for labelled issues and for the fate of its pull requests.
+
+    Raises what the forge answers when it asks to be left alone for a while.
+    """
     now = parts.clock.now()
     space = await parts.database.read(lambda c: spaces.get(c, name))
-    if space.paused or not is_due(space.polled_at, now, parts.settings.poll_s):
+    hinted = parts.hints.is_due(name, parts.clock.monotonic())
+    if not is_to_poll(space, now, parts.settings.poll_s, hinted=hinted):
         return False
-    moved, trouble = False, ""
+    parts.hints.take(name, parts.clock.monotonic())
+    moved, troubles, failure = False, Troubles(), None
     try:
-        moved = await _poll_space(parts, name)
+        moved = await _poll_space(parts, name, troubles)
     except FarEndError as error:
-        trouble = str(error)
-    await parts.database.write(lambda c: spaces.note_poll(c, name, at=now, trouble=trouble))
+        troubles.add(error)
+        failure = error
+    await parts.database.write(
+        Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
+    )
     await reap.orphans(parts)
+    if failure is not None and wait_asked(failure) is not None:
+        raise failure
     return moved
+
+
+def is_to_poll(space: Space, now: datetime, poll_s: int, *, hinted: bool) -> bool:
+    """Whether it is a space's turn to be asked, or it is said to have news."""
+    return not space.paused and (hinted or is_due(space.polled_at, now, poll_s))
 
 
 def is_due(polled_at: datetime | None, now: datetime, poll_s: int) -> bool:
@@ -45,47 +62,83 @@ def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueSta
     )
 
 
-async def _poll_space(parts: Parts, name: RepositoryName) -> bool:
+async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Take up each labelled issue, then look at each pull request; what fails for one keeps no other waiting."""
     labels = parts.settings.labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
-    moved = False
+    moved, base = False, ""
     for state in in_order(labelled, labels.priority):
-        moved |= await _take_up(parts, name, state.issue)
-    return await follow.pulls(parts, name) or moved
+        number = state.issue.number
+        live = await parts.database.read(partial(jobs.live_for, space=name, issue_number=number))
+        if live is not None:
+            act = partial(_resume_if_labelled_again, parts, live, state)
+        elif await parts.database.read(lambda c: _open_pulls(c, name)) < parts.settings.delivery.open_pulls:
+            base = base or await claim.base_branch(parts, name)
+            act = partial(_claim, parts, name, state, base)
+        else:
+            continue
+        with troubles.kept():
+            moved |= await act()
+    moved |= await hear.comments(parts, name, troubles)
+    moved |= await follow.pulls(parts, name, troubles)
+    return await follow.issues(parts, name, troubles) or moved
 
 
-async def _take_up(parts: Parts, name: RepositoryName, issue: Issue) -> bool:
-    live = await parts.database.read(lambda c: jobs.live_for(c, name, issue.number))
-    if live is not None:
-        return await _resume_if_labelled_again(parts, live)
-    if await parts.database.read(lambda c: _open_pulls(c, name)) >= parts.settings.delivery.open_pulls:
+async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:
+    issue = state.issue
+    last = await parts.database.read(lambda c: jobs.last_for(c, name, issue.number))
+    if last is not None and not (
+        project.has_labelled(last) and await _is_labelled(parts, name, issue.number)
+    ):
+        return False  # it may be the label that the last one was taken up with
+    snapshot = await claim.snapshot(parts, name, issue)
+    if not await claim.may_begin(parts, name, state):
         return False
-    repository = await parts.forge.repository(name)
-    comments = await parts.forge.comments(name, issue.number)
-    snapshot = replace(issue, comments=tuple(comment for _, comment in comments))
     contract = parts.contract(name)
-    base = parts.settings.space(name).base_branch or repository.default_branch
     at = parts.clock.now()
     claimed = await parts.database.write(
-        lambda c: jobs.claim(c, space=name, issue=snapshot, base_branch=base, contract=contract, at=at)
+        Point.JOB_CLAIMED,
+        lambda c: jobs.claim(c, space=name, issue=snapshot, base_branch=base, contract=contract, at=at),
     )
-    return claimed is not None
+    if claimed is None:
+        return False
+    parts.ring()  # it is worked on while the rest of the poll is asked for
+    return True
 
 
-async def _resume_if_labelled_again(parts: Parts, job: Job) -> bool:
+async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -> bool:
     # A waiting job whose labels are known to be ours carries the work label only if a person put it on since.
     if job.state is not JobState.WAITING or not job.projected.startswith(JobState.WAITING):
         return False
+    name = RepositoryName(job.space)
+    if not await _is_labelled(parts, name, job.issue.number):
+        return False
+    snapshot = await claim.snapshot(parts, name, state.issue)
+    if not await claim.may_begin(parts, name, state):
+        return False
     at = parts.clock.now()
 
-    def resume(connection: sqlite3.Connection) -> Job:
+    def resume(connection: sqlite3.Connection) -> bool:
+        if jobs.get(connection, job.id) != job or decisions.unapplied(connection, job.id):
+            return False  # it has gone on since it was read, or is about to: by what a person answered
         decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
-        return jobs.move(
-            connection, job.id, EventName.WORK_RESUMED, at=at, actor="forge", data={"by": "label"}, losses=0
+        changes = {
+            "issue": snapshot,
+            "losses": 0,
+            "projected": "",
+        }  # with that, the label is ours to take off
+        jobs.move(
+            connection, job.id, EventName.WORK_RESUMED, at=at, actor="forge", data={"by": "label"}, **changes
         )
+        return True
 
-    await parts.database.write(resume)
-    return True
+    return await parts.database.write(Point.JOB_RESUMED, resume)
+
+
+async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:
+    """Whether an issue asks for work now: what lists the issues may be older than the labels we took off."""
+    state = await parts.forge.issue(name, number)
+    return state.open and parts.settings.labels.work in state.issue.labels
 
 
 def _open_pulls(connection: sqlite3.Connection, name: str) -> int:

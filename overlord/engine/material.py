@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from overlord.domain.checks_file import CHECKS_PATH, ChecksFile, parse_checks
 from overlord.domain.job import Job
+from overlord.domain.lfs import LARGEST_POINTER, parse_pointer
 from overlord.domain.lint import LINT_CONFIGURATION
 from overlord.domain.scope import Change
 from overlord.engine import environment
@@ -53,6 +54,18 @@ async def lint_configuration_at_base(parts: Parts, job: Job) -> Mapping[str, str
     """The linters' configuration files that exist at base, with their content."""
     found = await _at_base(parts, job, LINT_CONFIGURATION)
     return {path: content.decode(errors="replace") for path, content in found.items()}
+
+
+async def kept_in_lfs(parts: Parts, job: Job, paths: Sequence[str]) -> list[str]:
+    """Those of the paths whose content Git LFS keeps: what a session makes of it has no way there.
+
+    None where sessions find its pointers and no more; those are files like others.
+    """
+    if not paths or not parts.settings.extent(job.space).lfs:
+        return []
+    name, base = RepositoryName(job.space), Sha(job.phase_base)
+    found = await parts.git.read_files(name, base, paths, limit_bytes=LARGEST_POINTER + 1)
+    return [path for path, content in found.items() if parse_pointer(content) is not None]
 
 
 async def _at_base(parts: Parts, job: Job, paths: Sequence[str]) -> Mapping[str, bytes]:

@@ -1,10 +1,13 @@
 """What each step is handed: the store, the ports and the settings, built once by the composition root."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from overlord.domain.contract import Contract
+from overlord.domain.job import JobId
 from overlord.domain.rubric import Rubric
+from overlord.domain.vigil import Vigil
+from overlord.engine.hint import Hints
 from overlord.home import Home
 from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
@@ -29,3 +32,7 @@ class Parts:
     """The contract of a space."""
     rubric: Rubric
     ring: Callable[[], None]
+    vigil: Vigil = field(default_factory=Vigil)
+    hints: Hints = field(default_factory=Hints)
+    drafts_refused: dict[JobId, str] = field(default_factory=dict)
+    """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""

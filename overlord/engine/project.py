@@ -1,17 +1,31 @@
 """Labels and the one comment at the forge are projections of the row: repaired whenever they are not what it says."""
 
+import contextlib
+import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.card import issue_comment
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import OPEN, Job, JobId, JobState
+from overlord.engine import deliver
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
 from overlord.errors import ForgeMissing
+from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.settings import Labels
 from overlord.store import jobs
+from overlord.store.jobs import Glance
 
 COMMENT_MARK = "<!-- overlord:job -->"
+UNSURE = "? "
+"""Put before what was last shown as long as it may stand at the forge in parts, or something else in parts."""
+HELD_BY_PEOPLE = frozenset({JobState.WAITING, JobState.IN_REVIEW})
+PUBLISHING = frozenset({JobState.EVALUATING, JobState.DELIVERING})
+"""In these a push or a pull request may be under way."""
+
+
+UNDER_WAY = frozenset({JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING})
+"""In these Overlord moves a job, and its issue carries the label of that."""
 
 
 def label_for(state: JobState, labels: Labels) -> str | None:
@@ -29,32 +43,73 @@ def label_for(state: JobState, labels: Labels) -> str | None:
 
 
 async def step(parts: Parts, job: Job) -> bool:
-    """Bring the forge in line with the row, if it is not known to be."""
+    """Bring the forge in line with the row, if it is not known to be; whether there is more to tell by now."""
     job = await parts.database.read(lambda c: jobs.get(c, job.id))
-    wanted = projection_key(job)
-    if job.projected == wanted:
+    if job.projected == projection_key(job):
         return False
+    if job.projected and not job.projected.startswith(UNSURE):
+        job = await parts.database.write(Point.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
+    wanted, is_wished = projection_key(job), _is_wished(job)
     name = RepositoryName(job.space)
     comment: int | None
     try:
-        await _labels(parts, name, job)
+        if job.state not in PUBLISHING:
+            job = await deliver.adopt(parts, job)
+            wanted = projection_key(job)
+        if job.is_open or not await parts.database.read(lambda c: jobs.is_succeeded(c, job)):
+            await _labels(parts, name, job, is_wished=is_wished)
+            if not job.projected:
+                await parts.database.write(
+                    Point.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
+                )
         comment = await _comment(parts, name, job)
     except ForgeMissing:
+        if job.is_open:
+            raise  # it may only be out of sight for us, or for a while
         comment = job.comment_id  # the issue was deleted or transferred; there is nothing left to label
-    await parts.database.write(lambda c: jobs.repair(c, job.id, projected=wanted, comment_id=comment))
-    return False
+
+    def note(connection: sqlite3.Connection) -> bool:
+        now = jobs.repair(connection, job.id, projected=wanted, comment_id=comment)
+        return projection_key(now) != wanted  # the row may have moved on while the forge was told
+
+    return await parts.database.write(Point.PROJECTION_NOTED, note)
 
 
-def projection_key(job: Job) -> str:
+def projection_key(job: Job | Glance) -> str:
     """What the forge is to show: it changes when labels or comment have to."""
-    if not job.is_open:
+    if job.state not in OPEN:
         return job.state
     return f"{job.state} {job.reason} {job.pull_number or ''}"
 
 
-async def _labels(parts: Parts, name: RepositoryName, job: Job) -> None:
+def has_labelled(job: Job) -> bool:
+    """Whether a work label beside a closed job is known not to be the one it was taken up with."""
+    return job.projected == projection_key(job) or job.projected.startswith(UNSURE)
+
+
+def _doubt(connection: sqlite3.Connection, job_id: JobId) -> Job:
+    """Note that the forge is about to be told something else: the row may say the old thing again before all is told.
+
+    Returns the row as it was.
+    """
+    job = jobs.get(connection, job_id)
+    if job.projected:
+        jobs.repair(connection, job_id, projected=f"{UNSURE}{job.projected}")
+    return job
+
+
+def _is_wished(job: Job) -> bool:
+    """Whether a work label beside this job is a person's wish for what comes next, and not what it was taken up with."""
+    if not job.is_open:
+        return job.projected.startswith(UNSURE)  # its end is told late, and people may have gone on since
+    return job.state in HELD_BY_PEOPLE and job.projected.removeprefix(UNSURE).startswith(job.state)
+
+
+async def _labels(parts: Parts, name: RepositoryName, job: Job, *, is_wished: bool) -> None:
     labels = parts.settings.labels
-    ours = {labels.work, labels.in_progress, labels.in_review, labels.attention}
+    ours = {labels.in_progress, labels.in_review, labels.attention}
+    if not is_wished:
+        ours.add(labels.work)
     wanted = label_for(job.state, labels)
     present = set((await parts.forge.issue(name, job.issue.number)).issue.labels)
     if wanted is not None and wanted not in present:
@@ -64,14 +119,19 @@ async def _labels(parts: Parts, name: RepositoryName, job: Job) -> None:
 
 
 async def _comment(parts: Parts, name: RepositoryName, job: Job) -> int:
-    """Keep one comment: edit ours if it is there, also when a crash kept us from noting its id."""
+    """Keep one comment: edit ours if it is there, also when a crash kept us from noting its id.
+
+    One that was deleted is written anew: people are to see where the job stands.
+    """
     story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
     mark = COMMENT_MARK.replace("job", f"job {job.id}")
     body = f"{issue_comment(story)}\n{mark}"
-    known = job.comment_id
-    if known is None:
-        present = await parts.forge.comments(name, job.issue.number)
-        known = next((number for number, comment in present if mark in comment.body), None)
+    if job.comment_id is not None:
+        with contextlib.suppress(ForgeMissing):
+            await parts.forge.edit_comment(name, job.comment_id, body)
+            return job.comment_id
+    present = await parts.forge.comments(name, job.issue.number)
+    known = next((number for number, comment in present if mark in comment.body), None)
     if known is None:
         return await parts.forge.add_comment(name, job.issue.number, body)
     await parts.forge.edit_comment(name, known, body)

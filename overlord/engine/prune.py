@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.parts import Parts
+from overlord.points import Point
 from overlord.ports import RepositoryName, Sha
 from overlord.store import environments, jobs, ledger
 from overlord.store.environments import Environment
@@ -55,4 +56,4 @@ async def _remove(parts: Parts, environment: Environment) -> None:
         environments.remove(connection, environment.id)
         ledger.append(connection, event)
 
-    await parts.database.write(forget)
+    await parts.database.write(Point.ENVIRONMENT_FORGOTTEN, forget)

@@ -18,9 +18,11 @@ async def step(parts: Parts, job: Job) -> bool:
 
 async def orphans(parts: Parts) -> None:
     """Remove what the runner holds for this Overlord and the database does not know as live."""
-    live = {session.id for session in await parts.database.read(sessions.live)}
     try:
-        for running in await parts.runner.sessions():
+        held = await parts.runner.sessions()
+        # Read after the runner was asked: what it holds was written down before it was started.
+        live = {session.id for session in await parts.database.read(sessions.live)}
+        for running in held:
             if running.session not in live:
                 await parts.runner.remove(running.session)
     except RunnerUnavailable:

@@ -18,6 +18,7 @@ from overlord.engine import dispatch
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
 from overlord.errors import ModelRefused
+from overlord.points import Point
 from overlord.settings import packaged
 from overlord.store import evaluations, sessions
 from overlord.store.evaluations import EvaluationRow
@@ -32,7 +33,7 @@ TRIES = 2
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Ask for the review and write its score down."""
     material = await material_of(parts, job, row.head_sha)
-    session = await _opened(parts, job)
+    session = await _opened(parts, job, row)
     try:
         result = await _review(parts, job, row, material, session)
     except ModelRefused as error:
@@ -47,7 +48,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
             record(connection, exhibit)
         evaluations.add_check(connection, row, result, at=parts.clock.now())
 
-    await parts.database.write(made)
+    await parts.database.write(Point.REVIEW_MADE, made)
     return True
 
 
@@ -83,8 +84,11 @@ async def _asked(
     return answer
 
 
-async def _opened(parts: Parts, job: Job) -> Session:
-    """The review's account: a session that runs nowhere and has no door."""
+async def _opened(parts: Parts, job: Job, row: EvaluationRow) -> Session:
+    """The review's account, one for each evaluation however often it is tried: it runs nowhere and has no door."""
+    last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.REVIEW))
+    if last is not None and last.prepared_at >= row.at:
+        return last
     at, budget = parts.clock.now(), parts.settings.budget
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.REVIEW)) + 1
     session = Session(
@@ -101,7 +105,7 @@ async def _opened(parts: Parts, job: Job) -> Session:
         prepared_at=at,
         ending="no container",
     )
-    await parts.database.write(lambda c: sessions.prepare(c, session))
+    await parts.database.write(Point.REVIEW_PREPARED, lambda c: sessions.prepare(c, session))
     return session
 
 

@@ -10,8 +10,11 @@ from overlord.store import sessions, spaces
 
 def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether the job's space goes on and fewer sessions run than may."""
-    if spaces.get(connection, job.space).paused:
-        return False
+    return not spaces.get(connection, job.space).paused and is_left(connection, parts)
+
+
+def is_left(connection: sqlite3.Connection, parts: Parts) -> bool:
+    """Whether fewer sessions run than may; what a paused space has begun is judged all the same."""
     return sessions.started_running(connection) < parts.settings.sessions.concurrent
 
 

@@ -27,6 +27,7 @@ from overlord.engine import room
 from overlord.engine.environment import EnvironmentFailed, Need
 from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
+from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
@@ -42,7 +43,7 @@ REPORT_S = 60
 async def ensure(parts: Parts, job: Job, need: Need | None) -> str | None:
     """The key of what a session may run in now ("" for the bare ground), or None while it is being made.
 
-    Prepares the setup session when nobody makes it yet. Raises EnvironmentFailed.
+    Prepares the setup session when nobody makes it yet and there is room for one. Raises EnvironmentFailed.
     """
     if need is None:
         return ""
@@ -50,28 +51,32 @@ async def ensure(parts: Parts, job: Job, need: Need | None) -> str | None:
     if known is not None and known.state is EnvironmentState.FAILED:
         raise EnvironmentFailed(known.trouble)
     if known is not None and known.state is EnvironmentState.READY and await parts.runner.has_layer(need.key):
-        at = parts.clock.now()
-        await parts.database.write(lambda c: environments.mark(c, need.key, used_at=at))
         return need.key
-    if known is None or not await parts.database.read(lambda c: _is_being_made(c, known)):
-        await parts.database.write(lambda c: _prepare(c, parts, job, need))
+    if await is_being_made(parts, need):
+        return None
+    if await parts.database.write(Point.SETUP_PREPARED, lambda c: _prepare(c, parts, job, need)):
         parts.ring()
     return None
 
 
-def _is_being_made(connection: sqlite3.Connection, known: Environment) -> bool:
-    if known.state is not EnvironmentState.MAKING:
+async def is_being_made(parts: Parts, need: Need) -> bool:
+    """Whether a setup session is at work on it."""
+    return await parts.database.read(lambda c: _is_being_made(c, need.key))
+
+
+def _is_being_made(connection: sqlite3.Connection, key: str) -> bool:
+    known = environments.get(connection, key)
+    if known is None or known.state is not EnvironmentState.MAKING:
         return False
     return sessions.get(connection, known.session_id).state is not SessionState.ENDED
 
 
-def _prepare(connection: sqlite3.Connection, parts: Parts, job: Job, need: Need) -> None:
-    """The row of the setup session and of what it makes, unless another job was first or there is no room now."""
-    known = environments.get(connection, need.key)
-    if known is not None and _is_being_made(connection, known):
-        return
+def _prepare(connection: sqlite3.Connection, parts: Parts, job: Job, need: Need) -> bool:
+    """The row of the setup session and of what it makes; False when another job was first or there is no room now."""
+    if _is_being_made(connection, need.key):
+        return False
     if jobs.get(connection, job.id).state is not job.state or not room.for_one_more(connection, parts, job):
-        return
+        return False
     at = parts.clock.now()
     ordinal = sessions.count(connection, job.id, SessionKind.SETUP) + 1
     session = _session(parts, job, need, session_id(job.id, SessionKind.SETUP, ordinal))
@@ -96,6 +101,7 @@ def _prepare(connection: sqlite3.Connection, parts: Parts, job: Job, need: Need)
     jobs.note(
         connection, job.id, EventName.SETUP_STARTED, at=at, data=told, reason="its environment is set up"
     )
+    return True
 
 
 def _session(parts: Parts, job: Job, need: Need, identifier: str) -> Session:
@@ -133,10 +139,10 @@ async def advance(parts: Parts, job: Job, session: Session) -> bool:
             trouble = f"What the setup made cannot be kept: {error}"
             is_lost = over.ending.kind is EndKind.LOST
         else:
-            await parts.database.write(lambda c: _finish(c, parts, job, over, size))
+            await parts.database.write(Point.SETUP_COMPLETED, lambda c: _finish(c, parts, job, over, size))
             return True
     if is_lost and await _is_worth_another(parts, over):
-        await parts.database.write(lambda c: _lose(c, parts, job, over))
+        await parts.database.write(Point.SETUP_LOST, lambda c: _lose(c, parts, job, over))
         return True
     await _give_up(parts, job, over, trouble)
     raise EnvironmentFailed(trouble)
@@ -144,7 +150,7 @@ async def advance(parts: Parts, job: Job, session: Session) -> bool:
 
 async def _give_up(parts: Parts, job: Job, over: endings.Over, trouble: str) -> None:
     """Write down that there will be no environment, and free what was made of it; prune takes what stays behind."""
-    await parts.database.write(lambda c: _fail(c, parts, job, over, trouble))
+    await parts.database.write(Point.SETUP_FAILED, lambda c: _fail(c, parts, job, over, trouble))
     await endings.clear(parts, over.session)
     await parts.runner.remove_layer(over.session.layer)
 
@@ -181,7 +187,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
         await _give_up(parts, job, refused, trouble)
         raise EnvironmentFailed(trouble) from None
     at = parts.clock.now()
-    await parts.database.write(lambda c: sessions.start(c, session, at=at))
+    await parts.database.write(Point.SETUP_STARTED, lambda c: sessions.start(c, session, at=at))
     return True
 
 

@@ -18,6 +18,7 @@ from overlord.engine import (
     collect,
     deliver,
     dispatch,
+    due,
     ending,
     evaluate,
     follow,
@@ -27,11 +28,13 @@ from overlord.engine import (
     prune,
     reap,
 )
+from overlord.engine.due import Due
 from overlord.engine.errands import Errands
 from overlord.engine.parts import Parts
-from overlord.errors import FarEndError, IllegalMove
+from overlord.errors import FarEndError, Fenced, IllegalMove
+from overlord.points import Point
 from overlord.ports import RepositoryName
-from overlord.store import jobs, sessions
+from overlord.store import jobs
 
 log = structlog.get_logger()
 
@@ -48,12 +51,18 @@ STEPS: Mapping[JobState, Step] = {
 
 Act = Callable[[], Awaitable[bool]]
 PROJECTION = " projection"
+PUT_OFF = "waiting to try again: "
+"""How the reason of a job begins whose step is tried again later."""
+OUTLIVED_FOR_S = 3600.0
 FIRST_DELAY_S = 2.0
 LONGEST_DELAY_S = 300.0
+LONGEST_ASKED_S = 3600.0
+"""As far off as a forge's limits end; one that seems to ask for longer, or we, have a clock that is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Delay:
+    job_id: JobId | None
     until: float
     failures: int
     trouble: str
@@ -65,8 +74,10 @@ class Tick:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._delays: dict[str, _Delay] = {}
+        self._outlived: dict[str, float] = {}
         self._errands = Errands(parts.ring)
         self._pruned_at = -prune.EVERY_S
+        self._shortage = ""
 
     async def run(self) -> bool:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
@@ -74,39 +85,71 @@ class Tick:
         A step that takes its time, because a far end does, goes on beside the next passes.
         """
         parts = self._parts
-        await inbox.expire(parts)
-        wanted: dict[str, Act] = {}
-        for name in parts.settings.repositories:
-            wanted[f"poll {name}"] = self._act(
-                f"poll {name}", None, partial(intake.poll, parts, RepositoryName(name))
-            )
-        for job in await parts.database.read(jobs.open_jobs):
-            wanted[_key(job)] = self._act(_key(job), job.id, partial(self._step, job))
-        for job in await parts.database.read(jobs.with_remains):
-            wanted[_key(job)] = self._act(_key(job), job.id, partial(reap.step, parts, job))
-        for job in await parts.database.read(jobs.unprojected_closed):
-            key = _key(job) + PROJECTION
-            wanted[key] = self._act(key, job.id, partial(project.step, parts, job))
-        for session in await parts.database.read(sessions.uncleared):
-            key = f"clear {session.id}"
-            wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
+        self._look_at_disk()
+        retried, put_off = self._failed_before()
+        found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
+        if found.questions_end:
+            await inbox.expire(parts)
+        wanted = self._wanted(found)
         if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
             self._pruned_at = parts.clock.monotonic()
             wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
         for key, act in wanted.items():
             self._errands.start(key, act)
-        kept = {
+        known = wanted.keys() | {_key(number) for number in found.open_ids}
+        now = parts.clock.monotonic()
+        self._delays = {  # those of polls also while none is due: they may be asked to wait for longer than that
             key: delay
             for key, delay in self._delays.items()
-            if key.removesuffix(PROJECTION) in wanted or key in wanted
+            if key in known
+            or key.removesuffix(PROJECTION) in known
+            or (delay.job_id is None and now < delay.until)
         }
-        self._delays = kept
+        self._outlived = {key: since for key, since in self._outlived.items() if key in known}
         return await self._errands.news()
+
+    def _look_at_disk(self) -> None:
+        """Say when the disk has no room left, and when it has again: whatever fails then fails for that."""
+        shortage = self._parts.home.shortage()
+        if shortage != self._shortage:
+            log.warning("disk", trouble=shortage or "it has room again")
+        self._shortage = shortage
+
+    def _wanted(self, found: Due) -> dict[str, Act]:
+        """A step for everything that is due, by what it is about."""
+        parts, wanted = self._parts, dict[str, Act]()
+        for name in found.polls:
+            key = f"poll {name}"
+            wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)))
+        for job in found.steps:
+            step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
+            wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job))
+        for job in found.remains:
+            wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(reap.step, parts, job))
+        for job in found.behind:
+            key = _key(job.id) + PROJECTION  # beside its step, which does not wait for labels
+            wanted[key] = self._act(key, job.id, partial(project.step, parts, job))
+        for session in found.uncleared:
+            key = f"clear {session.id}"
+            wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
+        return wanted
+
+    def _failed_before(self) -> tuple[set[JobId], set[JobId]]:
+        """The jobs whose step failed: those that are to be tried again now, and those whose time has not come."""
+        now, retried, put_off = self._parts.clock.monotonic(), set[JobId](), set[JobId]()
+        for key, delay in self._delays.items():
+            if delay.job_id is not None and key == _key(delay.job_id):
+                (put_off if now < delay.until else retried).add(delay.job_id)
+        return retried, put_off
 
     @property
     def is_idle(self) -> bool:
         """Whether no step is under way."""
         return self._errands.is_idle
+
+    async def rest(self) -> None:
+        """Wait until no step is under way."""
+        await self._errands.rest()
 
     async def close(self) -> None:
         """Let what is under way come to an end, for a moment."""
@@ -117,13 +160,26 @@ class Tick:
         now = self._parts.clock.monotonic()
         return min((delay.until - now for delay in self._delays.values() if delay.until > now), default=None)
 
+    async def _step_later(self, job: Job) -> bool:
+        """A step that waited for the end of another of its job: the row may be another one by now."""
+        now = await self._parts.database.read(lambda c: jobs.get(c, job.id))
+        return await self._step(now) if now.state in STEPS else False
+
     async def _step(self, job: Job) -> bool:
-        if self._parts.clock.now() >= job.expires_at:
-            await self._parts.database.write(partial(_expire, job_id=job.id, at=self._parts.clock.now()))
+        if self._is_outlived(job):
+            await self._parts.database.write(
+                Point.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
+            )
             return True
-        moved = await STEPS[job.state](self._parts, job)
-        await self._guarded(_key(job) + PROJECTION, job.id, partial(project.step, self._parts, job))
-        return moved
+        return await STEPS[job.state](self._parts, job)
+
+    def _is_outlived(self, job: Job) -> bool:
+        """Whether a job's lifetime is over, and the wall clock has said so for a while: it may have been set wrong."""
+        if self._parts.clock.now() < job.expires_at:
+            self._outlived.pop(_key(job.id), None)
+            return False
+        now = self._parts.clock.monotonic()
+        return now - self._outlived.setdefault(_key(job.id), now) >= OUTLIVED_FOR_S
 
     def _act(self, key: str, job_id: JobId | None, act: Act) -> Act:
         return partial(self._guarded, key, job_id, act)
@@ -134,42 +190,56 @@ class Tick:
             return False
         try:
             moved = await act()
+        except Fenced:
+            raise  # this daemon is over: nothing of it is to be tried again
         except IllegalMove:
             return True  # somebody else moved it since it was read; the next pass sees where it is
         except FarEndError as error:
-            await self._put_off(key, job_id, str(error), getattr(error, "retry_after_s", None))
-            return False
+            return await self._put_off(key, job_id, str(error), getattr(error, "retry_after_s", None))
         except (sqlite3.DatabaseError, OSError) as error:
-            await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", None)
-            return False
+            return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", None)
         except Exception as error:
             log.exception("step_failed", step=key)
-            await self._put_off(key, job_id, f"{type(error).__name__}: {error}", None)
-            return False
+            return await self._put_off(key, job_id, f"{type(error).__name__}: {error}", None)
+        if key in self._delays and job_id is not None:
+            left = self._other_trouble(key, job_id)
+            recover = partial(_note_recovery, job_id=job_id, left=left)
+            await self._parts.database.write(Point.TROUBLE_NOTED, recover)
         self._delays.pop(key, None)
         return moved
 
+    def _other_trouble(self, key: str, job_id: JobId) -> str:
+        """What something else of the job is put off for."""
+        others = (delay for other, delay in self._delays.items() if other != key and delay.job_id == job_id)
+        return next((delay.trouble for delay in others), "")
+
     async def _put_off(
         self, key: str, job_id: JobId | None, trouble: str, retry_after_s: float | None
-    ) -> None:
-        """Try again later, twice as late each time, and write the trouble down when it is a new one."""
+    ) -> bool:
+        """Try again later, twice as late each time, and write the trouble down when it is a new one.
+
+        True: people are to be shown it, and how long the loop may sleep is another question now.
+        """
+        trouble = f"{self._shortage}: {trouble}" if self._shortage else trouble
         before = self._delays.get(key)
         failures = before.failures + 1 if before else 1
         wait = min(FIRST_DELAY_S * 2.0 ** min(failures - 1, 16), LONGEST_DELAY_S)
-        until = self._parts.clock.monotonic() + max(wait, retry_after_s or 0.0)
-        self._delays[key] = _Delay(until=until, failures=failures, trouble=trouble)
+        asked = min(retry_after_s or 0.0, LONGEST_ASKED_S)
+        until = self._parts.clock.monotonic() + max(wait, asked)
+        self._delays[key] = _Delay(job_id=job_id, until=until, failures=failures, trouble=trouble)
         log.warning("step_put_off", step=key, trouble=trouble, failures=failures)
         if job_id is None or (before is not None and before.trouble == trouble):
-            return
+            return True
         note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())
         try:
-            await self._parts.database.write(note)
+            await self._parts.database.write(Point.TROUBLE_NOTED, note)
         except sqlite3.DatabaseError:
             log.exception("trouble_not_written", step=key)
+        return True
 
 
-def _key(job: Job) -> str:
-    return f"job {job.id}"
+def _key(number: JobId) -> str:
+    return f"job {number}"
 
 
 def _expire(connection: sqlite3.Connection, *, job_id: JobId, at: datetime) -> None:
@@ -178,6 +248,14 @@ def _expire(connection: sqlite3.Connection, *, job_id: JobId, at: datetime) -> N
 
 
 def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str, at: datetime) -> None:
-    reason = f"waiting to try again: {trouble}"
     data: dict[str, Json] = {"trouble": trouble}
-    jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, reason=reason)
+    job = jobs.get(connection, job_id)
+    # What a job in people's hands waits for is more to them than that a label could not be set.
+    changes = {"reason": f"{PUT_OFF}{trouble}"} if job.state in project.UNDER_WAY else {}
+    jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, **changes)
+
+
+def _note_recovery(connection: sqlite3.Connection, *, job_id: JobId, left: str) -> None:
+    """`left` is what the job still waits for."""
+    if jobs.get(connection, job_id).reason.startswith(PUT_OFF):
+        jobs.repair(connection, job_id, reason=f"{PUT_OFF}{left}" if left else "")

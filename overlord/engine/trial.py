@@ -18,6 +18,7 @@ from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.material import checks_of, lint_configuration_at_base
 from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
+from overlord.points import Point
 from overlord.ports import RepositoryName, Sha
 from overlord.store import jobs, sessions
 
@@ -48,7 +49,7 @@ async def begin(parts: Parts, name: RepositoryName, branch: str, base: Sha, *, a
         )
         return jobs.repair(connection, job.id, base_sha=base, head_sha=base, projected=closed.state)
 
-    return await parts.database.write(write)
+    return await parts.database.write(Point.TRIAL_BEGUN, write)
 
 
 async def step(parts: Parts, job: Job) -> Trial | Refusal | None:
@@ -92,7 +93,7 @@ async def _advance(parts: Parts, job: Job, session: Session) -> Trial | None:
     over = await endings.over(parts, session)
     if over is None:
         return None
-    await parts.database.write(lambda c: endings.close(c, parts, over))
+    await parts.database.write(Point.TRIAL_ENDED, lambda c: endings.close(c, parts, over))
     report = over.session.report if isinstance(over.session.report, CheckReport) else None
     return judge_trial(report, over.ending, await checks_of(parts, job))
 

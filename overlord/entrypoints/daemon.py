@@ -1,14 +1,27 @@
-"""The daemon: signals, logs and the loop. It owns the process; SIGTERM and SIGINT end it, sessions go on and are found again."""
+"""The daemon: signals, logs and the loop. It owns the process; sessions go on without it and are found again.
+
+SIGTERM and SIGINT let it end what is in flight, for a while; a second one, or too long a while, ends it as it stands.
+"""
 
 import asyncio
 import logging
+import os
 import signal
 import sys
+from collections.abc import Callable
 
 import structlog
 
 from overlord.app import overlord
+from overlord.entrypoints.listen.listener import listening
 from overlord.settings import Settings
+
+DRAIN_S = 9.0
+"""How long it may take to end what is in flight: a container engine kills after ten seconds."""
+CUT_SHORT = 130
+"""The exit code of a daemon that ended as it stood; what it was at is repeated by the next one."""
+
+log = structlog.get_logger()
 
 
 def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
@@ -36,22 +49,45 @@ def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    """Run until told to stop."""
-    stopped = asyncio.Event()
-    async with overlord(settings) as running:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _stop, stopped, running.bell.ring)
-        structlog.get_logger().info(
+    """Run until told to stop. Raises Fenced when another daemon has taken over, and what `overlord()` raises."""
+    ending = _Ending()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ending.ask)
+    async with overlord(settings) as running, listening(settings.listen, running):
+        ending.wake = running.bell.ring
+        log.info(
             "serving",
             repositories=list(settings.repositories),
             runner=running.parts.runner.name,
             home=str(settings.home),
         )
-        await running.run(stopped)
+        await running.run(ending.asked)
+    log.info("stopped")
 
 
-def _stop(stopped: asyncio.Event, ring: object) -> None:
-    stopped.set()
-    if callable(ring):
-        ring()
+class _Ending:
+    """What signals ask for."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.wake: Callable[[], None] = _nobody
+
+    def ask(self) -> None:
+        if self.asked.is_set():
+            _leave("told twice")
+        log.info("stopping", within_s=DRAIN_S)
+        self.asked.set()
+        self.wake()
+        asyncio.get_running_loop().call_later(DRAIN_S, _leave, "what is in flight does not end")
+
+
+def _nobody() -> None:
+    """The loop does not run yet."""
+
+
+def _leave(why: str) -> None:
+    """End at once, as a crash would: everything lasting is a whole transaction or can be repeated."""
+    log.warning("cut_short", why=why)
+    sys.stderr.flush()
+    os._exit(CUT_SHORT)

@@ -101,9 +101,9 @@ async def _run(running: Overlord) -> bool:
 
     async def stop_when_settled() -> None:
         while not await _settled(running):
-            seen = running.bell.count
+            seen = running.watchers.count
             await watch.tell_news()
-            await running.bell.wait(seen, timeout_s=1.0)
+            await running.watchers.wait(seen, timeout_s=1.0)
         stopped.set()
         running.bell.ring()
 

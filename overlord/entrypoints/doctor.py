@@ -1,4 +1,4 @@
-"""`overlord doctor`: looks at everything Overlord needs from this machine and its far ends, and changes nothing.
+"""`overlord doctor`: looks at everything Overlord needs from this machine and its far ends.
 
 Each finding says what was found and, where it is not well, what to do. It spends no model tokens.
 """
@@ -7,8 +7,6 @@ import asyncio
 import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,11 @@ from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_check import Wall, check_sandbox
 from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
-from overlord.adapters.github import GitHubForge
 from overlord.adapters.http import open_client
-from overlord.errors import FarEndError, OverlordError, RunnerRefused, SettingsError
+from overlord.entrypoints.doctor_forge import examine_forge
+from overlord.entrypoints.finding import Finding, Health
+from overlord.errors import FarEndError, RunnerRefused, SettingsError
 from overlord.home import Home
-from overlord.ports import RepositoryName
 from overlord.settings import MAX_SOCKET_PATH, Settings
 
 GIT_NEEDED = (2, 38)
@@ -31,33 +29,15 @@ DISK_LOW_GB, DISK_SHORT_GB = 1, 5
 MODEL_S = 10.0
 
 
-class Health(StrEnum):
-    """How well one thing is: only `bad` keeps Overlord from working as configured."""
-
-    WELL = "well"
-    WARN = "warn"
-    BAD = "bad"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at, and what to do if it is not well."""
-
-    what: str
-    health: Health
-    said: str
-
-
-async def examine(load: Callable[[], Settings]) -> Sequence[Finding]:
-    """Every finding, whatever else is wrong; `load` may raise SettingsError, which is one."""
+async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequence[Finding]:
+    """Every finding, whatever else is wrong; `load` may raise SettingsError, which is one. `fix` makes missing labels."""
     try:
         settings = load()
     except SettingsError as error:
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
     found = [_configuration(settings), await _git(), _disk(settings.home), _socket(settings.home)]
     found += [*await _runner(settings), await _model(settings)]
-    found += [await _repository(settings, name) for name in settings.repositories]
-    return found
+    return [*found, *await examine_forge(settings, fix=fix)]
 
 
 async def examine_sandbox(settings: Settings) -> Sequence[Wall]:
@@ -190,26 +170,3 @@ def _models(name: str, where: str, reply: httpx.Response) -> Finding:
             what="model", health=Health.WARN, said=f"{where} does not list {name}; see OVERLORD_MODEL"
         )
     return Finding(what="model", health=Health.WELL, said=f"{name} at {where}")
-
-
-async def _repository(settings: Settings, name: str) -> Finding:
-    endpoint = settings.forge
-    if not endpoint.token.get_secret_value():
-        return Finding(what=name, health=Health.BAD, said="no sign-in: set GITHUB_TOKEN")
-    forge = GitHubForge.with_token(
-        endpoint.token.get_secret_value(), base_url=endpoint.api_url, timeout_s=endpoint.timeout_s
-    )
-    try:
-        found = await forge.repository(RepositoryName(name))
-    except OverlordError as error:
-        return Finding(what=name, health=Health.BAD, said=str(error))
-    finally:
-        await forge.close()
-    if not found.can_push:
-        said = (
-            f"the token may not push to it; it needs contents, issues and pull requests ({endpoint.api_url})"
-        )
-        return Finding(what=name, health=Health.BAD, said=said)
-    return Finding(
-        what=name, health=Health.WELL, said=f"at {endpoint.api_url}, branch {found.default_branch}"
-    )

@@ -1,20 +1,24 @@
 """The database: one writer, whole transactions, run in the database's own thread.
 
 A transaction is one synchronous function. With awaits inside, a cancelled coroutine's half transaction could be
-committed by another; a function that runs to its end in one thread cannot be cut in two.
+committed by another; a function that runs to its end in one thread cannot be cut in two. A lock on a file can be lost
+without a word; so each of a daemon's transactions looks whether it still is the last that was started.
 """
 
 import fcntl
 import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
 import aiosqlite
 
-from overlord.errors import StoreError
+from overlord.errors import Fenced, StateReplaced, StoreError
+from overlord.store.commit import Commits, Fence, Transaction, commit
 from overlord.store.migrations import LATEST, migrate, schema_version
 
 Result = TypeVar("Result")
@@ -24,9 +28,13 @@ BUSY_TIMEOUT_S = 10.0
 class Database:
     """The daemon's hold on the database. `write` and `read` take functions of a plain sqlite3 connection."""
 
-    def __init__(self, connection: aiosqlite.Connection, lock: int | None) -> None:
+    def __init__(self, connection: aiosqlite.Connection, path: Path, lock: int | None) -> None:
         self._connection = connection
+        self._path = path
+        self._file = _identity(path)
         self._lock = lock
+        self._fence: Fence = _open_to_all
+        self._commits = Commits(partial(_in_thread, connection))
 
     @classmethod
     async def open(cls, path: Path, *, exclusive: bool) -> Self:
@@ -34,7 +42,10 @@ class Database:
 
         Raises StoreError when another daemon holds it, the schema is newer than this program, or it is no database.
         """
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreError(f"{path.parent} cannot be used: {error.strerror}") from error
         lock = _take_lock(path) if exclusive else None
         connection = aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S)
         try:
@@ -48,19 +59,49 @@ class Database:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(f"{path} cannot be used: {error}") from error
-        return cls(opened, lock)
+        return cls(opened, path, lock)
 
-    async def write(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Run `act` in one transaction; whatever it raises rolls everything back and is raised here."""
-        return await _in_thread(self._connection, lambda connection: _transact(connection, act))
+    async def take_over(self, point: str, act: Callable[[sqlite3.Connection, int], None]) -> None:
+        """Become the daemon of this database: from now on whoever was it before meets Fenced, and this one does once
+        another took over. `act` is given the epoch, and is part of the same transaction."""
+        token = secrets.token_hex(8)
+
+        def take(connection: sqlite3.Connection) -> None:
+            row = """INSERT INTO daemon (id, epoch, token) VALUES (1, 1, ?)
+                     ON CONFLICT (id) DO UPDATE SET epoch = epoch + 1, token = excluded.token"""
+            connection.execute(row, (token,))
+            act(connection, epoch(connection))
+
+        with _told(self._path):
+            await self.write(point, take)
+        self._fence = partial(_check_held, path=self._path, file=self._file, token=token)
+
+    async def check_held(self) -> None:
+        """Raises Fenced once this daemon is not the last one that was started."""
+        await self.read(_nothing)
+
+    async def write(self, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Run `act` in one transaction; whatever it raises rolls everything back and is raised here.
+
+        `point` names the commit, in the daemon one of `points.Point`.
+        """
+        return await self._commits.add(Transaction(point, act, self._fence))
 
     async def read(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `act` on one consistent view of the data."""
-        return await _in_thread(self._connection, lambda connection: _view(connection, act))
+        fence = self._fence
+        return await _in_thread(self._connection, lambda connection: _view(connection, act, fence))
 
     async def close(self) -> None:
+        await self._commits.close()
         await self._connection.close()
         _release(self._lock)
+
+
+def epoch(connection: sqlite3.Connection) -> int:
+    """How many daemons were started on this database."""
+    row = connection.execute("SELECT epoch FROM daemon").fetchone()
+    return int(row["epoch"]) if row else 0
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -83,13 +124,15 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def write_beside(path: Path, act: Callable[[sqlite3.Connection], Result]) -> Result:
+def write_beside(path: Path, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction from a command that runs beside a daemon. Raises StoreError as `open_reader` does."""
     open_reader(path).close()
     with _told(path), closing(_connect(str(path))) as connection:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
-        return _transact(connection, act)
+        transaction = Transaction(point, act, _open_to_all)
+        commit(connection, [transaction])
+        return transaction.outcome()
 
 
 @contextmanager
@@ -131,28 +174,52 @@ def _prepare(connection: sqlite3.Connection) -> None:
     migrate(connection)
 
 
-def _transact(connection: sqlite3.Connection, act: Callable[[sqlite3.Connection], Result]) -> Result:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        result = act(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk, among others, has rolled back already
-            connection.execute("ROLLBACK")
-        raise
-    return result
-
-
-def _view(connection: sqlite3.Connection, act: Callable[[sqlite3.Connection], Result]) -> Result:
+def _view(
+    connection: sqlite3.Connection, act: Callable[[sqlite3.Connection], Result], fence: Fence
+) -> Result:
     connection.execute("BEGIN")
     try:
+        fence(connection)
         return act(connection)
     finally:
         connection.execute("ROLLBACK")
 
 
+def _open_to_all(_connection: sqlite3.Connection) -> None:
+    """A database that nobody has taken over yet, or a command beside the daemon."""
+
+
+def _nothing(_connection: sqlite3.Connection) -> None:
+    """A look at nothing but the fence."""
+
+
+def _check_held(connection: sqlite3.Connection, *, path: Path, file: tuple[int, int], token: str) -> None:
+    if _identity(path) != file:
+        raise StateReplaced(
+            f"{path} was replaced or removed while this daemon ran; start it again to go on with what is there"
+        )
+    row = connection.execute("SELECT token FROM daemon").fetchone()
+    if row is None or row["token"] != token:
+        raise Fenced(
+            f"another Overlord daemon has taken over {path.parent}; this one ends, its sessions go on"
+        )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Which file is at a path; none that SQLite could have open when there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0)
+    return (found.st_dev, found.st_ino)
+
+
 def _take_lock(path: Path) -> int:
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    file = path.with_suffix(".lock")
+    try:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be used: {error.strerror}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -1,6 +1,7 @@
 """Decisions: raised with what they rest on, answered once by compare-and-swap on what was shown, applied once by the tick."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -57,6 +58,12 @@ def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, query, job_id)
 
 
+def jobs_with_unapplied(connection: sqlite3.Connection) -> frozenset[int]:
+    """The jobs that `unapplied` finds something for."""
+    query = "SELECT job_id FROM decisions WHERE state = 'answered' AND NOT applied AND session_id IS NULL"
+    return frozenset(row["job_id"] for row in connection.execute(query))
+
+
 def of_question(connection: sqlite3.Connection, session_id: str, question_id: str) -> Decision | None:
     """The decision a Minion's question became."""
     query = "SELECT * FROM decisions WHERE session_id = ? AND question_id = ?"
@@ -92,7 +99,7 @@ def answer(
 ) -> Decision:
     """Record a person's answer to exactly what they were shown.
 
-    Raises NotFound; Refused when it was answered before, is stale or expired, or offers no such answer.
+    Raises NotFound; Refused when it was answered before, is stale or over, or offers no such answer.
     """
     decision = get(connection, decision_id)
     if decision.state is DecisionState.ANSWERED:
@@ -103,8 +110,6 @@ def answer(
         raise Refused(f"decision {decision_id} is {decision.state} and takes no answer any more")
     if decision.digest != digest:
         raise Refused(f"decision {decision_id} has changed since it was shown; look at it again")
-    if decision.expires_at is not None and at >= decision.expires_at:
-        raise Refused(f"decision {decision_id} has expired and takes no answer any more")
     if verb not in decision.verbs:
         raise Refused(f"decision {decision_id} takes {', '.join(decision.verbs)}; not {verb}")
     final = replace(
@@ -146,16 +151,17 @@ def close_waiting(
             _close(connection, decision, state, at=at)
 
 
-def due(connection: sqlite3.Connection, *, at: datetime) -> list[Decision]:
-    """Open decisions whose time is over."""
+def timed(connection: sqlite3.Connection) -> list[Decision]:
+    """Open decisions that are not waited for without end. They are open until `expire`, whatever the time is."""
     query = "SELECT * FROM decisions WHERE state = 'open' AND expires_at IS NOT NULL"
-    return [item for item in select(connection, Decision, query) if item.expires_at and item.expires_at <= at]
+    return select(connection, Decision, query)
 
 
-def expire(connection: sqlite3.Connection, *, at: datetime) -> None:
-    """Close every open decision whose time is over."""
-    for decision in due(connection, at=at):
-        _close(connection, decision, DecisionState.EXPIRED, at=at)
+def expire(connection: sqlite3.Connection, overdue: Iterable[Decision], *, at: datetime) -> None:
+    """Close those of these decisions that are still open: their time is over."""
+    for decision in overdue:
+        if get(connection, decision.id).state is DecisionState.OPEN:
+            _close(connection, decision, DecisionState.EXPIRED, at=at)
 
 
 def _close(connection: sqlite3.Connection, decision: Decision, state: DecisionState, *, at: datetime) -> None:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from overlord.errors import StoreError
+from overlord.points import Moment, Point, reached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +46,13 @@ class EvidenceStore:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            reached(Point.KEEP_EVIDENCE, Moment.BEFORE)
             Path(temporary).rename(target)
             _flush_directory(target.parent)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
+        reached(Point.KEEP_EVIDENCE, Moment.AFTER)
         return digest
 
     def get(self, digest: str) -> bytes:

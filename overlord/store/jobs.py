@@ -1,16 +1,17 @@
 """Jobs: claimed once, moved only along TRANSITIONS, each move with its ledger event in the same transaction."""
 
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from minion.protocol import Issue
 from overlord.domain.contract import Contract
+from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.job import OPEN, Job, JobId, JobState, branch_name, next_state
 from overlord.errors import NotFound
-from overlord.store import ledger
+from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
 
 
@@ -22,6 +23,7 @@ def claim(
     base_branch: str,
     contract: Contract,
     at: datetime,
+    actor: str = OVERLORD,
 ) -> Job | None:
     """Make the one live job of a task; None when it has one already."""
     earlier = select(
@@ -52,7 +54,8 @@ def claim(
         "branch": job.branch,
         "contract": contract.name,
     }
-    ledger.append(connection, LedgerEvent(name=EventName.CLAIMED, at=at, job_id=job.id, data=data))
+    event = LedgerEvent(name=EventName.CLAIMED, at=at, actor=actor, job_id=job.id, data=data)
+    ledger.append(connection, event)
     return job
 
 
@@ -74,11 +77,17 @@ def move(
     data: Mapping[str, Json] | None = None,
     **changes: object,
 ) -> Job:
-    """Take a job along TRANSITIONS and write the fact. Raises IllegalMove, and then nothing has changed."""
+    """Take a job along TRANSITIONS and write the fact. Raises IllegalMove, and then nothing has changed.
+
+    A job that is over asks nobody any more: what still waits for people is superseded.
+    """
     job = get(connection, job_id)
     state = next_state(job.state, event)
     changes = {"reason": "", **changes, "state": state, "is_open": state in OPEN}
-    return _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
+    moved = _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
+    if not moved.is_open:
+        decisions.close_waiting(connection, job_id, DecisionState.SUPERSEDED, at=at)
+    return moved
 
 
 def note(
@@ -116,6 +125,49 @@ def _write(
     return get(connection, job_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """What an open job's row says of whether there is something to do: cheap to read for every one in every pass."""
+
+    id: JobId
+    space: str
+    state: JobState
+    reason: str
+    pull_number: int | None
+    projected: str
+    expires_at: datetime
+
+
+def glances(connection: sqlite3.Connection) -> list[Glance]:
+    """Every open job, oldest first."""
+    query = """SELECT id, space, state, reason, pull_number, projected, expires_at
+               FROM jobs WHERE is_open ORDER BY id"""
+    return [
+        Glance(
+            id=JobId(number),
+            space=space,
+            state=JobState(state),
+            reason=reason,
+            pull_number=pull,
+            projected=projected,
+            expires_at=datetime.fromisoformat(expires_at),
+        )
+        for number, space, state, reason, pull, projected, expires_at in connection.execute(query)
+    ]
+
+
+def of_ids(connection: sqlite3.Connection, ids: Iterable[int]) -> list[Job]:
+    """These jobs, in the order of the ids."""
+    query = "SELECT * FROM jobs WHERE id = ?"
+    return [job for number in ids for job in select(connection, Job, query, number)]
+
+
+def with_pulls(connection: sqlite3.Connection, space: str) -> list[Job]:
+    """A space's open jobs whose pull request has been opened, oldest first."""
+    query = "SELECT * FROM jobs WHERE is_open AND space = ? AND pull_number IS NOT NULL ORDER BY id"
+    return select(connection, Job, query, space)
+
+
 def open_jobs(connection: sqlite3.Connection) -> list[Job]:
     """Every open job, oldest first."""
     return select(connection, Job, "SELECT * FROM jobs WHERE is_open ORDER BY id")
@@ -130,6 +182,31 @@ def live_for(connection: sqlite3.Connection, space: str, issue_number: int) -> J
     """The open job of an issue."""
     query = "SELECT * FROM jobs WHERE space = ? AND issue_number = ? AND is_open"
     return next(iter(select(connection, Job, query, space, issue_number)), None)
+
+
+def live_at(connection: sqlite3.Connection, space: str, number: int) -> Job | None:
+    """The open job of an issue, or of the pull request of that number."""
+    query = "SELECT * FROM jobs WHERE space = ? AND is_open AND (issue_number = ? OR pull_number = ?)"
+    return next(iter(select(connection, Job, query, space, number, number)), None)
+
+
+def oldest(connection: sqlite3.Connection, space: str) -> datetime | None:
+    """When the oldest open job of a space was claimed."""
+    query = "SELECT min(created_at) FROM jobs WHERE space = ? AND is_open"
+    found = connection.execute(query, (space,)).fetchone()[0]
+    return datetime.fromisoformat(found) if found else None
+
+
+def last_for(connection: sqlite3.Connection, space: str, issue_number: int) -> Job | None:
+    """The newest job of an issue, open or closed."""
+    query = "SELECT * FROM jobs WHERE space = ? AND issue_number = ? ORDER BY id DESC LIMIT 1"
+    return next(iter(select(connection, Job, query, space, issue_number)), None)
+
+
+def is_succeeded(connection: sqlite3.Connection, job: Job) -> bool:
+    """Whether the issue of a job has had another one since: what is shown at the issue is the other's to tell."""
+    query = "SELECT 1 FROM jobs WHERE id > ? AND space = ? AND issue_number = ? LIMIT 1"
+    return connection.execute(query, (job.id, job.space, job.issue.number)).fetchone() is not None
 
 
 def with_remains(connection: sqlite3.Connection) -> list[Job]:

@@ -22,6 +22,7 @@ _FIRST = (
         base_sha TEXT,
         head_sha TEXT,
         phase_sha TEXT,
+        pushing_sha TEXT,
         pushed_sha TEXT,
         pull_number INTEGER,
         comment_id INTEGER,
@@ -33,6 +34,7 @@ _FIRST = (
     ) STRICT""",
     "CREATE UNIQUE INDEX one_live_job_per_task ON jobs (space, issue_number) WHERE is_open",
     "CREATE INDEX open_jobs ON jobs (id) WHERE is_open",
+    "CREATE INDEX unprojected_jobs ON jobs (id) WHERE NOT is_open AND projected != state",
     """CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
         job_id INTEGER NOT NULL REFERENCES jobs (id),
@@ -131,6 +133,9 @@ _FIRST = (
         applied INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
     "CREATE INDEX decisions_of_job ON decisions (job_id)",
+    """CREATE INDEX unapplied_decisions ON decisions (job_id)
+       WHERE state = 'answered' AND NOT applied AND session_id IS NULL""",
+    "CREATE INDEX ending_decisions ON decisions (id) WHERE state = 'open' AND expires_at IS NOT NULL",
     "CREATE UNIQUE INDEX one_row_per_question ON decisions (session_id, question_id) WHERE question_id IS NOT NULL",
     """CREATE TABLE evidence (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -183,11 +188,40 @@ _FIRST = (
         size INTEGER NOT NULL DEFAULT 0,
         trouble TEXT NOT NULL DEFAULT ''
     ) STRICT""",
+    # Who works on this database: each start takes the next epoch, and a token that no copy of it brings back.
+    """CREATE TABLE daemon (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        epoch INTEGER NOT NULL,
+        token TEXT NOT NULL
+    ) STRICT""",
     """CREATE TABLE spaces (
         name TEXT PRIMARY KEY,
         paused INTEGER NOT NULL DEFAULT 0,
         trouble TEXT NOT NULL DEFAULT '',
-        polled_at TEXT
+        polled_at TEXT,
+        heard_at TEXT,
+        seen_at TEXT
+    ) STRICT""",
+    """CREATE TABLE hearings (
+        space TEXT NOT NULL,
+        comment_id INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        author TEXT NOT NULL,
+        at TEXT NOT NULL,
+        reaction TEXT NOT NULL DEFAULT '',
+        reply TEXT NOT NULL DEFAULT '',
+        is_owed INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (space, comment_id)
+    ) STRICT""",
+    "CREATE INDEX owed_hearings ON hearings (space) WHERE is_owed",
+    """CREATE TABLE refusals (
+        space TEXT NOT NULL,
+        issue_number INTEGER NOT NULL,
+        labelled_at TEXT NOT NULL,
+        seen_at TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        is_owed INTEGER NOT NULL DEFAULT 1,
+        PRIMARY KEY (space, issue_number)
     ) STRICT""",
 )
 

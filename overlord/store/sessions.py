@@ -1,7 +1,7 @@
 """Sessions: prepared by dispatch, opened by the door keeper, started by the tick, ended by what the runner says."""
 
 import sqlite3
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from minion.protocol import CheckReport, Report, SessionKind
 from overlord.domain.event import EventName, LedgerEvent
@@ -79,9 +79,19 @@ def live(connection: sqlite3.Connection) -> list[Session]:
     return select(connection, Session, "SELECT * FROM sessions WHERE state != 'ended' ORDER BY rowid")
 
 
+def jobs_with_live(connection: sqlite3.Connection) -> frozenset[int]:
+    """The jobs that have a session which has not ended; each has one at most."""
+    rows = connection.execute("SELECT job_id FROM sessions WHERE state != 'ended'")
+    return frozenset(row["job_id"] for row in rows)
+
+
 def uncleared(connection: sqlite3.Connection) -> list[Session]:
-    """Ended sessions whose container and repository may still be there."""
-    return select(connection, Session, "SELECT * FROM sessions WHERE state = 'ended' AND NOT cleared")
+    """Ended sessions whose container and repository may still be there. Of a review that is being made they are needed."""
+    query = """SELECT * FROM sessions WHERE state = 'ended' AND NOT cleared AND NOT (
+                 kind = 'review'
+                 AND rowid = (SELECT max(rowid) FROM sessions AS own WHERE own.job_id = sessions.job_id)
+                 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job_id AND jobs.state = 'evaluating'))"""
+    return select(connection, Session, query)
 
 
 def mark(connection: sqlite3.Connection, session_id: str, **changes: object) -> None:
@@ -138,22 +148,10 @@ def started_running(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM sessions WHERE state != 'ended'").fetchone()[0])
 
 
-def overdue(session: Session, now: datetime, *, silent_s: int) -> StopReason | None:
-    """Why a started session must be stopped now, if it must."""
-    if session.started_at is None:
-        return None
-    if now - session.started_at >= timedelta(seconds=session.time_limit_s):
-        return StopReason.TIME_LIMIT
-    heartbeat = session.heartbeat_at or session.started_at
-    if session.kind is SessionKind.WORK and now - heartbeat >= timedelta(seconds=silent_s):
-        return StopReason.SILENT
-    return None
-
-
 def work_time_s(connection: sqlite3.Connection, job: Job) -> float:
     """Wall time of the job's ended sessions, in seconds."""
     return sum(
-        (session.ended_at - session.started_at).total_seconds()
+        max((session.ended_at - session.started_at).total_seconds(), 0.0)
         for session in of_job(connection, job.id)
         if session.started_at and session.ended_at
     )

@@ -13,19 +13,33 @@ class Space:
     paused: bool = False
     trouble: str = ""
     polled_at: datetime | None = None
+    heard_at: datetime | None = None
+    """What was changed before that among the comments has been heard."""
+    seen_at: datetime | None = None
+    """What was changed before that among the issues has been seen."""
 
 
 def get(connection: sqlite3.Connection, name: str) -> Space:
     """A space's flags; the defaults when nothing was ever noted about it."""
     row = connection.execute("SELECT * FROM spaces WHERE name = ?", (name,)).fetchone()
-    if row is None:
-        return Space(name=name)
+    return Space(name=name) if row is None else _space(row)
+
+
+def noted(connection: sqlite3.Connection) -> dict[str, Space]:
+    """The flags of every space of which something was ever noted."""
+    return {row["name"]: _space(row) for row in connection.execute("SELECT * FROM spaces")}
+
+
+def _space(row: sqlite3.Row) -> Space:
     return Space(
-        name=name,
+        name=row["name"],
         paused=bool(row["paused"]),
         trouble=row["trouble"],
-        polled_at=datetime.fromisoformat(row["polled_at"]) if row["polled_at"] else None,
+        **{name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]},
     )
+
+
+_TIMES = ("polled_at", "heard_at", "seen_at")
 
 
 def note_poll(connection: sqlite3.Connection, name: str, *, at: datetime, trouble: str = "") -> None:
@@ -35,3 +49,19 @@ def note_poll(connection: sqlite3.Connection, name: str, *, at: datetime, troubl
            ON CONFLICT (name) DO UPDATE SET polled_at = excluded.polled_at, trouble = excluded.trouble""",
         (name, at.isoformat(), trouble),
     )
+
+
+def note_heard(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
+    """Comments that were changed before this have been heard."""
+    _note(connection, name, "heard_at", at)
+
+
+def note_seen(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
+    """Issues that were changed before this have been looked at."""
+    _note(connection, name, "seen_at", at)
+
+
+def _note(connection: sqlite3.Connection, name: str, column: str, at: datetime) -> None:
+    statement = f"""INSERT INTO spaces (name, {column}) VALUES (?, ?)
+                    ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}"""  # noqa: S608
+    connection.execute(statement, (name, at.isoformat()))

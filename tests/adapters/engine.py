@@ -18,10 +18,16 @@ class OwnEngine:
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="engine-"))
         self.address = f"unix://{self.directory}/s"
+        self.live_restore = False
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Start it, and wait until it says that it listens."""
+    @property
+    def is_up(self) -> bool:
+        return self._process is not None
+
+    def start(self, *, live_restore: bool = False) -> None:
+        """Start it, and wait until it says that it listens. `live_restore`: what runs goes on while it is down."""
+        self.live_restore = live_restore
         # Its own network namespace: an engine without a bridge would take away the bridge of the other one.
         command = [
             "unshare",
@@ -32,6 +38,7 @@ class OwnEngine:
             "--bridge",
             "none",
             "--iptables=false",
+            *(["--live-restore"] if live_restore else []),
         ]
         for what in ("data-root", "exec-root", "pidfile"):
             command += [f"--{what}", str(self.directory / what)]

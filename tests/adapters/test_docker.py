@@ -20,6 +20,7 @@ from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.adapters.engine import OwnEngine
 from tests.puppet import Door, open_door
+from tests.required import missing
 from tests.runners import IMAGE, DockerKit, clean, ending_of, engine_or_skip, launch
 
 S1 = SessionId("s1")
@@ -215,6 +216,17 @@ async def test_a_session_whose_container_somebody_removed_is_lost_and_not_starte
     await runner.close()
 
 
+@pytest.mark.docker
+async def test_a_start_whose_reply_was_lost_is_known_once_it_is_repeated(kit: DockerKit) -> None:
+    runner = kit.runner("say('up'); rest()")
+    await _started(runner, kit.door, launch(kit))
+    (kit.root / f"{S1}.started").unlink()
+    await runner.start(launch(kit))
+    docker("rm", "--force", kit.name(S1))
+    assert (await ending_of(runner, S1)).detail == "its container is gone"
+    await runner.close()
+
+
 async def test_an_engine_that_is_not_there_is_unavailable_and_the_sentence_says_what_to_do(
     tmp_path: Path,
 ) -> None:
@@ -243,8 +255,8 @@ async def test_an_engine_that_hangs_is_unavailable() -> None:
 @pytest.fixture
 def own_engine(kit: DockerKit) -> Iterator[OwnEngine]:
     assert kit.address is None, "the image comes from the engine that is used"
-    if os.getuid() != 0 and "docker" not in os.environ.get("OVERLORD_REQUIRE", ""):
-        pytest.skip("only root can start a Docker engine")
+    if os.getuid() != 0:
+        missing("docker", "only root can start a Docker engine")
     engine = OwnEngine()
     try:
         engine.start()

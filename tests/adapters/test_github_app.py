@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,25 +16,11 @@ from overlord.adapters.github_client import GitHubClient
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
-from overlord.ports import RepositoryName
+from overlord.ports import Remote, RepositoryName
+from tests.app_keys import keys
 
 REPO, OTHER = RepositoryName("demo/calc"), RepositoryName("demo/other")
-MINT = "apps/create-installation-access-token"
-
-
-@cache
-def keys() -> tuple[str, str]:
-    """A private key and its public half, as PEM."""
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    secret = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-    public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return secret.decode(), public.decode()
+MINT, LOOK_UP = "apps/create-installation-access-token", "apps/get-repo-installation"
 
 
 @dataclass(slots=True)
@@ -102,7 +87,7 @@ async def test_a_refused_token_is_replaced_once(world: World, forge: GitHubForge
     world.people.fail("issues/create-comment", kind="401")
     await forge.add_comment(REPO, 1, "Hello")
     assert len(world.minted()) == 2
-    world.people.fail("issues/create-comment", kind="401", times=2)
+    world.people.fail("issues/create-comment", kind="401", times=4)
     with pytest.raises(ForgeRefused, match="sign-in"):
         await forge.add_comment(REPO, 1, "Again")
     assert [comment.body for comment in world.people.comments(REPO, 1)] == ["Hello"]
@@ -114,8 +99,10 @@ async def test_each_git_operation_has_a_token_of_its_own(world: World, forge: Gi
 
 
 async def test_where_the_app_is_not_installed_there_is_nothing(world: World, forge: GitHubForge) -> None:
-    with pytest.raises(ForgeMissing):
+    with pytest.raises(ForgeRefused, match="not installed on demo/other") as refusal:
         await forge.issue(OTHER, 1)
+    # That says nothing about the issue, which may well be there.
+    assert not isinstance(refusal.value, ForgeMissing)
     # A token for one repository does not open another.
     await forge.issue(REPO, 1)
     borrowed = GitHubForge.with_token(world.minted()[0].token, base_url=world.url)
@@ -169,3 +156,159 @@ async def test_neither_key_nor_token_is_in_what_is_shown(world: World, forge: Gi
     await forge.issue(REPO, 1)
     shown = repr(vars(forge._credentials)) + repr(world.minted())
     assert world.minted()[0].token not in shown
+
+
+# What is known of the installation
+
+
+async def test_an_installation_is_looked_up_once_in_an_hour(world: World, forge: GitHubForge) -> None:
+    for passed_m in (0, 1, 30, 28):
+        world.at += timedelta(minutes=passed_m)
+        await forge.remote(REPO)
+    assert looked_up(world) == 1
+    world.at += timedelta(minutes=2)
+    await forge.remote(REPO)
+    assert looked_up(world) == 2
+
+
+def looked_up(world: World) -> int:
+    return [seen.operation for seen in world.people.requests].count(LOOK_UP)
+
+
+@pytest.mark.parametrize("status", ["401", "404"])
+async def test_an_installation_that_is_another_now_is_looked_up_again_once(
+    world: World, forge: GitHubForge, status: str
+) -> None:
+    await forge.remote(REPO)
+    world.people.fail(MINT, kind=status)
+    await forge.remote(REPO)
+    assert (looked_up(world), len(world.minted())) == (2, 2)
+    world.people.fail(MINT, kind=status, times=2)
+    with pytest.raises(ForgeRefused):
+        await forge.remote(REPO)
+    assert looked_up(world) == 3
+
+
+async def test_a_removed_installation_is_refused_and_found_again_when_it_is_back(
+    world: World, forge: GitHubForge
+) -> None:
+    await forge.add_comment(REPO, 1, "Before")
+    world.people.uninstall_app(int(world.app_id))
+    for act in (forge.issue(REPO, 1), forge.remote(REPO)):
+        with pytest.raises(ForgeRefused, match="is not installed on demo/calc") as refusal:
+            await act
+        assert not isinstance(refusal.value, ForgeMissing)
+    world.people.install_app(int(world.app_id))
+    await forge.add_comment(REPO, 1, "After")
+    assert (await forge.remote(REPO)).authorization
+
+
+async def test_a_suspended_installation_says_where_to_unsuspend_it(world: World, forge: GitHubForge) -> None:
+    await forge.issue(REPO, 1)
+    world.people.suspend_app(int(world.app_id))
+    with pytest.raises(ForgeRefused, match="suspended"):
+        await forge.issue(REPO, 1)
+    with pytest.raises(ForgeRefused, match=r"demo/calc is suspended; .* at http.*/settings/installations/"):
+        await forge.remote(REPO)
+    world.people.suspend_app(int(world.app_id), suspended=False)
+    assert (await forge.issue(REPO, 1)).open
+    assert (await forge.remote(REPO)).authorization
+
+
+async def test_an_app_nobody_registered_is_named(world: World) -> None:
+    forge = GitHubForge.with_app("1", keys()[0], base_url=world.url, retry_wait_s=0, now=world.now)
+    with pytest.raises(ForgeRefused, match="no App with the id 1; check GITHUB_APP_ID"):
+        await forge.issue(REPO, 1)
+    await forge.close()
+
+
+# What a token may do
+
+
+async def test_a_token_for_git_can_do_nothing_else_and_is_not_used_for_anything_else(
+    world: World, forge: GitHubForge
+) -> None:
+    await forge.remote(REPO)
+    await forge.add_comment(REPO, 1, "Hello")
+    for_git, for_all = world.minted()
+    assert (for_git.repositories, dict(for_git.permissions)) == (
+        (REPO,),
+        {"contents": "write", "metadata": "read"},
+    )
+    assert dict(for_all.permissions) == dict(world.people.app(int(world.app_id)).permissions)
+    borrowed = GitHubForge.with_token(for_git.token, base_url=world.url, retry_wait_s=0)
+    with pytest.raises(ForgeRefused, match=r"403 Resource not accessible by integration .*issues=write"):
+        await borrowed.add_comment(REPO, 1, "Hello")
+    with pytest.raises(ForgeRefused, match="403"):
+        await borrowed.issue(REPO, 1)
+    await borrowed.close()
+
+
+async def test_a_token_for_git_may_change_workflows_where_somebody_granted_that(
+    world: World, forge: GitHubForge
+) -> None:
+    world.people.permit_app(int(world.app_id), contents="write", metadata="read", workflows="write")
+    await forge.remote(REPO)
+    assert dict(world.minted()[0].permissions) == {
+        "contents": "write",
+        "workflows": "write",
+        "metadata": "read",
+    }
+
+
+async def test_a_missing_permission_is_named_before_git_is_asked_and_found_once_granted(
+    world: World, forge: GitHubForge
+) -> None:
+    world.people.permit_app(int(world.app_id), contents="read", metadata="read", issues="write")
+    with pytest.raises(ForgeRefused, match=r"lacks Contents: read and write; .*/settings/installations/"):
+        await forge.remote(REPO)
+    world.people.permit_app(int(world.app_id), contents="write", metadata="read", issues="write")
+    assert (await forge.remote(REPO)).authorization
+
+
+async def test_ten_pushes_at_once_have_ten_tokens_and_reads_beside_them_share_one(
+    world: World, forge: GitHubForge
+) -> None:
+    remotes = [forge.remote(REPO) for _ in range(10)]
+    made = await asyncio.gather(*remotes, *(forge.issue(REPO, 1) for _ in range(10)))
+    assert len({remote.authorization for remote in made[:10] if isinstance(remote, Remote)}) == 10
+    assert len(world.minted()) == 11
+
+
+# Clocks
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "works"), [(-520, True), (-50, True), (0, True), (55, True), (90, False), (-600, False)]
+)
+async def test_a_clock_that_is_a_minute_fast_or_some_slow_still_signs_in(
+    world: World, ahead_s: int, works: bool
+) -> None:
+    forge = GitHubForge.with_app(
+        world.app_id,
+        keys()[0],
+        base_url=world.url,
+        retry_wait_s=0,
+        now=lambda: world.at + timedelta(seconds=ahead_s),
+    )
+    if works:
+        assert (await forge.issue(REPO, 1)).open
+    else:
+        with pytest.raises(ForgeRefused, match="this machine's clock"):
+            await forge.issue(REPO, 1)
+    await forge.close()
+
+
+@pytest.mark.parametrize(("lives_s", "used_s"), [(3600, 3290), (60, 47)])
+async def test_a_token_is_used_until_shortly_before_it_expires(
+    world: World, forge: GitHubForge, lives_s: int, used_s: int
+) -> None:
+    world.people.grant_lifetime_s = lives_s
+    await forge.issue(REPO, 1)
+    world.at += timedelta(seconds=used_s)
+    await forge.issue(REPO, 1)
+    assert len(world.minted()) == 1
+    world.at += timedelta(seconds=lives_s / 10)
+    await forge.issue(REPO, 1)
+    assert len(world.minted()) == 2
+    assert 401 not in [seen.status for seen in world.people.requests]

@@ -50,7 +50,7 @@ def filled(home: Home) -> Filled:
     def filling(act: Callable[[sqlite3.Connection], object]) -> Home:
         async def write() -> None:
             async with opened(home.database) as database:
-                await database.write(act)
+                await database.write("by hand", act)
 
         asyncio.run(write())
         return home

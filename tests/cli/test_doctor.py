@@ -13,7 +13,7 @@ from overlord.embedded.model import EmbeddedModel
 from overlord.entrypoints import doctor
 from overlord.entrypoints.cli.doctor import WALLS
 from overlord.entrypoints.cli.main import app, run
-from overlord.entrypoints.doctor import Finding, Health
+from overlord.entrypoints.finding import Finding, Health
 from overlord.settings import Settings, load
 from tests.runners import engine_or_skip
 
@@ -62,9 +62,12 @@ async def found(load: Callable[[], Settings]) -> dict[str, Finding]:
 
 async def test_a_sound_overlord_is_well_but_for_the_walls_it_has_not(configured: Configured) -> None:
     findings = await found(configured(runner="process"))
-    assert {what for what, finding in findings.items() if finding.health is not Health.WELL} == {"runner"}
+    unwell = {what for what, finding in findings.items() if finding.health is not Health.WELL}
+    assert unwell == {"runner", f"{REPOSITORY} labels"}
     assert "no walls" in findings["runner"].said
-    assert set(findings) == {"configuration", "git", "disk", "home", "runner", "model", REPOSITORY}
+    here = {"configuration", "git", "disk", "home", "runner", "model"}
+    there = {REPOSITORY, f"{REPOSITORY} permissions", f"{REPOSITORY} labels", "rate limit overlord-agent"}
+    assert set(findings) == here | there
 
 
 async def test_a_wrong_configuration_is_a_finding_and_git_is_looked_at_all_the_same(tmp_path: Path) -> None:

@@ -363,3 +363,10 @@ def test_a_files_name_as_a_pattern_means_that_file_alone(name: str, other: str) 
     assert scope.allows(f"src/{name}")
     assert scope.allows(f"src/{other}") == (name == other) or any(char.isspace() for char in name)
     assert not scope.allows("setup.py")
+
+
+def test_a_change_of_what_git_lfs_keeps_is_said_for_what_it_is() -> None:
+    result = check_scope(directory("src/**"), changed("src/a.py"), ("src/a.bin", "b"), large=["src/a.bin"])
+    assert (result.score, result.summary) == (CheckScore.NEEDS_REVISION, "2 changes were taken out")
+    assert [finding.rule for finding in result.findings] == ["kept-in-lfs", "outside-scope"]
+    assert result.findings[0].message.startswith("Git LFS keeps the content of src/a.bin")

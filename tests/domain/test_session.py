@@ -63,6 +63,24 @@ def test_without_a_report_it_is_lost_unless_we_stopped_it_or_it_ate_its_memory(
     assert judge_ending(replace(a_session(), stop_reason=stop_reason), Ending(kind=kind)) is verdict
 
 
+@pytest.mark.parametrize(
+    ("stop_reason", "kind", "verdict"),
+    [
+        (None, EndKind.KILLED, SessionVerdict.LOST),
+        (None, EndKind.EXITED, SessionVerdict.LOST),
+        (StopReason.REPORTED, EndKind.STOPPED, SessionVerdict.LOST),
+        (None, EndKind.STOPPED, SessionVerdict.STOPPED_SHORT),
+        (StopReason.TIME_LIMIT, EndKind.STOPPED, SessionVerdict.STOPPED_SHORT),
+        (StopReason.SILENT, EndKind.STOPPED, SessionVerdict.STOPPED_SHORT),
+    ],
+)
+def test_one_that_others_told_to_stop_is_lost_and_one_that_we_told_is_not(
+    stop_reason: StopReason | None, kind: EndKind, verdict: SessionVerdict
+) -> None:
+    told = replace(a_session(), report=said(Outcome.ERROR, "terminated"), stop_reason=stop_reason)
+    assert judge_ending(told, Ending(kind=kind)) is verdict
+
+
 def test_an_exit_code_is_never_evidence_of_success() -> None:
     assert judge_ending(a_session(), EXITED) is SessionVerdict.LOST
 

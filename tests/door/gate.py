@@ -23,7 +23,7 @@ from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.store.database import Database
 from tests.stored import claim, opened, prepare
-from tests.world import WorldClock
+from tests.turning import WorldClock
 
 CANARY = "sk-canary-0123456789abcdef"
 DEADLINE_S = 30.0
@@ -57,7 +57,7 @@ class Gate:
         def made(connection: sqlite3.Connection) -> Session:
             return prepare(connection, claim(connection, number), **given)
 
-        session = await self.database.write(made)
+        session = await self.database.write("by hand", made)
         await self.keeper.reconcile()
         return session
 
@@ -127,9 +127,10 @@ async def open_gate(
         budget = 0 if kind is SessionKind.CHECK else settings.budget.session_tokens
         usd = settings.budget.session_usd
         session = await database.write(
+            "by hand",
             lambda c: prepare(
                 c, kind=kind, token_budget=budget, nusd_budget=round(usd * 1e9) if usd else None
-            )
+            ),
         )
         await keeper.reconcile()
         stack.push_async_callback(keeper.close)

@@ -30,7 +30,7 @@ from overlord.store.database import Database
 from tests import stored
 from tests.plumbing import commit, run
 from tests.records import REPO
-from tests.world import WorldClock
+from tests.turning import WorldClock
 
 DEADLINE_S = 60
 
@@ -89,14 +89,14 @@ class Ground:
             jobs.repair(connection, job.id, base_sha=self.base)
             return jobs.get(connection, job.id)
 
-        return await self.database.write(claimed)
+        return await self.database.write("by hand", claimed)
 
     async def session(
         self, job: Job | None = None, kind: SessionKind = SessionKind.WORK, **given: Any
     ) -> Session:
         """A prepared session with its repository and an open door."""
         job = job or await self.job()
-        session = await self.database.write(lambda c: stored.prepare(c, job, kind, **given))
+        session = await self.database.write("by hand", lambda c: stored.prepare(c, job, kind, **given))
         refs = {job.base_branch: self.base, session.branch: self.base}
         writable = session.branch if kind is SessionKind.WORK else None
         await GitMirrors(self.home).prepare_session(
@@ -109,7 +109,9 @@ class Ground:
         return await self.database.read(lambda c: sessions.get(c, session.id))
 
     async def end(self, session: Session) -> None:
-        await self.database.write(lambda c: sessions.end(c, session, at=self.clock.now(), ending="exited"))
+        await self.database.write(
+            "by hand", lambda c: sessions.end(c, session, at=self.clock.now(), ending="exited")
+        )
 
     def repository(self, session: Session) -> Path:
         return self.home.session_repository(session.id)

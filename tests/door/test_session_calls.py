@@ -35,7 +35,7 @@ async def asked(ground: Ground) -> list[Decision]:
 async def answered(ground: Ground, decision: Decision, verb: Verb, text: str = "") -> None:
     """A person answers, as the daemon writes it down, and the bell rings."""
     command = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor="cli:alice")
-    await ground.database.write(lambda c: answer_decision(c, command, at=ground.clock.now()))
+    await ground.database.write("by hand", lambda c: answer_decision(c, command, at=ground.clock.now()))
     ground.bell.ring()
 
 
@@ -64,10 +64,8 @@ async def test_progress_is_noted_without_what_a_terminal_obeys(ground: Ground) -
     session = await ground.session()
     ground.clock.move(5)
     async with visitor(ground, session) as inside:
-        seen = ground.bell.count
         response = await inside.say(EventKind.PROGRESS, turn=3, text="ran \x1b[2Jpytest\u202e" + "x" * 500)
         assert response.status_code == 202
-        assert ground.bell.count > seen
         ground.clock.move(5)
         await inside.say(EventKind.HEARTBEAT)
     stored = await ground.stored(session)
@@ -75,6 +73,20 @@ async def test_progress_is_noted_without_what_a_terminal_obeys(ground: Ground) -
     assert stored.last_action.startswith("ran [2Jpytestxxx")
     assert len(stored.last_action) == 200
     assert stored.heartbeat_at == ground.clock.now()
+
+
+async def test_only_what_moves_a_job_wakes_the_daemon_and_progress_those_who_watch(ground: Ground) -> None:
+    session = await ground.session()
+    watchers = ground.keeper.parts.watchers
+    async with visitor(ground, session) as inside:
+        silent, unwatched = ground.bell.count, watchers.count
+        for turn in range(40):
+            await inside.say(EventKind.PROGRESS, turn=turn, text="reads")
+        await inside.say(EventKind.LOG, text="a line")
+        await inside.say(EventKind.HEARTBEAT)
+        assert (ground.bell.count - silent, watchers.count - unwatched) == (0, 40)
+        await inside.say(EventKind.QUESTION, text="Which way?", question_id="q1")
+        assert ground.bell.count == silent + 1
 
 
 @pytest.mark.parametrize(("said", "noted"), [(-5, 0), (10**30, 1_000_000)])
@@ -337,7 +349,9 @@ async def test_without_an_answer_a_poll_ends_and_may_be_repeated(ground: Ground)
 async def test_a_question_whose_time_is_over_gets_no_answer(ground: Ground) -> None:
     async with visitor(ground, await ground.session()) as inside:
         await question(inside)
-        ground.clock.move(600)
+        await ground.database.write(
+            "by hand", lambda c: decisions.expire(c, decisions.timed(c), at=ground.clock.now())
+        )
         response = await inside.get("/session/answers/q")
     assert (response.status_code, response.json()["error"]["code"]) == (410, "expired")
 
@@ -348,7 +362,9 @@ async def test_a_question_nobody_needs_to_answer_any_more_gets_none(ground: Grou
         await question(inside)
         close = decisions.close_waiting
         superseded = DecisionState.SUPERSEDED
-        await ground.database.write(lambda c: close(c, session.job_id, superseded, at=ground.clock.now()))
+        await ground.database.write(
+            "by hand", lambda c: close(c, session.job_id, superseded, at=ground.clock.now())
+        )
         assert (await inside.get("/session/answers/q")).status_code == 410
 
 

@@ -216,7 +216,7 @@ async def test_what_was_never_finished_is_removed_by_age_too(state: EnvironmentS
         [row] = await world.read(environments.everything)
         at = world.clock.now() - timedelta(days=99)
         await world.overlord.parts.database.write(
-            lambda c: environments.mark(c, row.id, state=state, used_at=at)
+            "by hand", lambda c: environments.mark(c, row.id, state=state, used_at=at)
         )
         world.clock.move(2 * 3600)
         await world.until(lambda: "remove_layer" in runner.called)

@@ -24,6 +24,8 @@ class TroubledRunner:
         """Sessions that end for want of memory, whatever they say."""
         self.held: set[str] = set()
         """Environments that something still has, so that they cannot be removed."""
+        self.gates: dict[str, asyncio.Event] = {}
+        """Calls whose answer is kept until it is let through."""
         self.called: list[str] = []
         self.name = runner.name
         self.capabilities = runner.capabilities
@@ -41,6 +43,8 @@ class TroubledRunner:
         if self._before[call]:
             raise self._before[call].pop(0)
         result = await getattr(self._runner, call)(*arguments, **named)
+        if call in self.gates:
+            await self.gates[call].wait()
         if self._after[call]:
             raise self._after[call].pop(0)
         return result
@@ -111,10 +115,10 @@ async def weathered(world: World, runner: TroubledRunner) -> None:
     tick = world.overlord.tick
     async with asyncio.timeout(DEADLINE_S):
         while runner.has_troubles or tick.next_delay_s() is not None:
-            seen = world.overlord.bell.count
+            seen = world.overlord.watchers.count
             moved = await world.overlord.turn()
             if (delay := tick.next_delay_s()) is not None and tick.is_idle:
                 world.clock.move(delay + 0.1)
             elif not moved:
-                await world.overlord.bell.wait(seen, timeout_s=1.0)
+                await world.overlord.watchers.wait(seen, timeout_s=1.0)
     await world.settle()

@@ -3,6 +3,7 @@
 import re
 
 from overlord.settings import ENVIRONMENT
+from tests.faults.__main__ import AREAS, written
 from tests.house.diagram import PAGE, drawn
 from tests.house.test_imports import ROOT
 
@@ -31,3 +32,13 @@ def test_the_readme_explains_every_environment_variable() -> None:
 
 def test_the_two_commands_are_in_the_readme() -> None:
     assert "make demo" in README and "make test" in README
+
+
+def test_the_table_of_the_fault_campaign_is_up_to_date() -> None:
+    assert written(README) == README, "run `python -m tests.faults --write`"
+
+
+def test_every_module_of_the_fault_campaign_is_in_its_table() -> None:
+    there = {path.stem for path in (ROOT / "tests" / "faults").glob("test_*.py")}
+    told = {module for area in AREAS for module in area.modules}
+    assert told ^ there == set()

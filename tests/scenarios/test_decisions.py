@@ -46,7 +46,7 @@ async def test_a_refused_delivery_waits_and_can_be_tried_again() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
-        world.forge.fail("pulls/update", kind="403")
+        world.forge.fail("pulls/update", kind="403", times=2)
         await world.settle()
         [decision] = await world.decisions()
         assert decision.subject is Subject.DELIVERY_REFUSED

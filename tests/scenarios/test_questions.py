@@ -64,6 +64,8 @@ async def test_a_refused_scope_changes_nothing() -> None:
 async def _asked(world: World) -> list[Decision]:
     await world.make_due()
     await world.until(world.decisions)
+    # The question may have come after the last pass looked; from here on it is waited for.
+    await world.overlord.turn()
     return list(await world.decisions())
 
 

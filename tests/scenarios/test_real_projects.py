@@ -20,8 +20,9 @@ from overlord.embedded.play import edit, run, submit, write
 from overlord.home import Home
 from overlord.store import environments, ledger, sessions
 from tests.projects import ITSDANGEROUS, PLUGGY, PROJECTS, Project
+from tests.required import missing
 from tests.runners import engine_or_skip
-from tests.sdists import files_of, missing
+from tests.sdists import files_of
 from tests.world import REPO, World, made_world
 
 pytestmark = pytest.mark.timeout(420)
@@ -58,7 +59,7 @@ async def settled(world: World) -> None:
     await world.settle()
     for decision in await world.decisions():
         if decision.subject is Subject.ENVIRONMENT and any(said in decision.body for said in OUT_OF_REACH):
-            missing(f"the setup reaches no package index: {decision.body[-500:]}")
+            missing("docker", f"the setup reaches no package index: {decision.body[-500:]}")
 
 
 def _remove_volumes(instance: str) -> None:

@@ -17,7 +17,7 @@ async def test_a_result_is_kept_for_its_commit_and_plan(database: Database) -> N
     plan = baselines.plan_of(TESTS)
     lint = replace(TESTS, name="lint")
     assert await database.read(lambda c: baselines.missing(c, REPO, BASE, [TESTS, lint])) == [TESTS, lint]
-    await database.write(lambda c: baselines.put(c, REPO, BASE, plan, RESULT, at=NOW))
+    await database.write("by hand", lambda c: baselines.put(c, REPO, BASE, plan, RESULT, at=NOW))
     assert await database.read(lambda c: baselines.get(c, REPO, BASE, plan)) == RESULT
     assert await database.read(lambda c: baselines.missing(c, REPO, BASE, [TESTS, lint])) == [lint]
     assert await database.read(lambda c: baselines.get(c, REPO, HEAD, plan)) is None
@@ -27,7 +27,7 @@ async def test_a_result_is_kept_for_its_commit_and_plan(database: Database) -> N
 async def test_the_first_result_stays(database: Database) -> None:
     plan = baselines.plan_of(TESTS)
     for result in (RESULT, replace(RESULT, exit_code=0)):
-        await database.write(lambda c, r=result: baselines.put(c, REPO, BASE, plan, r, at=NOW))  # type: ignore[misc]
+        await database.write("by hand", lambda c, r=result: baselines.put(c, REPO, BASE, plan, r, at=NOW))  # type: ignore[misc]
     assert await database.read(lambda c: baselines.get(c, REPO, BASE, plan)) == RESULT
 
 

@@ -28,7 +28,7 @@ def noted(connection: sqlite3.Connection) -> list[str]:
 
 async def test_what_was_written_is_there_after_a_restart(path: Path) -> None:
     async with opened(path) as database:
-        await database.write(note)
+        await database.write("by hand", note)
     async with opened(path) as database:
         assert await database.read(noted) == ["acme/calc"]
 
@@ -48,9 +48,9 @@ async def test_an_exception_rolls_everything_back_and_is_raised(database: Databa
         raise LookupError("in the middle")
 
     with pytest.raises(LookupError, match="in the middle"):
-        await database.write(half)
+        await database.write("by hand", half)
     assert await database.read(noted) == []
-    await database.write(note)
+    await database.write("by hand", note)
     assert await database.read(noted) == ["acme/calc"]
 
 
@@ -60,7 +60,7 @@ async def test_a_statement_that_rolls_back_by_itself_keeps_its_own_error(databas
         connection.execute("INSERT OR ROLLBACK INTO spaces (name) VALUES ('acme/calc')")
 
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
-        await database.write(conflict)
+        await database.write("by hand", conflict)
     assert await database.read(noted) == []
 
 
@@ -72,8 +72,8 @@ async def test_a_commit_that_fails_leaves_no_transaction_open(database: Database
         )
 
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
-        await database.write(dangling)
-    await database.write(note)
+        await database.write("by hand", dangling)
+    await database.write("by hand", note)
     assert await database.read(noted) == ["acme/calc"]
 
 
@@ -91,12 +91,12 @@ async def test_a_cancelled_write_is_whole_and_does_not_block_the_next(database: 
         assert go.wait(30)
         note(connection, "acme/two")
 
-    writing = asyncio.create_task(database.write(slow))
+    writing = asyncio.create_task(database.write("by hand", slow))
     assert await asyncio.to_thread(begun.wait, 30)
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
-    next_write = asyncio.create_task(database.write(lambda c: note(c, "acme/three")))
+    next_write = asyncio.create_task(database.write("by hand", lambda c: note(c, "acme/three")))
     go.set()
     await next_write
     assert await database.read(noted) == ["acme/one", "acme/three", "acme/two"]
@@ -107,7 +107,7 @@ async def test_a_write_cancelled_before_its_turn_or_after_never_halves_another(d
         note(connection, f"a/{number:03}")
         note(connection, f"b/{number:03}")
 
-    writes = [asyncio.create_task(database.write(partial(pair, number=n))) for n in range(60)]
+    writes = [asyncio.create_task(database.write("by hand", partial(pair, number=n))) for n in range(60)]
     for number, task in enumerate(writes):
         if number % 3 == 0:
             await asyncio.sleep(0)
@@ -172,7 +172,7 @@ async def test_a_newer_schema_is_refused_with_what_to_do(path: Path) -> None:
     with pytest.raises(StoreError, match=rf"has schema {LATEST + 1} and this Overlord reads {LATEST}"):
         open_reader(path)
     with pytest.raises(StoreError, match="run the daemon's own version"):
-        write_beside(path, note)
+        write_beside(path, "by hand", note)
 
 
 async def test_the_home_is_closed_to_others(path: Path) -> None:
@@ -184,13 +184,13 @@ async def test_the_home_is_closed_to_others(path: Path) -> None:
 
 
 async def test_a_command_reads_and_writes_beside_the_daemon(path: Path, database: Database) -> None:
-    job = await database.write(claim)
+    job = await database.write("by hand", claim)
     reader = open_reader(path)
     assert [entry.name for entry in ledger.entries(reader)] == ["claimed"]
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         note(reader)
     reader.close()
-    await asyncio.to_thread(write_beside, path, lambda c: note(c, job.space))
+    await asyncio.to_thread(write_beside, path, "by hand", lambda c: note(c, job.space))
     assert await database.read(noted) == ["acme/calc"]
 
 
@@ -202,9 +202,11 @@ async def test_a_command_waits_for_the_daemons_transaction(path: Path, database:
         begun.set()
         assert go.wait(30)
 
-    writing = asyncio.create_task(database.write(slow))
+    writing = asyncio.create_task(database.write("by hand", slow))
     assert await asyncio.to_thread(begun.wait, 30)
-    beside = asyncio.create_task(asyncio.to_thread(write_beside, path, lambda c: note(c, "acme/command")))
+    beside = asyncio.create_task(
+        asyncio.to_thread(write_beside, path, "by hand", lambda c: note(c, "acme/command"))
+    )
     go.set()
     await asyncio.gather(writing, beside)
     assert await database.read(noted) == ["acme/command", "acme/daemon"]
@@ -216,7 +218,7 @@ async def test_a_command_that_fails_writes_nothing(path: Path, database: Databas
         raise LookupError
 
     with pytest.raises(LookupError):
-        await asyncio.to_thread(write_beside, path, half)
+        await asyncio.to_thread(write_beside, path, "by hand", half)
     assert await database.read(noted) == []
 
 
@@ -225,7 +227,7 @@ async def test_a_command_cannot_leave_a_dangling_reference(path: Path, database:
         "INSERT INTO grants (job_id, kind, value, granted_by, at) VALUES (99, 'tokens', '1', 'x', 'y')"
     )
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
-        await asyncio.to_thread(write_beside, path, lambda c: c.execute(statement))
+        await asyncio.to_thread(write_beside, path, "by hand", lambda c: c.execute(statement))
     assert await database.read(noted) == []
 
 
@@ -233,14 +235,14 @@ def test_without_a_database_a_command_says_what_to_do(path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is no Overlord state at .*; set OVERLORD_HOME, or start"):
         open_reader(path)
     with pytest.raises(StoreError, match="there is no Overlord state"):
-        write_beside(path, note)
+        write_beside(path, "by hand", note)
     assert not path.exists()
 
 
 def test_a_command_on_what_is_no_database_says_so(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"this is no database at all, just words" * 40)
-    for use in (open_reader, lambda place: write_beside(place, note)):
+    for use in (open_reader, lambda place: write_beside(place, "by hand", note)):
         with pytest.raises(StoreError, match="cannot be used: file is not a database"):
             use(path)
 
@@ -249,7 +251,7 @@ def test_a_command_on_what_is_no_database_says_so(path: Path) -> None:
 async def test_a_home_may_have_any_name(tmp_path: Path, name: str) -> None:
     path = tmp_path / name / "overlord.db"
     async with opened(path) as database:
-        await database.write(note)
+        await database.write("by hand", note)
     reader = open_reader(path)
     assert noted(reader) == ["acme/calc"]
     reader.close()

@@ -18,24 +18,26 @@ TESTS = a_check(
 
 
 async def test_an_evaluation_is_begun_once_and_collects_its_checks(database: Database) -> None:
-    job = await database.write(evaluating)
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
+    job = await database.write("by hand", evaluating)
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
     assert (row.head_sha, row.revision, row.checks, row.closed) == (HEAD, 0, (), False)
-    assert await database.write(lambda c: evaluations.current(c, job, at=later(9))) == row
-    await database.write(lambda c: evaluations.add_check(c, row, SCOPE, at=NOW))
-    await database.write(lambda c: evaluations.add_check(c, row, TESTS, at=NOW))
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
+    assert await database.write("by hand", lambda c: evaluations.current(c, job, at=later(9))) == row
+    await database.write("by hand", lambda c: evaluations.add_check(c, row, SCOPE, at=NOW))
+    await database.write("by hand", lambda c: evaluations.add_check(c, row, TESTS, at=NOW))
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
     assert row.checks == (SCOPE, TESTS)
     assert row.made(CheckName.TESTS)
     assert not row.made(CheckName.LINT)
 
 
 async def test_a_check_is_made_once_also_by_one_who_has_not_seen_it(database: Database) -> None:
-    job = await database.write(evaluating)
-    stale = await database.write(lambda c: evaluations.current(c, job, at=NOW))
-    await database.write(lambda c: evaluations.add_check(c, stale, TESTS, at=NOW))
-    await database.write(lambda c: evaluations.add_check(c, stale, a_check(CheckName.TESTS), at=NOW))
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
+    job = await database.write("by hand", evaluating)
+    stale = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
+    await database.write("by hand", lambda c: evaluations.add_check(c, stale, TESTS, at=NOW))
+    await database.write(
+        "by hand", lambda c: evaluations.add_check(c, stale, a_check(CheckName.TESTS), at=NOW)
+    )
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
     assert row.checks == (TESTS,)
     made = [
         entry
@@ -48,12 +50,12 @@ async def test_a_check_is_made_once_also_by_one_who_has_not_seen_it(database: Da
 
 
 async def test_a_closed_evaluation_is_history_and_the_next_begins_anew(database: Database) -> None:
-    job = await database.write(evaluating)
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
-    await database.write(lambda c: evaluations.add_check(c, row, TESTS, at=NOW))
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
-    await database.write(lambda c: evaluations.close(c, row))
-    again = await database.write(lambda c: evaluations.current(c, job, at=later(60)))
+    job = await database.write("by hand", evaluating)
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
+    await database.write("by hand", lambda c: evaluations.add_check(c, row, TESTS, at=NOW))
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
+    await database.write("by hand", lambda c: evaluations.close(c, row))
+    again = await database.write("by hand", lambda c: evaluations.current(c, job, at=later(60)))
     assert again.id != row.id
     assert again.checks == ()
     first, second = await database.read(lambda c: evaluations.history(c, job))
@@ -66,9 +68,9 @@ async def test_a_closed_evaluation_is_history_and_the_next_begins_anew(database:
 
 
 async def test_a_job_has_one_open_evaluation(database: Database) -> None:
-    job = await database.write(evaluating)
-    row = await database.write(lambda c: evaluations.current(c, job, at=NOW))
-    await database.write(lambda c: evaluations.close(c, row))
-    await database.write(lambda c: evaluations.current(c, job, at=NOW))
+    job = await database.write("by hand", evaluating)
+    row = await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
+    await database.write("by hand", lambda c: evaluations.close(c, row))
+    await database.write("by hand", lambda c: evaluations.current(c, job, at=NOW))
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
-        await database.write(lambda c: c.execute("UPDATE evaluations SET closed = 0"))
+        await database.write("by hand", lambda c: c.execute("UPDATE evaluations SET closed = 0"))

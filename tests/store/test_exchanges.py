@@ -57,7 +57,7 @@ async def test_what_is_reserved_counts_until_it_is_settled(database: Database) -
         assert refused(reserve(c, session, 80)) is None
         assert refused(reserve(c, session, 81)) == ("session_tokens", False)
 
-    await database.write(act)
+    await database.write("by hand", act)
 
 
 async def test_an_exchange_is_settled_once(database: Database) -> None:
@@ -68,7 +68,7 @@ async def test_an_exchange_is_settled_once(database: Database) -> None:
         settle(c, session, exchange, 0)
         return exchanges.job_usage(c, session.job_id)[0]
 
-    assert (await database.write(act)).prompt == 20
+    assert (await database.write("by hand", act)).prompt == 20
 
 
 async def test_caps_over_jobs_spaces_and_days_hold_together(database: Database) -> None:
@@ -80,7 +80,7 @@ async def test_caps_over_jobs_spaces_and_days_hold_together(database: Database) 
         assert refused(reserve(c, other, 500, DAY_TOKENS)) == ("day_tokens", True)
         assert refused(reserve(c, other, 601, SPACE_USD)) == ("space_day_usd", False)
 
-    await database.write(act)
+    await database.write("by hand", act)
 
 
 async def test_what_people_add_raises_the_caps_of_that_day(database: Database) -> None:
@@ -94,7 +94,7 @@ async def test_what_people_add_raises_the_caps_of_that_day(database: Database) -
         tomorrow = exchanges.purse(c, session, caps, at=NOW + timedelta(days=1)).budgets[1:]
         assert [budget.limit for budget in tomorrow] == [550, NANO, 1000]
 
-    await database.write(act)
+    await database.write("by hand", act)
 
 
 async def test_people_are_told_once_of_a_budget_that_nears_its_end_and_once_of_its_end(
@@ -109,7 +109,7 @@ async def test_people_are_told_once_of_a_budget_that_nears_its_end_and_once_of_i
         exchanges.exhaust(c, purse, purse.budgets[0], at=NOW)
         assert sessions.get(c, session.id).exhausted == purse.budgets[0]
 
-    await database.write(act)
+    await database.write("by hand", act)
     query = "SELECT name, data FROM ledger WHERE name LIKE 'budget%' ORDER BY seq"
     told = await database.read(lambda c: [(row["name"], json.loads(row["data"])) for row in c.execute(query)])
     assert [(name, data["spent"]) for name, data in told] == [("budget_warned", 80), ("budget_spent", 85)]
@@ -124,7 +124,7 @@ async def test_costs_are_summed_by_job_and_day(database: Database) -> None:
         assert exchanges.day_cost(c, NOW) == Cost(tokens=40, nusd=40 * NANO // 1000)
         assert exchanges.day_cost(c, NOW + timedelta(days=1)) == Cost(tokens=0)
 
-    await database.write(act)
+    await database.write("by hand", act)
 
 
 @given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 100), st.booleans()), max_size=20))

@@ -9,11 +9,12 @@ from tests.stored import claim
 
 
 async def test_granted_patterns_hold_until_they_expire(database: Database) -> None:
-    one, other = await database.write(lambda c: (claim(c, 1), claim(c, 2)))
+    one, other = await database.write("by hand", lambda c: (claim(c, 1), claim(c, 2)))
     give = grants.add
     for patterns, until in ((["docs/**"], None), (["a [1]", "docs/**"], later(60)), (["b"], later(30))):
         await database.write(
-            lambda c, p=patterns, u=until: give(c, one.id, GrantKind.SCOPE, p, by="x", at=NOW, expires_at=u)  # type: ignore[misc]
+            "by hand",
+            lambda c, p=patterns, u=until: give(c, one.id, GrantKind.SCOPE, p, by="x", at=NOW, expires_at=u),  # type: ignore[misc]
         )
     assert await database.read(lambda c: grants.scope_patterns(c, one.id, at=NOW)) == (
         "docs/**",
@@ -30,9 +31,9 @@ async def test_granted_patterns_hold_until_they_expire(database: Database) -> No
 
 async def test_a_space_is_known_by_what_was_noted(database: Database) -> None:
     assert await database.read(lambda c: spaces.get(c, "acme/calc")) == Space(name="acme/calc")
-    await database.write(lambda c: spaces.note_poll(c, "acme/calc", at=NOW, trouble="away"))
+    await database.write("by hand", lambda c: spaces.note_poll(c, "acme/calc", at=NOW, trouble="away"))
     away = Space(name="acme/calc", trouble="away", polled_at=NOW)
     assert await database.read(lambda c: spaces.get(c, "acme/calc")) == away
-    await database.write(lambda c: spaces.note_poll(c, "acme/calc", at=later(30)))
+    await database.write("by hand", lambda c: spaces.note_poll(c, "acme/calc", at=later(30)))
     back = Space(name="acme/calc", polled_at=later(30))
     assert await database.read(lambda c: spaces.get(c, "acme/calc")) == back

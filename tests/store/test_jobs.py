@@ -19,7 +19,7 @@ from tests.stored import claim, prepare
 async def test_a_claimed_job_is_read_back_as_it_was_written(database: Database) -> None:
     comments = (Comment(author="bob", association="OWNER", body="[1] {brackets} – ü"),)
     job = await database.write(
-        lambda c: claim(c, title='{"not": "json"}', labels=("bug",), comments=comments)
+        "by hand", lambda c: claim(c, title='{"not": "json"}', labels=("bug",), comments=comments)
     )
     assert job.issue == an_issue(title='{"not": "json"}', labels=("bug",), comments=comments)
     assert (job.state, job.branch, job.phase) == (JobState.QUEUED, "minion/issue-7", "implement")
@@ -33,25 +33,26 @@ async def test_a_task_has_one_live_job_ever(database: Database) -> None:
             connection, space=REPO, issue=an_issue(), base_branch="main", contract=contract(), at=NOW
         )
 
-    first = await database.write(claim)
-    assert await database.write(again) is None
-    await database.write(lambda c: jobs.move(c, first.id, EventName.STOPPED, at=NOW))
-    second = await database.write(claim)
+    first = await database.write("by hand", claim)
+    assert await database.write("by hand", again) is None
+    await database.write("by hand", lambda c: jobs.move(c, first.id, EventName.STOPPED, at=NOW))
+    second = await database.write("by hand", claim)
     assert second.branch == "minion/issue-7-2"
-    assert await database.write(again) is None
+    assert await database.write("by hand", again) is None
 
 
 async def test_the_database_itself_refuses_a_second_live_job(database: Database) -> None:
-    first = await database.write(claim)
-    await database.write(lambda c: jobs.move(c, first.id, EventName.STOPPED, at=NOW))
-    await database.write(claim)
+    first = await database.write("by hand", claim)
+    await database.write("by hand", lambda c: jobs.move(c, first.id, EventName.STOPPED, at=NOW))
+    await database.write("by hand", claim)
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
-        await database.write(lambda c: jobs.repair(c, first.id, is_open=True))
+        await database.write("by hand", lambda c: jobs.repair(c, first.id, is_open=True))
 
 
 async def test_a_move_changes_state_and_columns_and_says_who(database: Database) -> None:
-    job = await database.write(prepare)
+    job = await database.write("by hand", prepare)
     moved = await database.write(
+        "by hand",
         lambda c: jobs.move(
             c,
             job.job_id,
@@ -60,7 +61,7 @@ async def test_a_move_changes_state_and_columns_and_says_who(database: Database)
             actor="cli:alice",
             data={"decision": 1},
             head_sha=HEAD,
-        )
+        ),
     )
     assert (moved.state, moved.head_sha, moved.updated_at) == (JobState.CANCELLED, HEAD, later(5))
     *_, entry = await database.read(lambda c: list(ledger.entries(c, job_id=job.job_id)))
@@ -68,44 +69,49 @@ async def test_a_move_changes_state_and_columns_and_says_who(database: Database)
 
 
 async def test_a_move_forgets_the_reason_of_the_state_before(database: Database) -> None:
-    job = await database.write(claim)
+    job = await database.write("by hand", claim)
     await database.write(
-        lambda c: jobs.note(c, job.id, EventName.STEP_FAILED, at=NOW, data={"trouble": "x"}, reason="waiting")
+        "by hand",
+        lambda c: jobs.note(
+            c, job.id, EventName.STEP_FAILED, at=NOW, data={"trouble": "x"}, reason="waiting"
+        ),
     )
     assert (await database.read(lambda c: jobs.get(c, job.id))).reason == "waiting"
-    moved = await database.write(lambda c: jobs.move(c, job.id, EventName.SESSION_STARTED, at=NOW))
+    moved = await database.write("by hand", lambda c: jobs.move(c, job.id, EventName.SESSION_STARTED, at=NOW))
     assert moved.reason == ""
 
 
 async def test_an_illegal_move_changes_nothing(database: Database) -> None:
-    job = await database.write(claim)
+    job = await database.write("by hand", claim)
     with pytest.raises(IllegalMove):
-        await database.write(lambda c: jobs.move(c, job.id, EventName.DELIVERED, at=NOW, head_sha=HEAD))
+        await database.write(
+            "by hand", lambda c: jobs.move(c, job.id, EventName.DELIVERED, at=NOW, head_sha=HEAD)
+        )
     assert await database.read(lambda c: jobs.get(c, job.id)) == job
     assert len(await database.read(lambda c: list(ledger.entries(c)))) == 1
 
 
 async def test_of_two_moves_at_once_one_is_lost(database: Database) -> None:
-    job = await database.write(claim)
-    await database.write(lambda c: jobs.move(c, job.id, EventName.STOPPED, at=NOW))
+    job = await database.write("by hand", claim)
+    await database.write("by hand", lambda c: jobs.move(c, job.id, EventName.STOPPED, at=NOW))
     with pytest.raises(IllegalMove, match="a cancelled job cannot take session_started"):
-        await database.write(lambda c: jobs.move(c, job.id, EventName.SESSION_STARTED, at=NOW))
+        await database.write("by hand", lambda c: jobs.move(c, job.id, EventName.SESSION_STARTED, at=NOW))
 
 
 async def test_code_decides_as_overlord_and_repairs_leave_no_fact(database: Database) -> None:
-    job = await database.write(claim)
-    await database.write(lambda c: jobs.repair(c, job.id, projected="queued", comment_id=5))
+    job = await database.write("by hand", claim)
+    await database.write("by hand", lambda c: jobs.repair(c, job.id, projected="queued", comment_id=5))
     assert (await database.read(lambda c: jobs.get(c, job.id))).comment_id == 5
     [entry] = await database.read(lambda c: list(ledger.entries(c)))
     assert (entry.name, entry.actor) == ("claimed", OVERLORD)
 
 
 async def test_jobs_are_found_by_what_they_are(database: Database) -> None:
-    one, two, three = [await database.write(lambda c, n=n: claim(c, n)) for n in (1, 2, 3)]  # type: ignore[misc]
-    await database.write(lambda c: prepare(c, two))
-    await database.write(lambda c: jobs.move(c, two.id, EventName.STOPPED, at=NOW))
-    await database.write(lambda c: jobs.move(c, three.id, EventName.STOPPED, at=NOW))
-    await database.write(lambda c: jobs.repair(c, three.id, projected="cancelled"))
+    one, two, three = [await database.write("by hand", lambda c, n=n: claim(c, n)) for n in (1, 2, 3)]  # type: ignore[misc]
+    await database.write("by hand", lambda c: prepare(c, two))
+    await database.write("by hand", lambda c: jobs.move(c, two.id, EventName.STOPPED, at=NOW))
+    await database.write("by hand", lambda c: jobs.move(c, three.id, EventName.STOPPED, at=NOW))
+    await database.write("by hand", lambda c: jobs.repair(c, three.id, projected="cancelled"))
 
     def numbers(connection: sqlite3.Connection) -> dict[str, list[int]]:
         found = {
@@ -128,7 +134,7 @@ async def test_jobs_are_found_by_what_they_are(database: Database) -> None:
     assert await database.read(lambda c: jobs.live_for(c, REPO, 2)) is None
     session = await database.read(lambda c: sessions.live_of(c, two.id))
     assert session is not None
-    await database.write(lambda c: sessions.end(c, session, at=NOW, ending="stopped"))
+    await database.write("by hand", lambda c: sessions.end(c, session, at=NOW, ending="stopped"))
     assert await database.read(jobs.with_remains) == []
     assert await database.read(lambda c: sessions.count(c, two.id, SessionKind.WORK)) == 1
 

@@ -142,7 +142,7 @@ def test_any_data_is_hashed_as_it_is_read_back(
 
 
 async def test_a_move_and_its_event_are_written_together_or_not_at_all(database: Database) -> None:
-    job = await database.write(claim)
+    job = await database.write("by hand", claim)
 
     def move(connection: sqlite3.Connection) -> None:
         jobs.move(connection, job.id, EventName.STOPPED, at=NOW)
@@ -152,9 +152,9 @@ async def test_a_move_and_its_event_are_written_together_or_not_at_all(database:
         raise LookupError
 
     with pytest.raises(LookupError):
-        await database.write(moved_and_lost)
+        await database.write("by hand", moved_and_lost)
     names = await database.read(lambda c: [entry.name for entry in ledger.entries(c)])
     assert names == ["claimed"]
-    await database.write(move)
+    await database.write("by hand", move)
     names = await database.read(lambda c: [entry.name for entry in ledger.entries(c)])
     assert names == ["claimed", "stopped"]

@@ -17,14 +17,18 @@ from overlord.store import (
     evaluations,
     evidence,
     grants,
+    hearings,
     jobs,
     ledger,
+    refusals,
     sessions,
     spaces,
 )
 from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.grants import GrantKind
+from overlord.store.hearings import Hearing
 from overlord.store.migrations import LATEST, MIGRATIONS, migrate, schema_version
+from overlord.store.refusals import Refusal
 from tests.records import HEAD, NOW, REPO, a_check
 from tests.stored import ask, evaluating, prepare
 
@@ -52,6 +56,11 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     evidence.record(connection, exhibit)
     grants.add(connection, job.id, GrantKind.SCOPE, ["docs/**"], by="cli:alice", at=NOW)
     spaces.note_poll(connection, REPO, at=NOW)
+    spaces.note_heard(connection, REPO, at=NOW)
+    spaces.note_seen(connection, REPO, at=NOW)
+    hearings.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
+    refusal = Refusal(space=REPO, issue_number=2, labelled_at=NOW, seen_at=NOW, reason="a stranger's")
+    refusals.put(connection, refusal)
     environments.put(connection, made_by(session))
 
 
@@ -116,7 +125,10 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert [item.kind for item in evidence.exhibits(connection)] == ["log"]
     assert next(ledger.entries(connection)).name == "claimed"
     assert list(ledger.problems(connection)) == []
-    assert spaces.get(connection, REPO).polled_at == NOW
+    space = spaces.get(connection, REPO)
+    assert (space.polled_at, space.heard_at, space.seen_at) == (NOW, NOW, NOW)
+    assert hearings.is_known(connection, REPO, 1)
+    assert refusals.of(connection, REPO, 2) is not None
     assert grants.scope_patterns(connection, 1, at=NOW) == ("docs/**",)
     assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
 

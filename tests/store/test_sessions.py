@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -19,8 +18,8 @@ DONE = Report(outcome=Outcome.COMPLETE, summary="{done} [1]", learnings=("a", "b
 
 
 async def test_a_prepared_session_is_read_back_as_it_was_written(database: Database) -> None:
-    job = await database.write(claim)
-    session = await database.write(lambda c: prepare(c, job))
+    job = await database.write("by hand", claim)
+    session = await database.write("by hand", lambda c: prepare(c, job))
     assert session == a_session(job)
     *_, entry = await database.read(lambda c: list(ledger.entries(c, job_id=job.id)))
     assert entry.name == "session_prepared"
@@ -33,34 +32,34 @@ async def test_a_prepared_session_is_read_back_as_it_was_written(database: Datab
 
 
 async def test_a_job_has_one_live_session(database: Database) -> None:
-    job = await database.write(claim)
-    first = await database.write(lambda c: prepare(c, job))
+    job = await database.write("by hand", claim)
+    first = await database.write("by hand", lambda c: prepare(c, job))
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
-        await database.write(lambda c: prepare(c, job, ordinal=2))
-    await database.write(lambda c: sessions.end(c, first, at=NOW, ending="exited"))
-    second = await database.write(lambda c: prepare(c, job, ordinal=2))
+        await database.write("by hand", lambda c: prepare(c, job, ordinal=2))
+    await database.write("by hand", lambda c: sessions.end(c, first, at=NOW, ending="exited"))
+    second = await database.write("by hand", lambda c: prepare(c, job, ordinal=2))
     assert await database.read(lambda c: sessions.live_of(c, job.id)) == second
 
 
 async def test_a_session_needs_its_job(database: Database) -> None:
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
-        await database.write(lambda c: sessions.prepare(c, a_session()))
+        await database.write("by hand", lambda c: sessions.prepare(c, a_session()))
 
 
 async def test_a_session_from_start_to_end(database: Database) -> None:
-    session = await database.write(prepare)
-    await database.write(lambda c: sessions.start(c, session, at=later(1)))
+    session = await database.write("by hand", prepare)
+    await database.write("by hand", lambda c: sessions.start(c, session, at=later(1)))
     started = await database.read(lambda c: sessions.get(c, session.id))
     assert (started.state, started.started_at, started.heartbeat_at) == (
         SessionState.STARTED,
         later(1),
         later(1),
     )
-    await database.write(lambda c: sessions.stop_because(c, session.id, StopReason.SILENT))
-    await database.write(lambda c: sessions.stop_because(c, session.id, StopReason.JOB_CLOSED))
+    await database.write("by hand", lambda c: sessions.stop_because(c, session.id, StopReason.SILENT))
+    await database.write("by hand", lambda c: sessions.stop_because(c, session.id, StopReason.JOB_CLOSED))
     stopped = await database.read(lambda c: sessions.get(c, session.id))
     assert stopped.stop_reason is StopReason.SILENT, "the first reason stays"
-    await database.write(lambda c: sessions.end(c, stopped, at=later(61), ending="stopped: by us"))
+    await database.write("by hand", lambda c: sessions.end(c, stopped, at=later(61), ending="stopped: by us"))
     ended = await database.read(lambda c: sessions.get(c, session.id))
     assert (ended.state, ended.ended_at, ended.ending) == (SessionState.ENDED, later(61), "stopped: by us")
     *_, entry = await database.read(lambda c: list(ledger.entries(c)))
@@ -88,28 +87,30 @@ STEP = StepResult(
 async def test_a_session_reports_once(
     database: Database, kind: SessionKind, report: Report | CheckReport, other: Report | CheckReport
 ) -> None:
-    session = await database.write(lambda c: prepare(c, kind=kind))
-    assert await database.write(lambda c: sessions.take_report(c, session.id, report))
-    assert await database.write(lambda c: sessions.take_report(c, session.id, report)), (
+    session = await database.write("by hand", lambda c: prepare(c, kind=kind))
+    assert await database.write("by hand", lambda c: sessions.take_report(c, session.id, report))
+    assert await database.write("by hand", lambda c: sessions.take_report(c, session.id, report)), (
         "the same again is fine"
     )
-    assert not await database.write(lambda c: sessions.take_report(c, session.id, other))
+    assert not await database.write("by hand", lambda c: sessions.take_report(c, session.id, other))
     assert (await database.read(lambda c: sessions.get(c, session.id))).report == report
 
 
 async def test_an_ended_session_reports_no_more(database: Database) -> None:
-    session = await database.write(prepare)
-    await database.write(lambda c: sessions.end(c, session, at=NOW, ending="killed"))
-    assert not await database.write(lambda c: sessions.take_report(c, session.id, DONE))
+    session = await database.write("by hand", prepare)
+    await database.write("by hand", lambda c: sessions.end(c, session, at=NOW, ending="killed"))
+    assert not await database.write("by hand", lambda c: sessions.take_report(c, session.id, DONE))
     assert (await database.read(lambda c: sessions.get(c, session.id))).report is None
 
 
 async def test_sessions_are_found_by_what_they_are(database: Database) -> None:
-    job = await database.write(claim)
-    first = await database.write(lambda c: prepare(c, job))
-    await database.write(lambda c: sessions.end(c, first, at=NOW, ending="exited"))
-    check = await database.write(lambda c: prepare(c, job, SessionKind.CHECK, prepared_at=later(10)))
-    other = await database.write(lambda c: prepare(c, claim(c, 8)))
+    job = await database.write("by hand", claim)
+    first = await database.write("by hand", lambda c: prepare(c, job))
+    await database.write("by hand", lambda c: sessions.end(c, first, at=NOW, ending="exited"))
+    check = await database.write(
+        "by hand", lambda c: prepare(c, job, SessionKind.CHECK, prepared_at=later(10))
+    )
+    other = await database.write("by hand", lambda c: prepare(c, claim(c, 8)))
 
     def found(connection: sqlite3.Connection) -> list[list[str]]:
         return [
@@ -128,51 +129,19 @@ async def test_sessions_are_found_by_what_they_are(database: Database) -> None:
 
 
 async def test_what_the_sessions_of_a_job_said_they_did_is_known_in_order(database: Database) -> None:
-    job = await database.write(claim)
+    job = await database.write("by hand", claim)
 
     def reported(connection: sqlite3.Connection, ordinal: int, summary: str) -> None:
         report = Report(outcome=Outcome.COMPLETE, summary=summary)
         prepare(connection, job, ordinal=ordinal, report=report, state=SessionState.ENDED)
 
     for ordinal, summary in enumerate(("first", "", "third"), start=1):
-        await database.write(partial(reported, ordinal=ordinal, summary=summary))
+        await database.write("by hand", partial(reported, ordinal=ordinal, summary=summary))
     checked = CheckReport(steps=(STEP,))
-    await database.write(lambda c: prepare(c, job, SessionKind.CHECK, report=checked))
+    await database.write("by hand", lambda c: prepare(c, job, SessionKind.CHECK, report=checked))
     assert await database.read(lambda c: sessions.summaries(c, job.id)) == ("first", "third")
 
 
 async def test_an_unknown_session_is_named(database: Database) -> None:
     with pytest.raises(NotFound, match="there is no session j9-work-1"):
         await database.read(lambda c: sessions.get(c, "j9-work-1"))
-
-
-@pytest.mark.parametrize(
-    ("kind", "ran_s", "silent_s", "reason"),
-    [
-        (SessionKind.WORK, 0, 0, None),
-        (SessionKind.WORK, 1799, 299, None),
-        (SessionKind.WORK, 1800, 0, StopReason.TIME_LIMIT),
-        (SessionKind.WORK, 400, 300, StopReason.SILENT),
-        (SessionKind.WORK, 1800, 300, StopReason.TIME_LIMIT),
-        (SessionKind.CHECK, 400, 400, None),
-        (SessionKind.CHECK, 1800, 1800, StopReason.TIME_LIMIT),
-    ],
-)
-def test_when_a_session_is_overdue(
-    kind: SessionKind, ran_s: int, silent_s: int, reason: StopReason | None
-) -> None:
-    now = later(10_000)
-    session = a_session(
-        kind=kind, started_at=now - timedelta(seconds=ran_s), heartbeat_at=now - timedelta(seconds=silent_s)
-    )
-    assert sessions.overdue(session, now, silent_s=300) is reason
-
-
-def test_a_session_that_never_spoke_is_silent_since_its_start() -> None:
-    session = a_session(started_at=NOW)
-    assert sessions.overdue(session, later(299), silent_s=300) is None
-    assert sessions.overdue(session, later(300), silent_s=300) is StopReason.SILENT
-
-
-def test_a_session_that_was_never_started_is_not_overdue() -> None:
-    assert sessions.overdue(a_session(), later(10**6), silent_s=300) is None

@@ -1,17 +1,28 @@
 """Who may sign in to the embedded forge: people and agents with tokens, and GitHub Apps whose tokens expire."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import jwt
 
+from overlord.embedded.forge.limit import RateLimit
 from overlord.embedded.forge.problem import Problem, missing
-from overlord.embedded.forge.record import App, Association, Grant, User
+from overlord.embedded.forge.record import App, Association, Grant, User, covers
 from overlord.embedded.forge.shelf import Shelf
 
 GRANT_LIFETIME_S = 3600
+JWT_LIFETIME_S = 600
+GRANTED: Mapping[str, str] = {
+    "metadata": "read",
+    "contents": "write",
+    "issues": "write",
+    "pull_requests": "write",
+    "statuses": "write",
+    "checks": "read",
+}
+"""What an app has unless it is said otherwise."""
 
 
 def utc_now() -> datetime:
@@ -26,6 +37,7 @@ class Accounts:
         self._clock = clock
         self.grant_lifetime_s: float = GRANT_LIFETIME_S
         """How long an app's next tokens live."""
+        self.limit = RateLimit()
 
     def now(self) -> datetime:
         """GitHub's times have whole seconds."""
@@ -56,14 +68,61 @@ class Accounts:
                 return user
         for grant in self.shelf.all(Grant):
             if _same(grant.token, token) and self._clock() < grant.expires_at:
-                return replace(self.user(grant.login), only=grant.repositories)
+                return self._granted(grant)
         return None
 
-    def add_app(self, slug: str, public_key: str, repositories: Sequence[str]) -> App:
-        """Register a GitHub App with write access to these repositories; `public_key` (PEM) checks its JWTs."""
-        app = App(id=self.shelf.next_id(), slug=slug, public_key=public_key, repositories=tuple(repositories))
+    def _granted(self, grant: Grant) -> User | None:
+        """Who an app's token makes of who presents it; nobody once its installation is gone."""
+        app = self.app(grant.app_id)
+        if not app.is_installed or app.installation_id != grant.installation_id:
+            return None
+        return replace(
+            self.user(grant.login),
+            only=grant.repositories,
+            permissions=grant.permissions,
+            suspended=app.suspended_at is not None,
+        )
+
+    def add_app(
+        self,
+        slug: str,
+        public_key: str,
+        repositories: Sequence[str],
+        permissions: Mapping[str, str] = GRANTED,
+    ) -> App:
+        """Register a GitHub App and install it on these repositories; `public_key` (PEM) checks its JWTs."""
+        app = App(
+            id=self.shelf.next_id(),
+            slug=slug,
+            public_key=public_key,
+            repositories=tuple(repositories),
+            permissions=dict(permissions),
+        )
         self.add_user(app.bot, association="COLLABORATOR", bot=True)
         return self.shelf.put(app)
+
+    def app(self, app_id: int) -> App:
+        found = self.shelf.get(App, str(app_id))
+        if found is None:
+            raise missing()
+        return found
+
+    def permit_app(self, app_id: int, **permissions: str) -> None:
+        """The installation is granted exactly these permissions from now on; tokens keep what they were made with."""
+        self.shelf.put(replace(self.app(app_id), permissions=permissions))
+
+    def suspend_app(self, app_id: int, *, suspended: bool = True) -> None:
+        self.shelf.put(replace(self.app(app_id), suspended_at=self.now() if suspended else None))
+
+    def uninstall_app(self, app_id: int) -> None:
+        """Remove the installation; its tokens are worth nothing from now on."""
+        self.shelf.put(replace(self.app(app_id), is_installed=False))
+
+    def install_app(self, app_id: int) -> None:
+        """Install it again on its repositories; it is another installation."""
+        app = self.app(app_id)
+        again = replace(app, is_installed=True, installation=app.installation + 1, suspended_at=None)
+        self.shelf.put(again)
 
     def app_with(self, token: str) -> App:
         """The app that signed this JWT; raises Problem as GitHub refuses a bad one."""
@@ -72,26 +131,52 @@ class Accounts:
             app = self.shelf.get(App, str(claimed.get("iss")))
             if app is None:
                 raise Problem(404, "Integration not found")
-            claims = jwt.decode(token, app.public_key, algorithms=["RS256"], issuer=str(app.id))
+            claims = jwt.decode(
+                token,
+                app.public_key,
+                algorithms=["RS256"],
+                issuer=str(app.id),
+                options={"verify_exp": False, "verify_iat": False, "require": ["exp", "iat"]},
+            )
         except jwt.PyJWTError:
             raise Problem(401, "A JSON web token could not be decoded") from None
-        if claims["exp"] - claims["iat"] > 600:
-            raise Problem(401, "'Expiration time' claim ('exp') is too far in the future")
+        self._check_times(claims["iat"], claims["exp"])
         return app
 
-    def grant(self, app: App, installation_id: int, names: Sequence[str] | None) -> Grant:
-        """A new token for an installation, for all of its repositories or those named (without owner)."""
-        if installation_id != app.installation_id:
-            raise missing()
+    def _check_times(self, issued_at: int, expires_at: int) -> None:
+        now = self._clock().timestamp()
+        if issued_at > now:
+            said = "must be an Integer representing the time that the assertion was issued"
+            raise Problem(401, f"'Issued at' claim ('iat') {said}")
+        if expires_at <= now:
+            said = "must be a numeric value representing the future time at which the assertion expires"
+            raise Problem(401, f"'Expiration time' claim ('exp') {said}")
+        if expires_at > now + JWT_LIFETIME_S:
+            raise Problem(401, "'Expiration time' claim ('exp') is too far in the future")
+
+    def grant(
+        self, app: App, names: Sequence[str] | None = None, permissions: Mapping[str, str] | None = None
+    ) -> Grant:
+        """A new token of an app, for all of its repositories or those named (without owner), with all of its
+        permissions or these."""
         wanted = [name for name in app.repositories if names is None or name.split("/")[1] in names]
         if names is not None and len(wanted) != len(set(names)):
-            raise Problem(422, "There is at least one repository that does not exist or is not accessible")
+            raise Problem(
+                422,
+                "There is at least one repository that does not exist or is not accessible to the parent"
+                " installation.",
+            )
+        if permissions is not None and not covers(app.permissions, permissions):
+            raise Problem(422, "The permissions requested are not granted to this installation.")
         grant = Grant(
             id=self.shelf.next_id(),
             token=f"ghs_{secrets.token_hex(18)}",
             login=app.bot,
             repositories=tuple(wanted),
             expires_at=self.now() + timedelta(seconds=self.grant_lifetime_s),
+            app_id=app.id,
+            installation_id=app.installation_id,
+            permissions={"metadata": "read", **(app.permissions if permissions is None else permissions)},
         )
         return self.shelf.put(grant)
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from starlette.types import Receive, Scope, Send
 
+from overlord.embedded.forge import lfs
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.event import ToldState
 from overlord.embedded.forge.problem import unfit
 from overlord.embedded.forge.record import Issue, Pull, Repository
-from overlord.embedded.forge.state import CLOSING, ForgeState
+from overlord.embedded.forge.state import CLOSING
 from overlord.embedded.forge.wire import KNOWN_OPERATIONS, Seen, Wire
 from overlord.embedded.server import serve
 
@@ -24,7 +26,7 @@ OWNER = "alice"
 AGENT = "overlord-agent"
 
 
-class EmbeddedForge(ForgeState):
+class EmbeddedForge(ToldState):
     """A GitHub-shaped server and the people around it. It is an ASGI application; `serve` puts it on a port.
 
     Two accounts are there from the start: `alice`, who owns everything, and the agent whose token is `token`.
@@ -52,8 +54,8 @@ class EmbeddedForge(ForgeState):
     def fail(self, operation: str, *, times: int = 1, kind: str = "500", after: int = 0) -> None:
         """Let `times` requests of an operation go wrong, after so many more; kinds are those of `fault.ANSWERS`.
 
-        Operations have GitHub's ids (`pulls/create`, …, `graphql`), or are `git/refs`, `git/upload-pack` and
-        `git/receive-pack`, or `*` for any.
+        Operations have GitHub's ids (`pulls/create`, …, `graphql`), or are `git/refs`, `git/upload-pack`,
+        `git/receive-pack` and `lfs`, or `*` for any.
         """
         if operation not in KNOWN_OPERATIONS:
             raise ValueError(f"unknown operation {operation!r}; known: {', '.join(sorted(KNOWN_OPERATIONS))}")
@@ -117,28 +119,45 @@ class EmbeddedForge(ForgeState):
         """Comment on an issue or pull request; returns the comment's id."""
         return self.add_comment(self.issue(repository, number), body, author).id
 
-    async def label(self, repository: str, number: int, *labels: str) -> None:
-        self.add_labels(self.issue(repository, number), labels)
+    async def delete_comment(self, repository: str, number: int, comment_id: int) -> None:
+        [comment] = [item for item in self.comments(repository, number) if item.id == comment_id]
+        self.shelf.remove(comment)
+        self.tell_comment(comment, "deleted")
 
-    async def unlabel(self, repository: str, number: int, *labels: str) -> None:
+    async def label(self, repository: str, number: int, *labels: str, author: str = OWNER) -> None:
+        self.add_labels(self.issue(repository, number), labels, actor=author)
+
+    async def unlabel(self, repository: str, number: int, *labels: str, author: str = OWNER) -> None:
         for label in labels:
-            self.remove_label(self.issue(repository, number), label)
+            self.remove_label(self.issue(repository, number), label, actor=author)
 
-    async def close_issue(self, repository: str, number: int, *, reason: str = "completed") -> None:
+    async def close_issue(
+        self, repository: str, number: int, *, reason: str = "completed", author: str = OWNER
+    ) -> None:
         """Close an issue, `completed` or `not_planned`."""
-        self.set_open(self.issue(repository, number), is_open=False, reason=reason)
+        self.set_open(self.issue(repository, number), is_open=False, actor=author, reason=reason)
 
-    async def reopen_issue(self, repository: str, number: int) -> None:
-        self.set_open(self.issue(repository, number), is_open=True, reason="reopened")
+    async def reopen_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
+        self.set_open(self.issue(repository, number), is_open=True, actor=author, reason="reopened")
+
+    async def lock_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
+        """Let only people with write access comment."""
+        self.set_locked(self.issue(repository, number), is_locked=True, actor=author)
 
     async def edit_issue(
-        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
+        self,
+        repository: str,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        author: str = OWNER,
     ) -> None:
-        self.edit_thread(self.issue(repository, number), title=title, body=body)
+        self.edit_thread(self.issue(repository, number), title=title, body=body, actor=author)
 
-    async def close_pull(self, repository: str, number: int) -> None:
+    async def close_pull(self, repository: str, number: int, *, author: str = OWNER) -> None:
         """Close a pull request without merging it."""
-        self.set_open(self.pull(repository, number), is_open=False)
+        self.set_open(self.pull(repository, number), is_open=False, actor=author)
 
     async def merge(
         self,
@@ -167,11 +186,11 @@ class EmbeddedForge(ForgeState):
                 message=f"{pull.title} (#{pull.number})",
                 author=bare.Author(name=author, at=self.now()),
             )
-            closed = self.set_open(pull, is_open=False)
+            closed = self.set_open(pull, is_open=False, actor=author)
             self.shelf.put(
                 replace(closed, merged_at=closed.closed_at, merged_by=author, merge_commit_sha=commit)
             )
-        self._close_linked(pull)
+        self._close_linked(pull, author)
         if delete_branch:
             await asyncio.to_thread(bare.delete_branch, directory, pull.head_branch)
         await self.follow_branches(repository)
@@ -202,6 +221,10 @@ class EmbeddedForge(ForgeState):
         await self.follow_branches(known.name)
         return (await self.heads(known.name))[branch]
 
+    def keep_large(self, repository: str, content: bytes) -> str:
+        """Give content to Git LFS; returns the pointer that belongs in a commit in its place."""
+        return lfs.put(self.directory(self.repository(repository).name), content)
+
     async def delete_branch(self, repository: str, branch: str) -> None:
         await asyncio.to_thread(bare.delete_branch, self.directory(self.repository(repository).name), branch)
 
@@ -220,12 +243,13 @@ class EmbeddedForge(ForgeState):
         return "\n".join(f"{seen.status or '---'} {seen.method} {seen.path}" for seen in self.requests)
 
     def close(self) -> None:
+        self.close_hooks()
         self.shelf.close()
 
-    def _close_linked(self, pull: Pull) -> None:
+    def _close_linked(self, pull: Pull, author: str) -> None:
         if pull.base_branch != self.repository(pull.repository).default_branch:
             return
         numbers = {int(number) for number in CLOSING.findall(pull.body)}
         for thread in self.issues(pull.repository):
             if thread.number in numbers and thread.open:
-                self.set_open(thread, is_open=False, reason="completed")
+                self.set_open(thread, is_open=False, actor=author, reason="completed")

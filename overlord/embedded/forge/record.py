@@ -3,12 +3,21 @@
 A pull request is an issue with more to it, as on GitHub: both are numbered from one sequence.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
+LEVELS = ("none", "read", "write", "admin")
 MAY_WRITE: frozenset[Association] = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
+
+
+def covers(granted: Mapping[str, str], needed: Mapping[str, str]) -> bool:
+    """Whether everything needed was granted, at that level or above."""
+    return all(
+        LEVELS.index(granted.get(name, "none")) >= LEVELS.index(level) for name, level in needed.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +31,10 @@ class User:
     kind: Literal["User", "Bot"] = "User"
     only: tuple[str, ...] | None = None
     """The repositories this sign-in is good for; None means all."""
+    permissions: Mapping[str, str] | None = None
+    """What this sign-in may do, of an app's token; None means what the account may."""
+    suspended: bool = False
+    """Whether the installation this sign-in belongs to is suspended."""
 
     @property
     def key(self) -> str:
@@ -30,6 +43,10 @@ class User:
     @property
     def may_write(self) -> bool:
         return self.association in MAY_WRITE
+
+    def permits(self, **needed: str) -> bool:
+        """Whether this sign-in has these permissions at these levels, or may do what its account may."""
+        return self.permissions is None or covers(self.permissions, needed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +57,12 @@ class App:
     slug: str
     public_key: str
     repositories: tuple[str, ...]
+    permissions: Mapping[str, str] = field(default_factory=dict)
+    """What its installation was granted: GitHub's name of the permission, and `read` or `write`."""
+    installation: int = 1
+    """Which installation this is; one that was removed never comes back."""
+    is_installed: bool = True
+    suspended_at: datetime | None = None
 
     @property
     def key(self) -> str:
@@ -48,7 +71,7 @@ class App:
     @property
     def installation_id(self) -> int:
         """One installation holds all of its repositories."""
-        return self.id + 1_000_000
+        return self.id + self.installation * 1_000_000
 
     @property
     def bot(self) -> str:
@@ -64,6 +87,9 @@ class Grant:
     login: str
     repositories: tuple[str, ...]
     expires_at: datetime
+    app_id: int = 0
+    installation_id: int = 0
+    permissions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -121,6 +147,9 @@ class Issue:
     open: bool = True
     state_reason: str | None = None
     closed_at: datetime | None = None
+    locked: bool = False
+    edited_at: datetime | None = None
+    """When its text was last changed; the title's changes are occurrences."""
 
     @property
     def key(self) -> str:
@@ -163,6 +192,40 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Occurrence:
+    """What happened to an issue: what GitHub's documentation calls an issue event."""
+
+    id: int
+    repository: str
+    number: int
+    event: Literal["labeled", "unlabeled", "renamed", "closed", "reopened", "locked", "unlocked"]
+    actor: str
+    created_at: datetime
+    label: str | None = None
+    renamed: tuple[str, str] | None = None
+    """The title before and after."""
+
+    @property
+    def key(self) -> str:
+        return str(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """A reaction to a comment; each account has one of each content."""
+
+    id: int
+    comment_id: int
+    content: str
+    login: str
+    created_at: datetime
+
+    @property
+    def key(self) -> str:
+        return f"{self.comment_id}/{self.content}/{self.login}".casefold()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """A commit status; a newer one of the same context stands for it."""
 
@@ -181,5 +244,8 @@ class Status:
         return str(self.id)
 
 
-Record = User | App | Grant | Repository | Label | Issue | Pull | Comment | Status
-KINDS: tuple[type[Record], ...] = (User, App, Grant, Repository, Label, Issue, Pull, Comment, Status)
+Record = User | App | Grant | Repository | Label | Issue | Pull | Comment | Occurrence | Reaction | Status
+KINDS: tuple[type[Record], ...] = (
+    *(User, App, Grant, Repository, Label, Issue, Pull),
+    *(Comment, Occurrence, Reaction, Status),
+)

@@ -1,10 +1,5 @@
-"""The REST and GraphQL operations Overlord's GitHub client calls, under GitHub's own operation ids, and no others.
+"""How the operations on repositories, issues, pull requests and apps are answered; `operation.py` has the table of all."""
 
-A test compares this table with the client's: what nobody calls is not offered.
-"""
-
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -13,7 +8,7 @@ from starlette.responses import Response
 from overlord.embedded.forge.problem import Problem, forbidden, invalid, missing
 from overlord.embedded.forge.record import App, Issue, Pull, Repository, User
 from overlord.embedded.forge.reply import bearer, fields, page_of, reply
-from overlord.embedded.forge.shape import Shape, moment, node_id
+from overlord.embedded.forge.shape import Shape, moment
 from overlord.embedded.forge.state import ForgeState
 
 T = TypeVar("T", bound=Issue)
@@ -128,11 +123,12 @@ async def add_labels(call: Call) -> Response:
     names = (await fields(call.request)).get("labels")
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
         raise invalid("Label", "name")
-    return reply(call.shape.labels(call.state.add_labels(thread, names)))
+    return reply(call.shape.labels(call.state.add_labels(thread, names, actor=call.user.login)))
 
 
 async def remove_label(call: Call) -> Response:
-    thread = call.state.remove_label(call.thread(to_write=True), call.request.path_params["name"])
+    name = call.request.path_params["name"]
+    thread = call.state.remove_label(call.thread(to_write=True), name, actor=call.user.login)
     return reply(call.shape.labels(thread))
 
 
@@ -175,7 +171,9 @@ async def create_pull(call: Call) -> Response:
 async def update_pull(call: Call) -> Response:
     pull = call.pull(to_write=True)
     asked = await fields(call.request)
-    pull = call.state.edit_thread(pull, title=asked.get("title"), body=asked.get("body"))
+    pull = call.state.edit_thread(
+        pull, title=asked.get("title"), body=asked.get("body"), actor=call.user.login
+    )
     return reply(call.shape.pull(pull, alone=True))
 
 
@@ -194,45 +192,6 @@ async def create_status(call: Call) -> Response:
     return reply(call.shape.status(status), 201)
 
 
-READY = "markPullRequestReadyForReview"
-
-
-async def graphql(call: Call) -> Response:
-    """The one mutation REST does not have."""
-    viewer, asked = call.user, await fields(call.request)
-    if READY not in str(asked.get("query")):
-        return _graphql_error(f"Only {READY} is understood here", "INVALID")
-    wanted = (asked.get("variables") or {}).get("id")
-    pulls = [pull for repository in call.state.repositories() for pull in call.state.pulls(repository.name)]
-    found = next((pull for pull in pulls if node_id("PR", pull.id) == wanted), None)
-    if found is not None and not may_see(viewer, call.state.repository(found.repository)):
-        found = None
-    if found is None:
-        return _graphql_error(f"Could not resolve to a node with the global id of '{wanted}'.", "NOT_FOUND")
-    if not viewer.may_write:
-        return _graphql_error(f"{viewer.login} does not have permission for {READY}.", "FORBIDDEN")
-    ready = call.state.mark_ready(found)
-    return reply({"data": {READY: {"pullRequest": {"id": wanted, "isDraft": ready.draft}}}})
-
-
-async def get_installation(call: Call) -> Response:
-    app, repository = call.app(), call.state.repository(call.repository_name)
-    if repository.name not in app.repositories:
-        raise missing()
-    account = call.shape.user(repository.owner)
-    return reply({"id": app.installation_id, "app_id": app.id, "app_slug": app.slug, "account": account})
-
-
-async def create_installation_token(call: Call) -> Response:
-    app, asked = call.app(), await fields(call.request)
-    grant = call.state.grant(app, call.request.path_params["installation_id"], asked.get("repositories"))
-    return reply({"token": grant.token, "expires_at": moment(grant.expires_at)}, 201)
-
-
-def _graphql_error(message: str, kind: str) -> Response:
-    return reply({"data": {READY: None}, "errors": [{"type": kind, "path": [READY], "message": message}]})
-
-
 def _in_state(call: Call, threads: list[T]) -> list[T]:
     state = call.query("state", "open")
     return [thread for thread in threads if state == "all" or thread.open == (state == "open")]
@@ -242,54 +201,3 @@ def _sorted(call: Call, threads: list[T]) -> list[T]:
     moments: dict[str, Any] = {"updated": lambda thread: (thread.updated_at, thread.number)}
     order = moments.get(call.query("sort"), lambda thread: (thread.created_at, thread.number))
     return sorted(threads, key=order, reverse=call.query("direction", "desc") == "desc")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One thing GitHub can be asked, under the name its documentation has for it."""
-
-    name: str
-    method: str
-    template: str
-    answer: Callable[[Call], Awaitable[Response]]
-
-    @property
-    def path(self) -> str:
-        """The template as a Starlette path: numbers are numbers, and a label's name may hold slashes."""
-        path = self.template.replace("/labels/{name}", "/labels/{name:path}")
-        for number in ("issue_number", "comment_id", "pull_number", "installation_id"):
-            path = path.replace(f"{{{number}}}", f"{{{number}:int}}")
-        return path
-
-
-def _operation(
-    name: str, method: str, template: str, answer: Callable[[Call], Awaitable[Response]]
-) -> Operation:
-    return Operation(name=name, method=method, template=template, answer=answer)
-
-
-REPO = "/repos/{owner}/{repo}"
-ISSUE = REPO + "/issues/{issue_number}"
-OPERATIONS = (
-    _operation("repos/get", "GET", REPO, get_repository),
-    _operation("issues/list-for-repo", "GET", REPO + "/issues", list_issues),
-    _operation("issues/get", "GET", ISSUE, get_issue),
-    _operation("issues/list-comments", "GET", ISSUE + "/comments", list_comments),
-    _operation("issues/create-comment", "POST", ISSUE + "/comments", create_comment),
-    _operation("issues/update-comment", "PATCH", REPO + "/issues/comments/{comment_id}", update_comment),
-    _operation("issues/add-labels", "POST", ISSUE + "/labels", add_labels),
-    _operation("issues/remove-label", "DELETE", ISSUE + "/labels/{name}", remove_label),
-    _operation("pulls/list", "GET", REPO + "/pulls", list_pulls),
-    _operation("pulls/get", "GET", REPO + "/pulls/{pull_number}", get_pull),
-    _operation("pulls/create", "POST", REPO + "/pulls", create_pull),
-    _operation("pulls/update", "PATCH", REPO + "/pulls/{pull_number}", update_pull),
-    _operation("repos/create-commit-status", "POST", REPO + "/statuses/{sha}", create_status),
-    _operation("apps/get-repo-installation", "GET", REPO + "/installation", get_installation),
-    _operation(
-        "apps/create-installation-access-token",
-        "POST",
-        "/app/installations/{installation_id}/access_tokens",
-        create_installation_token,
-    ),
-    _operation("graphql", "POST", "/graphql", graphql),
-)

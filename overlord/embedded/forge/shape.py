@@ -5,7 +5,17 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from overlord.embedded.forge.record import Comment, Issue, Label, Pull, Repository, Status, User
+from overlord.embedded.forge.record import (
+    Comment,
+    Issue,
+    Label,
+    Occurrence,
+    Pull,
+    Reaction,
+    Repository,
+    Status,
+    User,
+)
 from overlord.embedded.forge.state import ForgeState
 
 Json = dict[str, Any]
@@ -40,7 +50,8 @@ class Shape:
         }
 
     def repository(self, repository: Repository, viewer: User) -> Json:
-        writes = viewer.may_write
+        # These are an account's; an app's token has none, whatever it was granted.
+        writes = viewer.may_write and viewer.permissions is None
         admin = viewer.association == "OWNER"
         return {
             "id": repository.id,
@@ -149,6 +160,35 @@ class Shape:
             "updated_at": moment(comment.updated_at),
         }
 
+    def occurrence(self, item: Occurrence) -> Json:
+        """An issue event, as the issue's list of them shows it."""
+        shown: Json = {
+            "id": item.id,
+            "node_id": node_id("LE", item.id),
+            "url": f"{self._api(item.repository)}/issues/events/{item.id}",
+            "actor": self.user(item.actor),
+            "event": item.event,
+            "commit_id": None,
+            "commit_url": None,
+            "created_at": moment(item.created_at),
+            "performed_via_github_app": None,
+        }
+        if item.label is not None:
+            known = self.state.shelf.get(Label, f"{item.repository}/{item.label}")
+            shown["label"] = {"name": item.label, "color": known.color if known else "ededed"}
+        if item.renamed is not None:
+            shown["rename"] = {"from": item.renamed[0], "to": item.renamed[1]}
+        return shown
+
+    def reaction(self, reaction: Reaction) -> Json:
+        return {
+            "id": reaction.id,
+            "node_id": node_id("REA", reaction.id),
+            "user": self.user(reaction.login),
+            "content": reaction.content,
+            "created_at": moment(reaction.created_at),
+        }
+
     def status(self, status: Status) -> Json:
         return {
             "id": status.id,
@@ -174,7 +214,7 @@ class Shape:
             "id": thread.id,
             "number": thread.number,
             "state": "open" if thread.open else "closed",
-            "locked": False,
+            "locked": thread.locked,
             "active_lock_reason": None,
             "title": thread.title,
             "body": thread.body or None,

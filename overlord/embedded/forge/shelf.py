@@ -44,6 +44,11 @@ class Shelf:
         self._records[kind][record.key] = record
         return record
 
+    def remove(self, record: Record) -> None:
+        kind = type(record).__name__
+        self._database.execute("DELETE FROM record WHERE kind = ? AND key = ?", (kind, record.key))
+        del self._records[kind][record.key]
+
     def get(self, kind: type[R], key: str) -> R | None:
         found = self._records[kind.__name__].get(key.casefold())
         return found if isinstance(found, kind) else None

@@ -18,7 +18,9 @@ from overlord.embedded.forge.record import (
     Comment,
     Issue,
     Label,
+    Occurrence,
     Pull,
+    Reaction,
     Repository,
     Status,
 )
@@ -27,6 +29,7 @@ from overlord.embedded.forge.shelf import Shelf
 BODY_CHARS = 65_536
 TITLE_CHARS = 256
 DESCRIPTION_CHARS = 140
+REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes")
 STATUS_STATES = ("error", "failure", "pending", "success")
 CLOSING = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)\b", re.IGNORECASE)
 
@@ -118,9 +121,9 @@ class ForgeState(Accounts):
             updated_at=at,
         )
         self.shelf.put(issue)
-        return self.add_labels(issue, labels) if labels else issue
+        return self.add_labels(issue, labels, actor=author) if labels else issue
 
-    def add_labels(self, thread: Issue, names: Iterable[str]) -> Issue:
+    def add_labels(self, thread: Issue, names: Iterable[str], *, actor: str) -> Issue:
         """Put labels on; one the repository does not have yet is made."""
         wanted = []
         for name in names:
@@ -129,12 +132,16 @@ class ForgeState(Accounts):
                 Label(id=self.shelf.next_id(), repository=thread.repository, name=name)
             )
             wanted.append(label.name)
+        for fresh in dict.fromkeys(wanted):
+            if fresh not in thread.labels:
+                self._occurred(thread, "labeled", actor, label=fresh)
         return self._touch(thread, labels=tuple(dict.fromkeys((*thread.labels, *wanted))))
 
-    def remove_label(self, thread: Issue, name: str) -> Issue:
+    def remove_label(self, thread: Issue, name: str, *, actor: str) -> Issue:
         left = tuple(label for label in thread.labels if label.casefold() != name.casefold())
         if left == thread.labels:
             raise missing("Label does not exist")
+        self._occurred(thread, "unlabeled", actor, label=name)
         return self._touch(thread, labels=left)
 
     def add_comment(self, thread: Issue, body: str, author: str) -> Comment:
@@ -161,7 +168,37 @@ class ForgeState(Accounts):
             raise invalid("IssueComment", "body")
         return self.shelf.put(replace(comment, body=body, updated_at=self.now()))
 
-    def set_open(self, thread: T, *, is_open: bool, reason: str | None = None) -> T:
+    def react(self, name: str, comment_id: int, content: str, login: str) -> tuple[Reaction, bool]:
+        """A reaction to a comment, and whether it is new."""
+        comment = self.shelf.get(Comment, str(comment_id))
+        if comment is None or comment.repository != self.repository(name).name:
+            raise missing()
+        if content not in REACTIONS:
+            raise invalid("Reaction", "content")
+        known = self.shelf.get(Reaction, f"{comment_id}/{content}/{login}")
+        fresh = Reaction(
+            id=self.shelf.next_id(),
+            comment_id=comment_id,
+            content=content,
+            login=login,
+            created_at=self.now(),
+        )
+        return known or self.shelf.put(fresh), known is None
+
+    def reactions(self, comment_id: int) -> list[Reaction]:
+        return [reaction for reaction in self.shelf.all(Reaction) if reaction.comment_id == comment_id]
+
+    def occurrences(self, thread: Issue) -> list[Occurrence]:
+        """What happened to an issue or pull request, oldest first."""
+        at = (thread.repository, thread.number)
+        return [item for item in self.shelf.all(Occurrence) if (item.repository, item.number) == at]
+
+    def set_locked(self, thread: T, *, is_locked: bool, actor: str) -> T:
+        self._occurred(thread, "locked" if is_locked else "unlocked", actor)
+        return self._touch(thread, locked=is_locked)
+
+    def set_open(self, thread: T, *, is_open: bool, actor: str, reason: str | None = None) -> T:
+        self._occurred(thread, "reopened" if is_open else "closed", actor)
         return self._touch(
             thread, open=is_open, closed_at=None if is_open else self.now(), state_reason=reason
         )
@@ -194,10 +231,13 @@ class ForgeState(Accounts):
         )
         return self.shelf.put(pull)
 
-    def edit_thread(self, thread: T, *, title: str | None, body: str | None) -> T:
+    def edit_thread(self, thread: T, *, title: str | None, body: str | None, actor: str) -> T:
         title, body = thread.title if title is None else title, thread.body if body is None else body
         _check_text("PullRequest" if isinstance(thread, Pull) else "Issue", title, body)
-        return self._touch(thread, title=title, body=body)
+        if title != thread.title:
+            self._occurred(thread, "renamed", actor, renamed=(thread.title, title))
+        edited_at = self.now() if body != thread.body else thread.edited_at
+        return self._touch(thread, title=title, body=body, edited_at=edited_at)
 
     def mark_ready(self, pull: Pull) -> Pull:
         return self._touch(pull, draft=False)
@@ -265,6 +305,19 @@ class ForgeState(Accounts):
 
     def _next_number(self, repository: Repository) -> int:
         return max((thread.number for thread in self.threads(repository.name)), default=0) + 1
+
+    def _occurred(self, thread: Issue, event: Any, actor: str, **details: Any) -> None:
+        self.shelf.put(
+            Occurrence(
+                id=self.shelf.next_id(),
+                repository=thread.repository,
+                number=thread.number,
+                event=event,
+                actor=self.user(actor).login,
+                created_at=self.now(),
+                **details,
+            )
+        )
 
     def _touch(self, thread: T, **changes: Any) -> T:
         return self.shelf.put(replace(thread, updated_at=self.now(), **changes))

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -12,18 +11,22 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from overlord.embedded.forge import lfs, permission
 from overlord.embedded.forge.fault import EVERY_OPERATION, Faults
+from overlord.embedded.forge.operation import OPERATIONS, Operation
 from overlord.embedded.forge.problem import Problem, missing
 from overlord.embedded.forge.record import Repository, User
 from overlord.embedded.forge.reply import bearer, refusal, unchanged_or
-from overlord.embedded.forge.rest import OPERATIONS, Call, Operation, may_see
+from overlord.embedded.forge.rest import Call, may_see
 from overlord.embedded.forge.state import ForgeState
 from overlord.smart_http import serve_git, service_of
 
 GIT_PATH = re.compile(r"/(?P<name>[^/]+/[^/]+)\.git(?P<rest>/.*)")
-GIT_OPERATIONS = ("git/refs", "git/upload-pack", "git/receive-pack")
+GIT_OPERATIONS = ("git/refs", "git/upload-pack", "git/receive-pack", "lfs")
 PUSH = "git-receive-pack"
-REQUESTS_PER_HOUR = 5000
+FETCH_OPERATION, PUSH_OPERATION = "git/upload-pack", "git/receive-pack"
+LIMITLESS = "rate-limit/get"
+"""The one request that costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,6 @@ class Wire:
         self.state = state
         self.faults = Faults()
         self.requests: list[Seen] = []
-        self._spent: Counter[tuple[str, int]] = Counter()
         routes = [
             Route(operation.path, self._endpoint(operation), methods=[operation.method])
             for operation in OPERATIONS
@@ -75,11 +77,15 @@ class Wire:
 
     async def _answer(self, operation: Operation, user: User | None, request: Request) -> Response:
         try:
-            response = unchanged_or(request, await operation.answer(Call(self.state, user, request)))
+            call = Call(self.state, user, request)
+            permission.check(call, user, operation.name)
+            response = unchanged_or(request, await operation.answer(call))
         except Problem as problem:
             response = refusal(problem)
+        response.headers.update(permission.accepted(operation.name))
         if user is not None:
-            response.headers.update(self._limits(user, counts=response.status_code != 304))
+            costs = response.status_code != 304 and operation.name != LIMITLESS
+            response.headers.update(self._limits(user, costs))
         return response
 
     def _bearer(self, request: Request) -> User | None:
@@ -87,20 +93,12 @@ class Wire:
         return self.state.user_with(token) if token else None
 
     def _window_end(self) -> int:
-        return (int(self.state.now().timestamp()) // 3600 + 1) * 3600
+        return self.state.limit.resets_at(self.state.now().timestamp())
 
-    def _limits(self, user: User, *, counts: bool) -> dict[str, str]:
-        """GitHub's rate limit headers; an unchanged answer costs nothing."""
-        window = self._window_end()
-        self._spent[user.login, window] += counts
-        used = self._spent[user.login, window]
-        return {
-            "x-ratelimit-limit": str(REQUESTS_PER_HOUR),
-            "x-ratelimit-remaining": str(max(REQUESTS_PER_HOUR - used, 0)),
-            "x-ratelimit-reset": str(window),
-            "x-ratelimit-used": str(used),
-            "x-ratelimit-resource": "core",
-        }
+    def _limits(self, user: User, costs: bool) -> dict[str, str]:
+        now_s = self.state.now().timestamp()
+        self.state.limit.spend(user.login, now_s, int(costs))
+        return self.state.limit.headers(user.login, now_s)
 
     def _see(self, operation: str, request: Request, status: int, user: User | None) -> None:
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -115,6 +113,7 @@ class Wire:
         request = Request(scope)
         service = service_of(scope, path["rest"]) or ""
         operation = "git/refs" if path["rest"] == "/info/refs" else f"git/{service.removeprefix('git-')}"
+        operation = "lfs" if lfs.PATH.fullmatch(path["rest"]) else operation
         user = self._basic(request)
         statuses: list[int] = []
 
@@ -144,17 +143,32 @@ class Wire:
             headers = {"www-authenticate": 'Basic realm="GitHub"'} if problem.status == 401 else {}
             await PlainTextResponse(problem.message, problem.status, headers)(scope, receive, send)
             return
+        if kept := lfs.PATH.fullmatch(path["rest"]):
+            answer = await lfs.answer(Request(scope, receive), kept, self.state.directory(repository.name))
+            await answer(scope, receive, send)
+            return
+        follows = pushes and scope["method"] == "POST"
         await serve_git(
             scope,
             receive,
-            send,
+            self._following(repository, send) if follows else send,
             repository=self.state.directory(repository.name),
             path_info=path["rest"],
             user=user.login if user else None,
             forward_protocol=True,
         )
-        if pushes and scope["method"] == "POST":
-            await self.state.follow_branches(repository.name)
+        if follows:
+            await self.state.follow_branches(repository.name)  # also for a client that left before its answer
+
+    def _following(self, repository: Repository, send: Send) -> Send:
+        """An answer to a push that ends only when the branches are looked at: who has pushed sees it in what is read next."""
+
+        async def following(message: Message) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body", False):
+                await self.state.follow_branches(repository.name)
+            await send(message)
+
+        return following
 
     def _admitted(self, name: str, user: User | None, request: Request, *, pushes: bool) -> Repository:
         """The repository, for someone who may read it, or write to it when they push."""
@@ -165,6 +179,10 @@ class Wire:
             raise Problem(401, "No anonymous access.")
         if user is not None and not may_see(user, repository):
             raise missing("Repository not found.")
+        if user is not None and user.suspended:
+            raise Problem(403, permission.SUSPENDED)
+        if user is not None and not permission.permits(user, PUSH_OPERATION if pushes else FETCH_OPERATION):
+            raise Problem(403, "Write access to repository not granted.")
         if user is not None and pushes and not user.may_write:
             raise Problem(403, f"Permission to {name}.git denied to {user.login}.")
         return repository

@@ -10,6 +10,7 @@ from overlord.domain.decision import Verb, label_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
+from overlord.points import Point
 from overlord.store import decisions
 
 app = typer.Typer(help="Decisions: what waits for a person.", no_args_is_help=True)
@@ -65,5 +66,7 @@ def answer(
     command = commands.AnswerDecision(
         decision_id=number, verb=verb, actor=person(), text=text, digest=digest or None
     )
-    decision = state.write(lambda c: commands.answer_decision(c, command, at=datetime.now(UTC)))
+    decision = state.write(
+        Point.DECISION_ANSWERED, lambda c: commands.answer_decision(c, command, at=datetime.now(UTC))
+    )
     say(f"Decision {decision.id}: {line(decision.answer)}.")

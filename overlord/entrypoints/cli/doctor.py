@@ -12,7 +12,7 @@ from overlord.settings import load
 
 if TYPE_CHECKING:
     from overlord.adapters.docker_check import Wall
-    from overlord.entrypoints.doctor import Finding
+    from overlord.entrypoints.finding import Finding
 
 WALLS = {
     "user": "sessions run as an ordinary user",
@@ -51,15 +51,18 @@ def doctor(
     sandbox: Annotated[
         bool, typer.Option("--sandbox", help="Try to break out of a session's container, point by point.")
     ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Make the labels of the settings that a repository does not have.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look at everything Overlord needs: configuration, git, disk, engine, image, model, repositories."""
+    """Look at everything Overlord needs: configuration, git, disk, engine, image, model; sign-in, permissions, labels."""
     from overlord.entrypoints.doctor import examine, examine_sandbox
 
     if sandbox:
         _show_walls(asyncio.run(examine_sandbox(load(os.environ))), json=json)
     else:
-        _show_findings(asyncio.run(examine(lambda: load(os.environ))), json=json)
+        _show_findings(asyncio.run(examine(lambda: load(os.environ), fix=fix)), json=json)
 
 
 def _show_findings(found: Sequence["Finding"], *, json: bool) -> None:

@@ -17,6 +17,7 @@ from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import NotFound
+from overlord.points import Point
 from overlord.settings import contract_for
 from overlord.store import decisions, evidence, exchanges, jobs, ledger, sessions, spaces
 from overlord.store.evidence import EvidenceStore
@@ -117,7 +118,7 @@ def stop(
 ) -> None:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
     command = commands.StopJob(job_id=number, actor=person(), reason=reason)
-    job = state.write(lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
+    job = state.write(Point.JOB_STOPPED, lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
     console.print(f"Job {job.id} is {job.state}.")
 
 

@@ -20,7 +20,7 @@ from overlord.settings import contract_for, load
 EXIT_CODES = """\
 Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a demo or run that ended badly or waits for a
 person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end
-unavailable · 130 interrupted, nothing lost.
+unavailable · 7 another daemon has taken over · 130 interrupted, nothing lost.
 """
 
 _CODES: tuple[tuple[type[errors.OverlordError], int], ...] = (
@@ -28,6 +28,8 @@ _CODES: tuple[tuple[type[errors.OverlordError], int], ...] = (
     (errors.ContractError, 3),
     (errors.NotFound, 4),
     (errors.Refused, 5),
+    (errors.StateReplaced, 6),
+    (errors.Fenced, 7),
     (errors.OverlordError, 6),
 )
 

@@ -15,6 +15,7 @@ import typer
 from overlord.bell import ring
 from overlord.errors import StoreError
 from overlord.home import Home
+from overlord.points import Point
 from overlord.settings import Settings, load
 from overlord.store.database import open_reader, write_beside
 
@@ -60,9 +61,9 @@ def reading() -> Iterator[sqlite3.Connection]:
             raise StoreError(f"{path} cannot be used: {error}") from error
 
 
-def write(act: Callable[[sqlite3.Connection], Result]) -> Result:
+def write(point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """Write a fact in one transaction and wake the daemon."""
     place = home()
-    result = write_beside(place.database, act)
+    result = write_beside(place.database, point, act)
     ring(place.bell)
     return result

@@ -19,6 +19,7 @@ from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.result import INTERRUPTED
 from overlord.entrypoints.local.screen import Screen
+from overlord.points import Point
 from overlord.settings import Settings
 from overlord.store.database import Database, open_reader, write_beside
 
@@ -41,8 +42,8 @@ class Desk:
         with closing(open_reader(self.place.home.database)) as connection:
             return act(connection)
 
-    def write(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
-        return write_beside(self.place.home.database, act)
+    def write(self, point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
+        return write_beside(self.place.home.database, point, act)
 
     def author(self) -> str:
         """The user as the forge knows them: the owner of everything there."""

@@ -17,6 +17,7 @@ from overlord.entrypoints.local.desk import Desk
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.work import job_of, work
 from overlord.errors import GitFailed, NotFound, Refused
+from overlord.points import Point
 from overlord.store import decisions, jobs
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
@@ -86,7 +87,7 @@ async def retry(desk: Desk, number: int | None, wish: Wish) -> int:
     await _check_ready(desk, record)
     desk.screen.say(f"Run {record.number}: {line(record.title)}")
     if job is not None and job.state is JobState.WAITING:
-        desk.write(lambda c: _answer_again(c, job))
+        desk.write(Point.DECISION_ANSWERED, lambda c: _answer_again(c, job))
     elif job is not None and job.state not in ACTIVE:
         record = await _based(desk, record, wish.base)
         await _close(desk, job)
@@ -218,7 +219,7 @@ async def _close(desk: Desk, job: Job) -> None:
         # Its last projection would take the work label off again, which is put on for the next job.
         jobs.repair(connection, job.id, projected=jobs.get(connection, job.id).state)
 
-    desk.write(close)
+    desk.write(Point.JOB_STOPPED, close)
     if job.pull_number is not None and desk.forge.pull(name, job.pull_number).open:
         await desk.forge.close_pull(name, job.pull_number)
     await desk.forge.reopen_issue(name, number)

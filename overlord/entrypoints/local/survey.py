@@ -150,7 +150,9 @@ def _words(command: CheckCommand) -> str:
 def _notes(tree: _Tree) -> list[str]:
     told = []
     if tree.submodules:
-        told.append(f"{count(len(tree.submodules), 'submodule')}: sessions see them empty")
+        told.append(
+            f"{count(len(tree.submodules), 'submodule')}: sessions see them empty unless `fetch.submodules` is set"
+        )
     large = sorted(name for name, (_, size) in tree.blobs.items() if size > LARGE_BYTES)
     if large:
         told.append(f"{count(len(large), 'file')} over {LARGE_BYTES // 1_000_000} MB, such as {large[0]}")

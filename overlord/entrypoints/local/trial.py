@@ -57,11 +57,11 @@ async def _tried(desk: Desk, running: Overlord, settings: Settings, commit: Sha)
     stop = asyncio.create_task(desk.interruption.came.wait())
     try:
         while not steps.done():
-            seen = running.bell.count
+            seen = running.watchers.count
             for news in await watch.news():
                 if news.job == job.id:
                     desk.screen.tell(news)
-            rung = asyncio.create_task(running.bell.wait(seen, timeout_s=1.0))
+            rung = asyncio.create_task(running.watchers.wait(seen, timeout_s=1.0))
             await asyncio.wait({steps, stop, rung}, return_when=asyncio.FIRST_COMPLETED)
             rung.cancel()
             if stop.done():

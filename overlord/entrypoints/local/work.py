@@ -22,6 +22,7 @@ from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import Screen, Standing
 from overlord.entrypoints.watch import Watch
 from overlord.errors import FarEndError, IllegalMove, Refused
+from overlord.points import Point
 from overlord.ports import SessionId
 from overlord.settings import Settings
 from overlord.store import decisions, exchanges, jobs, sessions, spaces
@@ -64,7 +65,7 @@ class Run:
     async def until_it_rests(self) -> Job:
         """Follow the job until it is done, ended, or waits for a person who is not there or wants to think."""
         while True:
-            seen = self.running.bell.count
+            seen = self.running.watchers.count
             job = await self.look()
             if job is not None:
                 if job.state is JobState.IN_REVIEW or not job.is_open:
@@ -73,7 +74,7 @@ class Run:
                     continue
                 if await self._is_stuck(job):
                     return job
-            await self.running.bell.wait(seen, timeout_s=LOOK_S)
+            await self.running.watchers.wait(seen, timeout_s=LOOK_S)
 
     async def look(self) -> Job | None:
         """Where the job stands, shown."""
@@ -153,7 +154,8 @@ class Run:
         )
         try:
             await self.running.parts.database.write(
-                lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now())
+                Point.DECISION_ANSWERED,
+                lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now()),
             )
         except Refused as error:
             self.screen.say(str(error))
@@ -222,7 +224,7 @@ async def _say_how(running: Overlord, screen: Screen) -> None:
     """Make the first poll due, and say what the runner does not hold."""
     parts = running.parts
     [space] = parts.settings.repositories
-    await parts.database.write(lambda c: spaces.note_poll(c, space, at=LONG_AGO))
+    await parts.database.write(Point.POLL_MADE_DUE, lambda c: spaces.note_poll(c, space, at=LONG_AGO))
     if not parts.runner.capabilities.isolates_files:
         screen.say(NO_WALLS)
 

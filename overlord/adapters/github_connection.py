@@ -1,0 +1,30 @@
+"""From settings to a client that is signed in."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from overlord.adapters.github import GitHubForge
+from overlord.adapters.github_client import utc_now
+from overlord.settings import Settings
+
+Connected = TypeVar("Connected", bound=GitHubForge)
+
+
+def connect(kind: type[Connected], settings: Settings, *, now: Callable[[], datetime] = utc_now) -> Connected:
+    """A client of this kind, signed in as the settings say; an App's tokens go by the clock `now`.
+
+    Raises SettingsError for a token or key that cannot be one.
+    """
+    endpoint = settings.forge
+    if not endpoint.app_id:
+        return kind.with_token(
+            endpoint.token.get_secret_value(), base_url=endpoint.api_url, timeout_s=endpoint.timeout_s
+        )
+    return kind.with_app(
+        endpoint.app_id,
+        endpoint.private_key.get_secret_value(),
+        base_url=endpoint.api_url,
+        timeout_s=endpoint.timeout_s,
+        now=now,
+    )

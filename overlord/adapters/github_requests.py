@@ -1,0 +1,146 @@
+"""Requests to GitHub's API: signed, repeated where that is right, their answers read as what was expected.
+
+What only reads is repeated a few times when GitHub does not answer. What changes something is not: its effect may have
+happened, and only whoever asked for it knows how to look. What GitHub refuses has had none and is sent once more: what
+was just made or granted is not everywhere at GitHub at once, and is missing or invalid for a moment.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, TypeVar
+
+import stamina
+from pydantic import BaseModel, ValidationError
+
+from overlord.adapters.credentials import Credentials
+from overlord.adapters.github_client import (
+    SECONDARY_LIMIT_WAIT_S,
+    ForgeUnauthorized,
+    GitHubClient,
+    SignIn,
+    quoted,
+)
+from overlord.adapters.github_operation import OPERATIONS
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
+from overlord.ports import RepositoryName
+
+READ_ATTEMPTS = 3
+NO_LABEL = "Label does not exist"
+
+Payload = TypeVar("Payload", bound=BaseModel)
+
+
+class GitHubRequests:
+    """What every operation is made of."""
+
+    def __init__(self, client: GitHubClient, credentials: Credentials, *, retry_wait_s: float = 1.0) -> None:
+        self._client = client
+        self._credentials = credentials
+        self._retry_wait_s = retry_wait_s
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _read(
+        self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
+    ) -> Payload:
+        answer, _ = await self._patiently(*OPERATIONS[operation], name, _path(name) | variables)
+        return parsed(kind, answer)
+
+    async def _pages(
+        self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
+    ) -> AsyncIterator[Payload]:
+        """Every item of every page; a page that fails fails the whole listing."""
+        method, template = OPERATIONS[operation]
+        following: str | None = template
+        variables = _path(name) | variables
+        while following:
+            items, following = await self._patiently(method, following, name, variables)
+            if not isinstance(items, list):
+                raise ForgeUnavailable(
+                    f"{operation} on {name}: GitHub answered with something that is no list"
+                )
+            for item in items:
+                yield parsed(kind, item)
+
+    async def _patiently(
+        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any]
+    ) -> tuple[Any, str | None]:
+        """A GET, repeated a few times when there was no answer; a limit is for the caller to wait out."""
+        attempts = stamina.retry_context(
+            _may_pass_soon,
+            attempts=READ_ATTEMPTS,
+            timeout=None,
+            wait_initial=self._retry_wait_s,
+            wait_jitter=self._retry_wait_s,
+        )
+        async for attempt in attempts:
+            with attempt:
+                return await self._confirmed(method, address, name, variables)
+        raise AssertionError("stamina gives at least one attempt")
+
+    async def _call(self, operation: str, name: RepositoryName, data: Any = b"", /, **variables: Any) -> Any:
+        """A request that changes something."""
+        method, template = OPERATIONS[operation]
+        answer, _ = await self._confirmed(method, template, name, _path(name) | variables, data)
+        return answer
+
+    async def _graphql(self, name: RepositoryName, query: str, variables: Mapping[str, Any]) -> Any:
+        """What a query or mutation answers; raises ForgeRefused or ForgeUnavailable for its errors."""
+        answer = await self._call("graphql", name, {"query": query, "variables": variables})
+        if not isinstance(answer, dict):
+            raise ForgeUnavailable("graphql: GitHub answered with something that is no object")
+        if answer.get("errors"):
+            raise _graphql_refusal(answer["errors"])
+        return answer.get("data")
+
+    async def _confirmed(
+        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
+    ) -> tuple[Any, str | None]:
+        """One request; a refusal counts when it is said twice."""
+        try:
+            return await self._signed(method, address, name, variables, data)
+        except ForgeRefused as refusal:
+            if NO_LABEL in str(refusal):
+                raise
+        await asyncio.sleep(self._retry_wait_s)
+        return await self._signed(method, address, name, variables, data)
+
+    async def _signed(
+        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
+    ) -> tuple[Any, str | None]:
+        """One request; a refused token is replaced once if there may be a better one (nothing was done with it)."""
+        address = self._client.graphql_url if address == "/graphql" else address
+        token = await self._credentials.token(name)
+        try:
+            return await self._client.ask(method, address, SignIn(token=token), variables, data)
+        except ForgeUnauthorized:
+            if not self._credentials.forget(name, token):
+                raise
+        token = await self._credentials.token(name)
+        return await self._client.ask(method, address, SignIn(token=token), variables, data)
+
+
+def _path(name: RepositoryName) -> dict[str, Any]:
+    owner, _, repo = name.partition("/")
+    return {"owner": owner, "repo": repo}
+
+
+def _may_pass_soon(error: Exception) -> bool:
+    return isinstance(error, ForgeUnavailable) and error.retry_after_s is None
+
+
+def parsed(kind: type[Payload], answer: Any) -> Payload:
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as error:
+        wrong = ", ".join(".".join(map(str, item["loc"])) or "all" for item in error.errors()[:3])
+        raise ForgeUnavailable(f"GitHub's answer does not fit what we know of it ({wrong})") from None
+
+
+def _graphql_refusal(errors: Any) -> ForgeRefused | ForgeUnavailable:
+    first = errors[0] if isinstance(errors, list) and isinstance(errors[0], dict) else {}
+    kind, said = first.get("type"), f"graphql: {quoted(str(first.get('message', errors)))}"
+    if kind == "RATE_LIMITED":
+        return ForgeUnavailable(said, retry_after_s=SECONDARY_LIMIT_WAIT_S)
+    return ForgeMissing(said) if kind == "NOT_FOUND" else ForgeRefused(said)

@@ -1,0 +1,197 @@
+"""What the embedded forge tells its webhooks: each act on repositories, issues and pull requests, in GitHub's words.
+
+Payloads are trimmed, and what is left has GitHub's names and nesting. They are drawn up once the act is through.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.hook import Hook
+from overlord.embedded.forge.record import Comment, Issue, Label, Pull, Repository
+from overlord.embedded.forge.shape import Json, Shape, moment, node_id
+from overlord.embedded.forge.state import ForgeState, T
+
+ORIGIN = "https://forge.embedded.invalid"
+"""Where addresses in payloads begin. Nobody may follow them."""
+NONE = "0" * 40
+"""Where a branch is that is not there."""
+TOLD = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
+
+
+class ToldState(ForgeState):
+    """A forge that tells what happens to it."""
+
+    def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:
+        super().__init__(root, now=now)
+        self.hooks: list[Hook] = []
+        self._heads: dict[str, dict[str, str]] = {}
+        self._following = asyncio.Lock()
+        self._shape = Shape(self, ORIGIN)
+
+    async def hook(self, url: str, secret: str) -> Hook:
+        """Have every event sent to an address from now on, after a ping, until the forge is closed."""
+        for repository in self.repositories():
+            self._heads[repository.name] = await self.heads(repository.name)
+        hook = Hook(self.shelf.next_id(), url, secret)
+        hook.open()
+        self.hooks.append(hook)
+        config = {"url": url, "content_type": "json", "insecure_ssl": "0", "secret": "********"}
+        shown = {"type": "Repository", "id": hook.id, "name": "web", "active": True, "events": ["*"]}
+        ping = {"zen": "Anything added dilutes everything else.", "hook_id": hook.id}
+        hook.send("ping", ping | {"hook": shown | {"config": config}}, target_id=hook.id)
+        return hook
+
+    def close_hooks(self) -> None:
+        for hook in self.hooks:
+            hook.close()
+
+    # What happens
+
+    def create_issue(
+        self, name: str, *, title: str, body: str, author: str, labels: Sequence[str] = ()
+    ) -> Issue:
+        issue = super().create_issue(name, title=title, body=body, author=author)
+        self._tell(issue, "opened", author)
+        return self.add_labels(issue, labels, actor=author) if labels else issue
+
+    async def create_pull(
+        self, name: str, *, title: str, body: str, head: str, base: str, draft: bool, author: str
+    ) -> Pull:
+        pull = await super().create_pull(
+            name, title=title, body=body, head=head, base=base, draft=draft, author=author
+        )
+        self._tell(pull, "opened", author)
+        return pull
+
+    def edit_thread(self, thread: T, *, title: str | None, body: str | None, actor: str) -> T:
+        edited = super().edit_thread(thread, title=title, body=body, actor=actor)
+        both = {"title": (thread.title, edited.title), "body": (thread.body, edited.body)}
+        changes = {name: {"from": old} for name, (old, new) in both.items() if old != new}
+        if changes:
+            self._tell(edited, "edited", actor, changes=changes)
+        return edited
+
+    def mark_ready(self, pull: Pull) -> Pull:
+        ready = super().mark_ready(pull)
+        self._tell(ready, "ready_for_review", pull.author)
+        return ready
+
+    def add_comment(self, thread: Issue, body: str, author: str) -> Comment:
+        comment = super().add_comment(thread, body, author)
+        self.tell_comment(comment, "created")
+        return comment
+
+    def edit_comment(self, name: str, comment_id: int, body: str) -> Comment:
+        known = self.shelf.get(Comment, str(comment_id))
+        comment = super().edit_comment(name, comment_id, body)
+        self.tell_comment(comment, "edited", changes={"body": {"from": known.body if known else ""}})
+        return comment
+
+    async def follow_branches(self, name: str) -> None:
+        async with self._following:
+            before = {pull.number: pull for pull in self.pulls(name)}
+            await super().follow_branches(name)
+            for pull in self.pulls(name):
+                known = before.get(pull.number, pull)
+                if pull.head_sha != known.head_sha:
+                    self._tell(pull, "synchronize", pull.author, before=known.head_sha, after=pull.head_sha)
+            if self.hooks:
+                self._tell_pushes(self.repository(name), await self.heads(name))
+
+    def _occurred(self, thread: Issue, event: Any, actor: str, **details: Any) -> None:
+        super()._occurred(thread, event, actor, **details)
+        if event in TOLD:
+            label = details.get("label")
+            known = self.shelf.get(Label, f"{thread.repository}/{label}") if label else None
+            self._tell(thread, event, actor, **({"label": self._shape.label(known)} if known else {}))
+
+    # How it is told
+
+    def tell_comment(self, comment: Comment, action: str, **more: Any) -> None:
+        """Send that something became of a comment; `comment` is how it is now, or was."""
+        fields = {"action": action, **more}
+        self._soon(
+            "issue_comment", comment.repository, comment.author, partial(self._of_comment, comment, fields)
+        )
+
+    def tell_review(
+        self,
+        repository: str,
+        number: int,
+        *,
+        author: str,
+        state: Literal["approved", "changes_requested", "commented"],
+        body: str = "",
+    ) -> None:
+        """Send that somebody has reviewed a pull request as it is."""
+        pull, made = self.pull(repository, number), self.shelf.next_id()
+        review = {
+            "id": made,
+            "node_id": node_id("PRR", made),
+            "user": self._shape.user(author),
+            "body": body or None,
+            "commit_id": pull.head_sha,
+            "submitted_at": moment(self.now()),
+            "state": state,
+            "html_url": f"{ORIGIN}/{pull.repository}/pull/{number}#pullrequestreview-{made}",
+            "pull_request_url": f"{ORIGIN}/repos/{pull.repository}/pulls/{number}",
+            "author_association": self.user(author).association,
+        }
+        shown = {"action": "submitted", "review": review, "pull_request": self._shape.pull(pull, alone=False)}
+        self._soon("pull_request_review", pull.repository, author, lambda: shown)
+
+    def _tell(self, thread: Issue, action: str, actor: str, **more: Any) -> None:
+        event = "pull_request" if isinstance(thread, Pull) else "issues"
+        self._soon(
+            event, thread.repository, actor, partial(self._of_thread, thread, {"action": action, **more})
+        )
+
+    def _tell_pushes(self, repository: Repository, heads: dict[str, str]) -> None:
+        known = self._heads.get(repository.name, {})
+        self._heads[repository.name] = heads
+        for branch in sorted(known.keys() | heads.keys()):
+            before, after = known.get(branch, NONE), heads.get(branch, NONE)
+            if before != after:
+                shown = self._of_push(repository, branch, before, after)
+                self._soon("push", repository.name, repository.owner, partial(dict, shown))
+
+    def _of_thread(self, thread: Issue, fields: Json) -> Json:
+        now = self.issue(thread.repository, thread.number)
+        if isinstance(now, Pull):
+            return {**fields, "number": now.number, "pull_request": self._shape.pull(now, alone=True)}
+        return {**fields, "issue": self._shape.issue(now)}
+
+    def _of_comment(self, comment: Comment, fields: Json) -> Json:
+        thread = self.issue(comment.repository, comment.number)
+        return {**fields, "issue": self._shape.issue(thread), "comment": self._shape.comment(comment)}
+
+    def _of_push(self, repository: Repository, branch: str, before: str, after: str) -> Json:
+        return {
+            "ref": f"refs/heads/{branch}",
+            "before": before,
+            "after": after,
+            "created": before == NONE,
+            "deleted": after == NONE,
+            "forced": False,
+            "base_ref": None,
+            "compare": f"{ORIGIN}/{repository.name}/compare/{before[:12]}...{after[:12]}",
+            "commits": [],
+            "head_commit": None,
+            "pusher": {"name": repository.owner},
+        }
+
+    def _soon(self, event: str, repository: str, actor: str, draw: Callable[[], Json]) -> None:
+        if self.hooks:
+            asyncio.get_running_loop().call_soon(self._send, event, repository, actor, draw)
+
+    def _send(self, event: str, repository: str, actor: str, draw: Callable[[], Json]) -> None:
+        known, sender = self.repository(repository), self.user(actor)
+        about = {"repository": self._shape.repository(known, sender), "sender": self._shape.user(actor)}
+        payload = draw() | about
+        for hook in self.hooks:
+            hook.send(event, payload, target_id=known.id)

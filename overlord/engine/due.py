@@ -1,0 +1,118 @@
+"""What a pass has to do: everything is read once, in one view, and only what can move is taken up.
+
+What is left out here cannot move by itself: a pull request between polls, a question nobody has answered, a queued job
+without room. Each pass reads the rows anew, so nothing has to be told that it is due.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.session import Session
+from overlord.engine import intake
+from overlord.engine.parts import Parts
+from overlord.engine.project import projection_key
+from overlord.store import decisions, jobs, sessions, spaces
+from overlord.store.jobs import Glance
+from overlord.store.spaces import Space
+
+ALWAYS = frozenset({JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING})
+"""States whose next fact comes from outside the database, or from a step that was cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """One pass's reading. `open_ids` are all open jobs, `steps` those that may move; `behind` are open and closed ones
+    whose labels and comment are not known to stand at the forge."""
+
+    open_ids: frozenset[JobId]
+    steps: Sequence[Job]
+    behind: Sequence[Job]
+    remains: Sequence[Job]
+    uncleared: Sequence[Session]
+    polls: Sequence[str]
+    questions_end: bool
+    """Whether the time of some question is over."""
+
+
+def look(
+    connection: sqlite3.Connection, parts: Parts, *, retried: Collection[JobId], put_off: Collection[JobId]
+) -> Due:
+    """Read what there is to do. `retried` jobs failed before and are tried again now, `put_off` ones later."""
+    at = parts.clock.now()
+    flags = spaces.noted(connection)
+    glances = jobs.glances(connection)
+    able = _Able.read(connection, parts, glances, flags, put_off)
+    steps = [glance.id for glance in glances if glance.id in retried or able.is_due(glance, at)]
+    behind = [glance.id for glance in glances if glance.projected != projection_key(glance)]
+    return Due(
+        open_ids=frozenset(glance.id for glance in glances),
+        steps=jobs.of_ids(connection, steps),
+        behind=[*jobs.of_ids(connection, behind), *jobs.unprojected_closed(connection)],
+        remains=jobs.with_remains(connection),
+        uncleared=sessions.uncleared(connection),
+        polls=tuple(_to_poll(parts, flags, at)),
+        questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Able:
+    """The jobs that something else than their own row lets move."""
+
+    answered: frozenset[int]
+    dispatched: frozenset[int]
+
+    @classmethod
+    def read(
+        cls,
+        connection: sqlite3.Connection,
+        parts: Parts,
+        glances: Sequence[Glance],
+        flags: Mapping[str, Space],
+        put_off: Collection[JobId],
+    ) -> "_Able":
+        live = sessions.jobs_with_live(connection)
+        room = max(parts.settings.sessions.concurrent - len(live), 0)
+        return cls(
+            answered=decisions.jobs_with_unapplied(connection),
+            dispatched=live | frozenset(_next_in_line(glances, live, flags, put_off, room)),
+        )
+
+    def is_due(self, glance: Glance, at: datetime) -> bool:
+        if at >= glance.expires_at:
+            return True
+        if glance.state is JobState.QUEUED:
+            return glance.id in self.dispatched
+        return glance.state in ALWAYS or (glance.state is JobState.WAITING and glance.id in self.answered)
+
+
+def _next_in_line(
+    glances: Sequence[Glance],
+    live: Collection[int],
+    flags: Mapping[str, Space],
+    put_off: Collection[JobId],
+    room: int,
+) -> Iterator[JobId]:
+    """The queued jobs to prepare sessions for, oldest first: of each space as many as there is room for.
+
+    Counted by space, because jobs of one may all wait for an environment that others do not need.
+    """
+    taken: Counter[str] = Counter()
+    for glance in glances:
+        if glance.state is not JobState.QUEUED or glance.id in live or glance.id in put_off:
+            continue
+        space = flags.get(glance.space)
+        if taken[glance.space] < room and not (space and space.paused):
+            taken[glance.space] += 1
+            yield glance.id
+
+
+def _to_poll(parts: Parts, flags: Mapping[str, Space], at: datetime) -> Iterator[str]:
+    for name in parts.settings.repositories:
+        hinted = parts.hints.is_due(name, parts.clock.monotonic())
+        if intake.is_to_poll(flags.get(name, Space(name=name)), at, parts.settings.poll_s, hinted=hinted):
+            yield name

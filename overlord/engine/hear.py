@@ -1,0 +1,223 @@
+"""Commands in comments: heard once, obeyed when whoever gives them may write to the repository, and acknowledged.
+
+What a command does and that it was heard are one transaction; the reaction and the reply follow, also after a crash.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from minion.protocol import Issue
+from overlord import commands
+from overlord.domain.card import evidence_card, state_in_words
+from overlord.domain.comment_command import CommentCommand, CommentCommandError, CommentVerb, command_in
+from overlord.domain.contract import Contract
+from overlord.domain.conversation import PostedComment, Reaction
+from overlord.domain.job import Job
+from overlord.domain.text import defused_line
+from overlord.engine import claim
+from overlord.engine.parts import Parts
+from overlord.engine.story import story_of
+from overlord.engine.trouble import Troubles
+from overlord.errors import ForgeMissing, NotFound, Refused
+from overlord.points import Point
+from overlord.ports import RepositoryName
+from overlord.store import hearings, jobs, spaces
+from overlord.store.hearings import Hearing
+
+OURS = "<!-- overlord:"
+"""What everything begins that Overlord hides in its own comments."""
+REPLY = "<!-- overlord:reply {} -->"
+LOOKS_BACK = timedelta(minutes=10)
+"""How old a command may be when a space is asked for the first time: clocks differ, and what is older was not for us."""
+
+
+async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Hear what was said in a space since it was last asked; whether that moved anything."""
+    space = await parts.database.read(lambda c: spaces.get(c, name))
+    since = space.heard_at or parts.clock.now() - LOOKS_BACK
+    told, moved = str(troubles), False
+    for posted in await parts.forge.comments_since(name, since):
+        with troubles.kept():
+            moved |= await _hear(parts, name, posted)
+        if str(troubles) == told:
+            since = max(since, posted.at)
+    for hearing in await parts.database.read(lambda c: hearings.owed(c, name)):
+        with troubles.kept():
+            await _acknowledge(parts, name, hearing)
+    if since != space.heard_at:
+        await parts.database.write(Point.COMMENTS_SEEN, lambda c: spaces.note_heard(c, name, at=since))
+    return moved
+
+
+async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
+    body, author = posted.comment.body, posted.comment.author
+    if OURS in body or (posted.is_bot and author not in parts.settings.intake.bots):
+        return False
+    command, complaint = _understood(body)
+    if command is None and not complaint:
+        return False
+    if await parts.database.read(lambda c: hearings.is_known(c, name, posted.id)):
+        return False
+    heard = Hearing(
+        space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
+    )
+    if not await _counts(parts, name, author):
+        await _remember(parts, heard)
+        return False
+    if command is None:
+        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
+        return True
+    await _obey(parts, name, heard, command)
+    parts.ring()
+    return True
+
+
+async def _counts(parts: Parts, name: RepositoryName, author: str) -> bool:
+    """Whether somebody's word is a command here: a listed bot's, or that of an account that may write."""
+    try:
+        return author in parts.settings.intake.bots or await parts.forge.may_write(name, author)
+    except ForgeMissing:
+        return False
+
+
+def _understood(body: str) -> tuple[CommentCommand | None, str]:
+    try:
+        return command_in(body), ""
+    except CommentCommandError as error:
+        return None, str(error)
+
+
+async def _remember(parts: Parts, heard: Hearing) -> None:
+    await parts.database.write(Point.COMMENT_HEARD, lambda c: hearings.add(c, heard))
+
+
+async def _obey(parts: Parts, name: RepositoryName, heard: Hearing, command: CommentCommand) -> None:
+    """Do it and remember it, or remember why not."""
+    act, at = _ACTS[command.verb], parts.clock.now()
+    issue, base = (
+        await _material(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
+    )
+
+    def obey(connection: sqlite3.Connection) -> None:
+        told = _Told(
+            contract=parts.contract(name),
+            heard=heard,
+            command=command,
+            live=jobs.live_at(connection, name, heard.number),
+            at=at,
+            issue=issue,
+            base=base,
+        )
+        connection.execute("SAVEPOINT command")
+        try:
+            reply = act(connection, told)
+            done = replace(heard, reaction=Reaction.DONE, reply=reply, is_owed=True)
+        except (Refused, NotFound) as error:
+            connection.execute("ROLLBACK TO command")
+            said = f"That cannot be done: {defused_line(str(error))}."
+            done = replace(heard, reaction=Reaction.CONFUSED, reply=said, is_owed=True)
+        connection.execute("RELEASE command")
+        hearings.add(connection, done)
+
+    await parts.database.write(Point.COMMENT_HEARD, obey)
+
+
+async def _material(parts: Parts, name: RepositoryName, number: int) -> tuple[Issue | None, str]:
+    """An open issue as it stands now, and the branch its work is for."""
+    state = await parts.forge.issue(name, number)
+    if state.is_pull or not state.open:
+        return None, ""
+    return await claim.snapshot(parts, name, state.issue), await claim.base_branch(parts, name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """A command with all that carrying it out needs."""
+
+    contract: Contract
+    heard: Hearing
+    command: CommentCommand
+    live: Job | None
+    """The open job of the issue or pull request the comment stands at."""
+    at: datetime
+    issue: Issue | None
+    """What there is to work on, where that is asked for and the issue is open."""
+    base: str
+
+    @property
+    def actor(self) -> str:
+        return f"github:{self.heard.author}"
+
+    @property
+    def job(self) -> Job:
+        """The live job; raises Refused when there is none."""
+        if self.live is None:
+            raise Refused(f"no job works on #{self.heard.number} now")
+        return self.live
+
+
+def _work(connection: sqlite3.Connection, told: _Told) -> str:
+    if told.live is not None:
+        issue = told.issue or told.live.issue
+        command = commands.ResumeJob(job_id=told.live.id, actor=told.actor, issue=issue)
+        commands.resume_job(connection, command, at=told.at)
+        return ""
+    if told.issue is None:
+        raise Refused(f"#{told.heard.number} is no open issue")
+    jobs.claim(
+        connection,
+        space=told.heard.space,
+        issue=told.issue,
+        base_branch=told.base,
+        contract=told.contract,
+        at=told.at,
+        actor=told.actor,
+    )
+    return ""
+
+
+def _stop(connection: sqlite3.Connection, told: _Told) -> str:
+    commands.stop_job(connection, commands.StopJob(job_id=told.job.id, actor=told.actor), at=told.at)
+    return ""
+
+
+def _retry(connection: sqlite3.Connection, told: _Told) -> str:
+    commands.retry_job(connection, commands.RetryJob(job_id=told.job.id, actor=told.actor), at=told.at)
+    return ""
+
+
+def _scope(connection: sqlite3.Connection, told: _Told) -> str:
+    command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
+    commands.widen_scope(connection, command, at=told.at)
+    return ""
+
+
+def _explain(connection: sqlite3.Connection, told: _Told) -> str:
+    job = told.live or jobs.last_for(connection, told.heard.space, told.heard.number)
+    if job is None:
+        raise Refused(f"no job has ever worked on #{told.heard.number}")
+    story = story_of(connection, job, told.contract)
+    reason = f": {defused_line(job.reason)}" if job.reason else ""
+    return f"Job {job.id} is {state_in_words(job.state)}{reason}.\n\n{evidence_card(story)}"
+
+
+_ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
+    CommentVerb.WORK: _work,
+    CommentVerb.STOP: _stop,
+    CommentVerb.RETRY: _retry,
+    CommentVerb.SCOPE: _scope,
+    CommentVerb.EXPLAIN: _explain,
+}
+
+
+async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+    """React, and reply where there is something to say; a reply that a crash kept from being noted is found again."""
+    await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
+    mark = REPLY.format(hearing.comment_id)
+    if hearing.reply:
+        present = await parts.forge.comments(name, hearing.number)
+        if not any(mark in comment.body for _, comment in present):
+            await parts.forge.add_comment(name, hearing.number, f"{hearing.reply}\n\n{mark}")
+    await parts.database.write(Point.COMMENT_ACKNOWLEDGED, lambda c: hearings.settle(c, hearing))

@@ -1,0 +1,33 @@
+"""What `overlord doctor` found: one thing, how well it is, and what to do about it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Health(StrEnum):
+    """How well one thing is: only `bad` keeps Overlord from working as configured."""
+
+    WELL = "well"
+    WARN = "warn"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at, and what to do if it is not well."""
+
+    what: str
+    health: Health
+    said: str
+
+
+def well(what: str, said: str) -> Finding:
+    return Finding(what=what, health=Health.WELL, said=said)
+
+
+def warn(what: str, said: str) -> Finding:
+    return Finding(what=what, health=Health.WARN, said=said)
+
+
+def bad(what: str, said: str) -> Finding:
+    return Finding(what=what, health=Health.BAD, said=said)

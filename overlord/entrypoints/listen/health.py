@@ -1,0 +1,75 @@
+"""`GET /healthz` and `GET /readyz`: whether the loop makes passes, and whether it could do its work now.
+
+Anybody may ask, so an answer names no path and no version, and however often it is asked, the far ends are not.
+"""
+
+import asyncio
+import sqlite3
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from overlord.app import Overlord
+from overlord.errors import FarEndError, StoreError
+
+STALLED_S = 60.0
+"""The loop makes a pass every five seconds at least; one without any for so long is stuck."""
+KNOWN_FOR_S = 2.0
+"""How long what was found out is told again without another look."""
+ANSWER_S = 2.0
+"""Who has said nothing for so long does not answer."""
+
+
+class Health:
+    """How an Overlord is, for those who only watch it."""
+
+    def __init__(self, running: Overlord) -> None:
+        self._running = running
+        self._looking = asyncio.Lock()
+        self._known: tuple[float, list[str]] | None = None
+        self._began_at = self._now()
+
+    async def healthz(self, _request: Request) -> Response:
+        """200 while the loop makes passes."""
+        if self._is_stalled():
+            return JSONResponse({"status": "stalled"}, 503)
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, _request: Request) -> Response:
+        """200 when a job that came now could go on; else 503 with what keeps it from that."""
+        reasons = await self._reasons()
+        if reasons:
+            return JSONResponse({"status": "not ready", "reasons": reasons}, 503)
+        return JSONResponse({"status": "ready"})
+
+    def _is_stalled(self) -> bool:
+        return self._now() - max(self._running.pulse.beat_at, self._began_at) >= STALLED_S
+
+    def _now(self) -> float:
+        return self._running.parts.clock.monotonic()
+
+    async def _reasons(self) -> list[str]:
+        async with self._looking:
+            if self._known is None or self._now() - self._known[0] >= KNOWN_FOR_S:
+                found = [await self._database(), await self._runner(), self._disk()]
+                self._known = self._now(), [reason for reason in found if reason]
+        return [*self._known[1], *(["the loop makes no passes"] if self._is_stalled() else [])]
+
+    async def _database(self) -> str:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await self._running.parts.database.check_held()
+        except (StoreError, sqlite3.DatabaseError, TimeoutError):
+            return "the database is another daemon's, or cannot be used"
+        return ""
+
+    async def _runner(self) -> str:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await self._running.parts.runner.sessions()
+        except (FarEndError, OSError):  # TimeoutError is one
+            return "the runner does not answer"
+        return ""
+
+    def _disk(self) -> str:
+        return "the disk has no room" if self._running.parts.home.shortage() else ""

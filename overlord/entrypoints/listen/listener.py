@@ -1,0 +1,188 @@
+"""Where the operator's listener is on the wire. Strangers reach it, so a connection has one request and little time.
+
+Whatever is slow (the head, the body, taking the answer) is cut with the same clock, and where too many connections are open
+the oldest makes room: nobody can keep others out by holding on.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+from collections.abc import AsyncIterator
+from typing import Any
+
+import structlog
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from overlord.app import Overlord
+from overlord.entrypoints.listen.health import Health
+from overlord.entrypoints.listen.webhook import Webhook
+from overlord.errors import SettingsError
+from overlord.settings_model import Listen
+
+PATIENCE_S = 10.0
+"""For all of one connection; GitHub gives up on an answer after as long."""
+MOST_CONNECTIONS = 32
+"""With the longest body each, that is 32 MiB."""
+PARTING_S = 0.5
+ENDING_S = 3.0
+
+log = structlog.get_logger()
+_errors = logging.getLogger("overlord.listener")
+_errors.setLevel(logging.ERROR)  # requests that are no HTTP are nobody's business here
+
+
+class _Crowd:
+    """The connections that are open, oldest first."""
+
+    def __init__(self, patience_s: float, most: int) -> None:
+        self.patience_s = patience_s
+        self._most = most
+        self._members: dict[_Connection, None] = {}
+
+    def enter(self, connection: "_Connection") -> None:
+        if len(self._members) >= self._most:
+            oldest = next(iter(self._members))
+            self.leave(oldest)
+            oldest.transport.abort()
+        self._members[connection] = None
+
+    def leave(self, connection: "_Connection") -> None:
+        self._members.pop(connection, None)
+
+
+class _Connection(H11Protocol):
+    """HTTP/1.1 for one request."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState, crowd: _Crowd) -> None:
+        super().__init__(config=config, server_state=state, app_state={})
+        self.logger = _errors
+        self._crowd = crowd
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._crowd.enter(self)
+        self._patience = self.loop.call_later(self._crowd.patience_s, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.cancel()
+        self._crowd.leave(self)
+        super().connection_lost(exc)
+
+
+class _Listener:
+    """A server on one address."""
+
+    def __init__(self, app: ASGIApp, crowd: _Crowd) -> None:
+        self._config = uvicorn.Config(
+            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False
+        )
+        self._config.load()
+        self._state = ServerState()
+        self._state.default_headers = [(b"connection", b"close"), (b"cache-control", b"no-store")]
+        self._crowd = crowd
+        self._server: asyncio.Server | None = None
+
+    async def open(self, host: str, port: int) -> str:
+        """Begin to listen; where, as host:port. Raises OSError."""
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(self._config, self._state, self._crowd), host, port, backlog=128
+        )
+        name, number = self._server.sockets[0].getsockname()[:2]
+        return f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
+
+    async def close(self) -> None:
+        """Let what is being answered end, for a moment; who only holds a connection is not waited for."""
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        await self._rest(PARTING_S)
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+        await self._rest(ENDING_S)
+
+    async def _rest(self, timeout_s: float) -> None:
+        if running := list(self._state.tasks):
+            await asyncio.wait(running, timeout=timeout_s)
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    settings: Listen,
+    running: Overlord,
+    *,
+    patience_s: float = PATIENCE_S,
+    most_connections: int = MOST_CONNECTIONS,
+) -> AsyncIterator[str]:
+    """Serve the operator's listener while the block runs, if the settings ask for one; gives its host:port, else nothing.
+
+    Raises SettingsError for an address that cannot be had.
+    """
+    secret = settings.webhook_secret.get_secret_value()
+    if not settings.address:
+        if secret:
+            log.warning("webhooks_unheard", reason="a webhook secret is set, and listen.address is not")
+        yield ""
+        return
+    listener = _Listener(_application(running, secret), _Crowd(patience_s, most_connections))
+    try:
+        place = await listener.open(*settings.place)
+    except OSError as error:
+        raise SettingsError(_unusable(settings.address, error)) from error
+    log.info("listening", address=place, webhooks=bool(secret))
+    try:
+        yield place
+    finally:
+        await listener.close()
+
+
+def _unusable(address: str, error: OSError) -> str:
+    why = error.strerror or str(error)
+    if error.errno is not None and error.errno > 0:
+        why = os.strerror(error.errno)
+    if error.errno == errno.EADDRINUSE:
+        why = "another program listens there"
+    return (
+        f"listen.address: {address} cannot be listened on: {why}. Choose another in OVERLORD_LISTEN, or none"
+    )
+
+
+def _application(running: Overlord, secret: str) -> ASGIApp:
+    parts = running.parts
+
+    def hear(space: str) -> None:
+        if parts.hints.give(space):
+            log.info("hinted", space=space)
+            running.bell.ring()
+
+    health = Health(running)
+    webhook = Webhook(secret, parts.settings.repositories, hear)
+    app = Starlette(
+        routes=[
+            Route("/healthz", health.healthz, methods=["GET"]),
+            Route("/readyz", health.readyz, methods=["GET"]),
+            Route("/webhooks/github", webhook.answer, methods=["POST"]),
+        ],
+        exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody hears it

@@ -1,0 +1,180 @@
+"""Named points: every commit and every outward act, the places where a program can be cut off and something outlasts it.
+
+`reached` is told just before and just after each. Nothing listens in a daemon that runs; the fault campaign does, and
+ends the process there. A point without a place in that campaign fails a test.
+"""
+
+from collections.abc import Callable, Coroutine
+from enum import StrEnum
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Port = TypeVar("Port")
+Act = Callable[Given, Coroutine[Any, Any, Result]]
+
+
+class Moment(StrEnum):
+    """On which side of the effect."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Point(StrEnum):
+    """What is about to last, or has just begun to. Commits in the past tense, outward acts as what is done."""
+
+    DAEMON_STARTED = "daemon_started"
+    SPACE_POLLED = "space_polled"
+    POLL_MADE_DUE = "poll_made_due"
+    COMMENT_HEARD = "comment_heard"
+    COMMENT_ACKNOWLEDGED = "comment_acknowledged"
+    COMMENTS_SEEN = "comments_seen"
+    ISSUES_SEEN = "issues_seen"
+    LABEL_REFUSED = "label_refused"
+    JOB_CLAIMED = "job_claimed"
+    JOB_RESUMED = "job_resumed"
+    JOB_STOPPED = "job_stopped"
+    JOB_EXPIRED = "job_expired"
+    TROUBLE_NOTED = "trouble_noted"
+    PROJECTION_NOTED = "projection_noted"
+
+    BASE_CHOSEN = "base_chosen"
+    WORK_PREPARED = "work_prepared"
+    DOOR_OPENED = "door_opened"
+    WORK_STARTED = "work_started"
+    PROGRESS_SEEN = "progress_seen"
+    EXCHANGE_RESERVED = "exchange_reserved"
+    EXCHANGE_SETTLED = "exchange_settled"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    QUESTION_ASKED = "question_asked"
+    REPORT_TAKEN = "report_taken"
+    SESSION_SEALED = "session_sealed"
+    STOP_ORDERED = "stop_ordered"
+    WORK_SETTLED = "work_settled"
+    LOSS_NOTED = "loss_noted"
+    SESSION_ABANDONED = "session_abandoned"
+    SESSION_CLEARED = "session_cleared"
+
+    EVALUATION_BEGUN = "evaluation_begun"
+    DIFF_JUDGED = "diff_judged"
+    CHECK_PREPARED = "check_prepared"
+    CHECK_STARTED = "check_started"
+    CHECK_JUDGED = "check_judged"
+    CHECK_LOST = "check_lost"
+    CHECK_REFUSED = "check_refused"
+    CHECK_UNAVAILABLE = "check_unavailable"
+    REVIEW_PREPARED = "review_prepared"
+    REVIEW_MADE = "review_made"
+    VERDICT_WRITTEN = "verdict_written"
+
+    PUSH_ORDERED = "push_ordered"
+    PUSH_NOTED = "push_noted"
+    PULL_NOTED = "pull_noted"
+    JOB_DELIVERED = "job_delivered"
+    FATE_NOTED = "fate_noted"
+
+    PERSON_ASKED = "person_asked"
+    DEPENDENCIES_ASKED = "dependencies_asked"
+    DECISION_ANSWERED = "decision_answered"
+    ANSWER_APPLIED = "answer_applied"
+    DECISIONS_EXPIRED = "decisions_expired"
+
+    SETUP_PREPARED = "setup_prepared"
+    SETUP_STARTED = "setup_started"
+    SETUP_COMPLETED = "setup_completed"
+    SETUP_LOST = "setup_lost"
+    SETUP_FAILED = "setup_failed"
+    ENVIRONMENT_FORGOTTEN = "environment_forgotten"
+    TRIAL_BEGUN = "trial_begun"
+    TRIAL_ENDED = "trial_ended"
+
+    ADD_COMMENT = "add_comment"
+    EDIT_COMMENT = "edit_comment"
+    ADD_LABEL = "add_label"
+    REMOVE_LABEL = "remove_label"
+    REACT = "react"
+    OPEN_PULL = "open_pull"
+    EDIT_PULL = "edit_pull"
+    MARK_READY = "mark_ready"
+    SET_STATUS = "set_status"
+    FETCH = "fetch"
+    MAKE_READY = "make_ready"
+    PREPARE_REPOSITORY = "prepare_repository"
+    KEEP_COMMIT = "keep_commit"
+    DROP_PATHS = "drop_paths"
+    PUSH = "push"
+    REMOVE_REPOSITORY = "remove_repository"
+    FORGET_READY = "forget_ready"
+    START_SESSION = "start_session"
+    STOP_SESSION = "stop_session"
+    REMOVE_SESSION = "remove_session"
+    PREPARE_LAYER = "prepare_layer"
+    KEEP_LAYER = "keep_layer"
+    REMOVE_LAYER = "remove_layer"
+    ASK_MODEL = "ask_model"
+    KEEP_EVIDENCE = "keep_evidence"
+
+
+Watch = Callable[[str, Moment], None]
+
+
+class _Watched:
+    """The one listener of this process; there is none unless a campaign sets one."""
+
+    watch: Watch | None = None
+
+
+def listen(watch: Watch | None) -> None:
+    """Let `watch` be told of every point from now on; None lets nobody. What it raises, the program meets there."""
+    _Watched.watch = watch
+
+
+def reached(point: str, moment: Moment) -> None:
+    """Say that a point is reached."""
+    if _Watched.watch is not None:
+        _Watched.watch(point, moment)
+
+
+def outward(point: Point) -> Callable[[Act[Given, Result]], Act[Given, Result]]:
+    """Name an adapter's method as an outward act."""
+
+    def named(act: Act[Given, Result]) -> Act[Given, Result]:
+        @wraps(act)
+        async def passed(*arguments: Given.args, **options: Given.kwargs) -> Result:
+            reached(point, Moment.BEFORE)
+            result = await act(*arguments, **options)
+            reached(point, Moment.AFTER)
+            return result
+
+        passed.__dict__[_OUTWARD] = point
+        return passed
+
+    return named
+
+
+_OUTWARD = "outward"
+
+
+def guarded(port: Port, check: Callable[[], Coroutine[Any, Any, None]]) -> Port:
+    """The same port, with `check` before each of its outward acts: one that raises keeps the act from being done."""
+    return cast(Port, _Guarded(port, check))
+
+
+class _Guarded:
+    def __init__(self, port: object, check: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._port = port
+        self._check = check
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+        if not hasattr(found, _OUTWARD):
+            return found
+
+        @wraps(found)
+        async def passed(*arguments: Any, **options: Any) -> Any:
+            await self._check()
+            return await found(*arguments, **options)
+
+        return passed

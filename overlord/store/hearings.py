@@ -1,0 +1,46 @@
+"""Comments that Overlord has heard: each counts once, and what is owed to whoever wrote it is kept until it is given."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.store.rows import insert, select
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """A comment that spoke to Overlord, and its acknowledgement: a reaction, and words where a reaction is too little."""
+
+    space: str
+    comment_id: int
+    number: int
+    """The issue or pull request it stands at."""
+    author: str
+    at: datetime
+    reaction: str = ""
+    """Nothing for somebody whose word does not count here."""
+    reply: str = ""
+    is_owed: bool = False
+
+
+def is_known(connection: sqlite3.Connection, space: str, comment_id: int) -> bool:
+    """Whether a comment was heard before."""
+    query = "SELECT 1 FROM hearings WHERE space = ? AND comment_id = ?"
+    return connection.execute(query, (space, comment_id)).fetchone() is not None
+
+
+def add(connection: sqlite3.Connection, hearing: Hearing) -> None:
+    """Remember a comment, in the transaction of what it does."""
+    insert(connection, "hearings", {name: getattr(hearing, name) for name in hearing.__dataclass_fields__})
+
+
+def owed(connection: sqlite3.Connection, space: str) -> list[Hearing]:
+    """Those that were not acknowledged yet, oldest first."""
+    query = "SELECT * FROM hearings WHERE space = ? AND is_owed ORDER BY comment_id"
+    return select(connection, Hearing, query, space)
+
+
+def settle(connection: sqlite3.Connection, hearing: Hearing) -> None:
+    """It is acknowledged."""
+    query = "UPDATE hearings SET is_owed = 0 WHERE space = ? AND comment_id = ?"
+    connection.execute(query, (hearing.space, hearing.comment_id))

@@ -1,0 +1,40 @@
+"""What git prints, read in part."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from overlord.adapters.git_command import git, output_bytes
+from overlord.errors import GitFailed
+from tests.plumbing import run
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    run(tmp_path, "init", "--quiet", "--bare", str(tmp_path))
+    return tmp_path
+
+
+async def test_a_git_that_prints_faster_than_it_is_read_ends_once_there_is_enough(repository: Path) -> None:
+    content = random.Random(1).randbytes(3_000_000)
+    blob = run(repository, "hash-object", "-w", "--stdin", stdin=content)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    async with asyncio.timeout(60):
+        for limit in (1, *(50_000 * number for number in range(1, 30))):
+            assert await git(repository, "cat-file", "blob", blob, limit_bytes=limit) == content[:limit]
+            assert await output_bytes(repository, "cat-file", "blob", blob, most=limit) == limit
+    assert len(list(Path("/proc/self/fd").iterdir())) == before, "no pipe is left open"
+
+
+async def test_less_than_may_be_read_is_all_of_it_and_a_failure_before_that_is_one(repository: Path) -> None:
+    blob = run(repository, "hash-object", "-w", "--stdin", stdin=b"content")
+    assert await git(repository, "cat-file", "blob", blob, limit_bytes=100) == b"content"
+    assert await output_bytes(repository, "cat-file", "blob", blob, most=100) == 7
+    for act in (
+        git(repository, "cat-file", "blob", "missing", limit_bytes=100),
+        output_bytes(repository, "cat-file", "blob", "missing", most=100),
+    ):
+        with pytest.raises(GitFailed, match="Not a valid object name"):
+            await act

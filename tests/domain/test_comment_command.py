@@ -1,0 +1,82 @@
+"""Which comments command, and what: hostile and clumsy ones too."""
+
+import pytest
+
+from overlord.domain.comment_command import (
+    CommentCommand,
+    CommentCommandError,
+    CommentVerb,
+    command_in,
+)
+
+STOP = CommentCommand(verb=CommentVerb.STOP)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in CommentVerb if verb is not CommentVerb.SCOPE])
+def test_a_line_of_its_own_commands(verb: CommentVerb) -> None:
+    assert command_in(f"/overlord {verb}") == CommentCommand(verb=verb)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Thanks!\r\n\r\n/overlord stop\r\n\r\nIt can wait.",
+        "  /Overlord \t STOP  ",
+        "/overlord stop\n/overlord stop",
+        "> what was said\n\n/overlord stop",
+        "```\nprint()\n```\n/overlord stop",
+        "/overlord\u200b stop",
+    ],
+)
+def test_around_a_command_people_write_as_they_like(body: str) -> None:
+    assert command_in(body) == STOP
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "I think /overlord stop would do",
+        "> /overlord stop",
+        "> she wrote:\n/overlord stop",
+        ">> /overlord stop",
+        "```\n/overlord stop\n```",
+        "~~~~\n~~~\n/overlord stop\n~~~~",
+        "```\n/overlord stop",
+        "    /overlord stop",
+        "\t/overlord stop",
+        "<!-- \n/overlord stop\n-->",
+        "<!-- /overlord stop",
+        "`/overlord stop`",
+        "/overlords stop",
+        "https://example.org/overlord stop",
+    ],
+)
+def test_what_is_quoted_shown_or_hidden_commands_nothing(body: str) -> None:
+    assert command_in(body) is None
+
+
+def test_a_scope_names_patterns_each_with_a_plus() -> None:
+    wanted = CommentCommand(verb=CommentVerb.SCOPE, patterns=("docs/**", "README.md"))
+    assert command_in("/overlord scope +docs/** `+README.md`") == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("/overlord", "no command"),
+        ("/overlord destroy everything", "no command"),
+        ("/overlord stop now", "nothing after"),
+        ("/overlord stop\n/overlord work", "One command"),
+        ("/overlord scope", "with a plus"),
+        ("/overlord scope docs", "with a plus"),
+        ("/overlord scope +docs -src", "with a plus"),
+        ("/overlord scope +../etc", "none that a scope can have"),
+        ("/overlord scope +", "none that a scope can have"),
+        ("/overlord scope " + " ".join(f"+d{number}" for number in range(21)), "at most 20"),
+    ],
+)
+def test_what_is_not_understood_is_said_without_repeating_it(body: str, said: str) -> None:
+    with pytest.raises(CommentCommandError, match=said) as caught:
+        command_in(body)
+    assert "destroy" not in str(caught.value)

@@ -1,0 +1,1 @@
+"""The fault campaign: stories told while something fails, and what must hold after each."""

@@ -1,0 +1,183 @@
+"""`make faults`: the whole campaign, and what it shows as a table: what is promised, what was tried, what is not promised.
+
+    python -m tests.faults [--write] [pytest arguments]
+
+`--write` puts the table into README.md.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as Tree
+
+from overlord.points import Point
+
+ROOT = Path(__file__).parents[2]
+BEGIN, END = "<!-- faults -->", "<!-- /faults -->"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """One row: a kind of fault, what holds in spite of it, and the modules that try it."""
+
+    fault: str
+    promise: str
+    tried: str
+    modules: tuple[str, ...]
+
+
+AREAS = (
+    Area(
+        fault="`kill -9` at a named point",
+        promise="every accepted issue is in exactly one state; nothing is done twice; no attempt is spent",
+        tried=f"{len(Point)} commits and outward acts, before and after each, and again while recovering",
+        modules=("test_kills",),
+    ),
+    Area(
+        fault="`kill -9` anywhere",
+        promise="the same",
+        tried="200 seeded runs with two to four kills; `FAULT_SEED` begins another series",
+        modules=("test_random_kills",),
+    ),
+    Area(
+        fault="a call to GitHub, git, the runner or the model fails",
+        promise="once: the story ends as ever; for good: the job says whom it waits for, and goes on when it is back",
+        tried="the first, second, … call of a whole story, before and after its effect",
+        modules=("test_nth_call", "test_git_faults"),
+    ),
+    Area(
+        fault="GitHub answers badly",
+        promise="no duplicate, no lost label, no endless loop",
+        tried="each endpoint × 14 faults: 401 to 502 with HTML, limits, timeouts and resets on both sides of the effect, bad JSON",
+        modules=("test_forge_matrix",),
+    ),
+    Area(
+        fault="the model answers badly",
+        promise="it is asked again or a person is; what it cost is on the books",
+        tried="400 to 529, cut streams, malformed calls, silence, refusals, endless talk",
+        modules=("test_model_faults",),
+    ),
+    Area(
+        fault="SQLite is busy, full, broken or from another version",
+        promise="what was acknowledged is stored; a database that cannot be used is left alone",
+        tried="every commit of a story, locks, limits, corrupt and newer files",
+        modules=("test_sqlite_faults",),
+    ),
+    Area(
+        fault="the Docker engine and what lives in it",
+        promise="at most one container for a session, none left over; infrastructure spends no attempt",
+        tried="engine stopped and killed with and without live-restore, socket gone, calls that hang or whose reply is lost, "
+        "images gone, memory and disk full, others' kill, stop, restart, pause, rename and rm",
+        modules=("test_docker_faults", "test_docker_meddling"),
+    ),
+    Area(
+        fault="the clock jumps, the machine sleeps",
+        promise="no session is stopped and no job ends by it",
+        tried="± 1 hour and ± 1 year in every state, while running and between two daemons; suspend",
+        modules=("test_time_faults",),
+    ),
+    Area(
+        fault="two daemons; an old database comes back",
+        promise="one works, the other is fenced and ends; what is newer outside is adopted",
+        tried="a stopped daemon that goes on after its successor took over; a backup restored under a newer world",
+        modules=("test_two_daemons", "test_restored"),
+    ),
+    Area(
+        fault="the disk is full or read-only",
+        promise="said clearly, nothing lost, goes on by itself when there is room",
+        tried="bytes and inodes, at commit, WAL and evidence",
+        modules=("test_disk_faults",),
+    ),
+    Area(
+        fault="SIGTERM, and another one",
+        promise="the first lets what is in flight end, sessions go on; the second ends at once; neither loses anything",
+        tried="in every state of a job",
+        modules=("test_sigterm",),
+    ),
+    Area(
+        fault="a secret of Overlord's gets into a session",
+        promise="it is in nothing that is kept or shown",
+        tried="a model that repeats a token in commands and in its report",
+        modules=("test_leaks",),
+    ),
+    Area(
+        fault="load",
+        promise="memory, file descriptors and database per job stay flat",
+        tried="40 jobs with 5 % random faults, 10 recoveries, a day of idling (`make soak`: 1,000 jobs, 50, a week)",
+        modules=("test_soak",),
+    ),
+    Area(
+        fault="a defence is taken out of the source",
+        promise="the campaign fails",
+        tried="each defence in `tests/faults/test_mutants.py`, one at a time",
+        modules=("test_mutants", "test_invariants"),
+    ),
+)
+
+NOT_PROMISED = (
+    "A daemon that is suspended between its last look and an act does that one act when it goes on, such as one comment more.",
+    "A home that was copied to another place is another Overlord: nothing fences the two from each other.",
+    "After a backup was restored, what was spent and which issues were claimed since are not known; what is at GitHub is found.",
+    "A push or comment by hand onto what Overlord keeps (its branch, its comment) is noticed, not merged.",
+    "A model call that was under way in a crash is paid for and asked again.",
+    "A process session (no Docker) that kills its own supervisor first is counted as lost.",
+    "A disk that says it wrote and did not; a forge that says it did and did not.",
+)
+
+
+def table(counts: dict[str, tuple[int, int]] | None = None) -> str:
+    """The table in Markdown; with the cases and failures of a run when there was one."""
+    head = ["fault", "what holds", "what is tried"] + ["cases", "violations"] * (counts is not None)
+    rows = [head, ["---"] * len(head)]
+    for area in AREAS:
+        row = [area.fault, area.promise, area.tried]
+        if counts is not None:
+            found = [counts.get(module, (0, 0)) for module in area.modules]
+            row += [str(sum(cases for cases, _ in found)), str(sum(failed for _, failed in found))]
+        rows.append(row)
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*lines, "", "Not promised:", "", *(f"- {line}" for line in NOT_PROMISED)])
+
+
+def written(readme: str) -> str:
+    """The README with the table in its place."""
+    before, rest = readme.split(BEGIN, 1)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END, 1)[1]}"
+
+
+def counted(report: Path) -> dict[str, tuple[int, int]]:
+    """Cases and failures of each module, from a JUnit report."""
+    counts: dict[str, tuple[int, int]] = {}
+    for case in Tree.parse(report).iter("testcase"):
+        module = case.get("classname", "").rpartition(".")[2]
+        cases, failed = counts.get(module, (0, 0))
+        is_bad = any(case.find(kind) is not None for kind in ("failure", "error", "skipped"))
+        counts[module] = (cases + 1, failed + is_bad)
+    return counts
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run it and print the table. A case that was skipped counts as a violation: it shows nothing."""
+    readme = ROOT / "README.md"
+    if "--write" in arguments:
+        readme.write_text(written(readme.read_text(encoding="utf-8")), encoding="utf-8")
+        return 0
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "tests/faults", "-n", "auto", "--dist", "worksteal"]
+        environment = {**os.environ, "FAULT_ALL": "1"}
+        done = subprocess.run(
+            [*command, f"--junit-xml={report}", *arguments], cwd=ROOT, env=environment, check=False
+        )
+        print(f"\n{table(counted(report))}\n\n{time.monotonic() - begun:.0f} s")
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,180 @@
+"""A world whose daemon is a process that can be killed for good, and stories that are told to it in spite of that.
+
+The forge, the model and the sessions live on. What is cut off is run again, as a supervisor or a person would do it.
+"""
+
+import asyncio
+import contextlib
+import multiprocessing
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from overlord.domain.job import Job, JobState
+from overlord.embedded.play import say
+from overlord.home import Home
+from overlord.store import decisions, jobs, ledger
+from overlord.store.database import open_reader
+from tests.faults import cut as processes
+from tests.faults.cut import Cut, Place
+from tests.faults.invariants import differences, state_of, violations
+from tests.faults.player import OPENING, played
+from tests.world import REPO, World, made_world
+
+DEADLINE_S = 60.0
+"""How long one process may take; only a broken one does."""
+PLAYS = 6
+"""Conversations an issue may begin: its sessions, again after each loss."""
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["pytest", "tests.faults.warm"])
+
+
+@dataclass
+class Campaign:
+    """One world under fire. `cuts` are still to come: each process takes the first, until it has ended one."""
+
+    world: World
+    cuts: list[Cut] = field(default_factory=list)
+    refused: str = ""
+    passes_s: float = 0.0
+
+    @property
+    def place(self) -> Place:
+        world = self.world
+        environment = {
+            "OPENAI_BASE_URL": f"{world.model_url}/v1",
+            "OPENAI_API_KEY": world.model.key,
+            "OVERLORD_MODEL": "scripted",
+        }
+        return Place(
+            root=world.root,
+            given=world.given(),
+            environment=environment,
+            refused=self.refused,
+            passes_s=self.passes_s,
+        )
+
+    async def settle(self) -> None:
+        """Let daemons work until every job waits for people or has ended."""
+        await self._go_through(processes.until_settled, DEADLINE_S)
+
+    async def settle_after(self, seconds: float) -> None:
+        """As `settle`, and so much passes under the daemon's eyes before."""
+        self.passes_s = seconds
+        await self.settle()
+        self.passes_s = 0.0
+
+    async def until_holding(self) -> None:
+        await self._go_through(processes.until_holding, DEADLINE_S)
+
+    async def command(self, *words: str, done: Sequence[int] = (0,)) -> None:
+        """A person's command; given again when it was cut off, and then it may be told that it was done (`done`)."""
+        code = await self._go_through(processes.command, *words)
+        assert code in done, f"overlord {' '.join(words)}: exit code {code}\n{self.log()}"
+
+    async def _go_through(self, target: Callable[..., None], *arguments: Any) -> int:
+        while (code := await self._end_of(target, *arguments)) == -signal.SIGKILL:
+            self.cuts.pop(0)
+        if target is not processes.command:
+            assert code == 0, f"exit code {code}\n{self.log()}"
+        return code
+
+    async def _end_of(self, target: Callable[..., None], *arguments: Any) -> int:
+        cut = self.cuts[0] if self.cuts else None
+        process = _SERVER.Process(target=target, args=(self.place, cut, *arguments))
+        process.start()
+        try:
+            await asyncio.to_thread(process.join, DEADLINE_S + 10)
+            assert process.exitcode is not None, f"it does not end\n{self.log()}"
+            return process.exitcode
+        finally:
+            process.kill()
+            process.join()
+            process.close()
+
+    def log(self) -> str:
+        """The end of what the processes said."""
+        return self.place.log.read_text(errors="replace")[-6000:] if self.place.log.exists() else ""
+
+    def play(self) -> None:
+        """Let the model answer the sessions of one more issue."""
+        for _ in range(PLAYS):
+            self.world.model_will(say("Go on."), when=OPENING)
+
+    async def issue(self, title: str, *, label: str = "nebulus-ready") -> int:
+        self.play()
+        return await self.world.issue(title, label=label)
+
+    def later(self, **amount: float) -> None:
+        """Move the clock that the next process finds."""
+        now = datetime.fromisoformat(self.place.time.read_text())
+        self.place.time.write_text((now + timedelta(**amount)).isoformat())
+
+    def job(self, issue: int) -> Job:
+        """The last job of an issue."""
+        with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
+            return next(job for job in jobs.all_jobs(connection) if job.issue.number == issue)
+
+    def expect(self, issue: int, *states: JobState) -> Job:
+        """The last job of an issue, which must be in one of these states."""
+        job = self.job(issue)
+        assert job.state in states, (
+            f"job {job.id} is {job.state} ({job.reason}), not {' or '.join(states)}\n{self.log()}"
+        )
+        return job
+
+    def events(self, issue: int) -> list[str]:
+        """What happened to the last job of an issue."""
+        with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
+            return [entry.name for entry in ledger.entries(connection, job_id=self.job(issue).id)]
+
+    def waiting(self) -> list[int]:
+        """The decisions that wait for people, by number."""
+        with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
+            return [decision.id for decision in decisions.waiting(connection)]
+
+    async def close(self, issue: int) -> None:
+        """Be done with an issue, so that the next story stands alone."""
+        await self.dismiss(issue)
+        await self.settle()
+
+    async def dismiss(self, issue: int) -> None:
+        """Close an issue's pull request, or stop its job; the next daemon finds out."""
+        job = self.job(issue)
+        if job.is_open and job.pull_number is not None:
+            await self.world.forge.close_pull(REPO, job.pull_number)
+        elif job.is_open:
+            await self.command("job", "stop", str(job.id))
+
+    async def check(self) -> None:
+        """Raise AssertionError with all that is not as it must be, now and after another look at everything."""
+        found = self._violations()
+        before = state_of(self.world)
+        await self.settle()
+        found += differences(before, state_of(self.world))
+        assert not found, "\n".join(["violations:", *(f"- {violation}" for violation in found), self.log()])
+
+    def _violations(self) -> list[str]:
+        settings = self.world.settings()
+        with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
+            replies = sum(seen.status == 200 for seen in self.world.model.requests)
+            return violations(
+                connection,
+                self.world.forge,
+                Home(self.place.home),
+                canaries=settings.secrets(),
+                labels=settings.labels,
+                replies=replies,
+            )
+
+
+@contextlib.asynccontextmanager
+async def under_fire(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[Campaign]:
+    """A fresh world whose sessions are played, and no daemon yet."""
+    async with made_world(files, **overrides) as world:
+        world.overrides.setdefault("delivery", {"open_pulls": 1000})
+        world.overrides.setdefault("process", {"python": played(world.root)})
+        yield Campaign(world)

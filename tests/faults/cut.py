@@ -1,0 +1,152 @@
+"""A daemon or a command in a process of its own that ends itself, by SIGKILL, where it is told: at a named point or at the nth.
+
+Run by `multiprocessing`'s fork server, which has imported everything already: such a daemon starts in milliseconds.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from overlord.app import overlord
+from overlord.entrypoints.cli.main import main
+from overlord.entrypoints.daemon import configure_logs
+from overlord.errors import RunnerRefused
+from overlord.points import Moment, Point, Watch, listen
+from overlord.settings import load
+from overlord.store import decisions, sessions
+from tests.turning import Turning, WorldClock
+
+HOLDING = ": holding"
+PREPARED: Mapping[str, str] = {Point.WORK_PREPARED: "work", Point.CHECK_PREPARED: "check"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Where a process ends: at the nth time that the point is reached on that side; without a point, at the nth of all."""
+
+    point: str = ""
+    moment: str = ""
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.moment} {self.point} ({self.count})" if self.point else f"at point {self.count}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a process of the campaign works on."""
+
+    root: Path
+    given: Mapping[str, Any]
+    """Settings, as `overlord.settings.load` takes them."""
+    refused: str = ""
+    """The kind of session that the runner refuses to start."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    passes_s: float = 0.0
+    """What passes while the daemon runs, once it has looked at everything."""
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "daemon.log"
+
+    @property
+    def time(self) -> Path:
+        return self.root / "time"
+
+
+class KeptClock(WorldClock):
+    """A clock that goes on where the process before it was cut off."""
+
+    def __init__(self, kept: Path) -> None:
+        self._kept = kept
+        super().__init__(*([datetime.fromisoformat(kept.read_text())] if kept.exists() else []))
+
+    @override
+    def move(self, seconds: float) -> None:
+        super().move(seconds)
+        self._kept.write_text(self.now().isoformat())
+
+
+def cutting(cut: Cut | None, refused: str = "") -> Watch:
+    """What listens to the points of this process."""
+    reached, prepared = 0, "check"
+
+    def watch(point: str, moment: Moment) -> None:
+        nonlocal reached, prepared
+        prepared = PREPARED.get(point, prepared)
+        if point == Point.START_SESSION and moment is Moment.BEFORE and prepared == refused:
+            raise RunnerRefused("the campaign refuses")
+        if cut is None or (cut.point and (point, moment) != (cut.point, cut.moment)):
+            return
+        reached += 1
+        if reached == cut.count:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return watch
+
+
+def until_settled(place: Place, cut: Cut | None, deadline_s: float) -> None:
+    """A daemon that works until every job waits for people or has ended, and stops as SIGTERM stops it."""
+    _begin(place, cut)
+    asyncio.run(_turn(place, deadline_s, None))
+
+
+def until_holding(place: Place, cut: Cut | None, deadline_s: float) -> None:
+    """A daemon that works until a session says that it holds, or asks a question."""
+    _begin(place, cut)
+    asyncio.run(_turn(place, deadline_s, lambda c: _holds(c) or bool(decisions.waiting(c))))
+
+
+def command(place: Place, cut: Cut | None, *arguments: str) -> None:
+    """One command of the CLI."""
+    _begin(place, cut)
+    for name in [name for name in os.environ if name.startswith("OVERLORD_")]:
+        del os.environ[name]
+    os.environ |= {**place.environment, "OVERLORD_HOME": str(place.home)}
+    sys.argv = ["overlord", *arguments]
+    main()
+
+
+def _begin(place: Place, cut: Cut | None) -> None:
+    log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    configure_logs(json=True)
+    listen(cutting(cut, place.refused))
+
+
+async def _turn(place: Place, deadline_s: float, done: Callable[[sqlite3.Connection], bool] | None) -> None:
+    settings = load({"OVERLORD_HOME": str(place.home)}, **place.given)
+    clock = KeptClock(place.time)
+    async with overlord(settings, clock=clock) as running:
+        turning = Turning(overlord=running, clock=clock, deadline_s=deadline_s)
+        following = asyncio.create_task(turning.follow())
+        if place.passes_s:
+            await turning.until(lambda: True)
+            clock.move(place.passes_s)
+        if done is None:
+            await turning.settle()
+        else:
+            clock.move(settings.poll_s + 1)
+            await turning.until(lambda: running.parts.database.read(done))
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+
+
+def _holds(connection: sqlite3.Connection) -> bool:
+    return any(HOLDING in item.last_action for item in sessions.live(connection))

@@ -1,0 +1,377 @@
+"""A light stand-in for the session program: the real door's protocol in 60 ms, with the standard library only.
+
+    world.overrides["process"] = {"python": played(world.root)}    # before the Overlord is started
+    world.model_will(say("Go on."), when=OPENING)
+
+It clones and pushes by git's wire protocol over the door's socket, makes one model call and writes `calc.py`. Words in the issue's
+title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
+`asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `blocked`, `idle` (changes nothing), `needs more` (changes
+`requirements.txt`). A check session tells the test results of `calc.py` as it stands, without running anything; a setup
+session leaves an environment without anything in it. `check dies` and `setup dies`: without a word, the first time;
+`check waits`: until `ROOT/go` exists.
+"""
+
+import hashlib
+import json
+import os
+import socket
+import sys
+import time
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+OPENING = "This is a played session."
+PATIENCE_S = 60.0
+REPLY_S = 20.0
+"""How long one call may take that waits for no model: a daemon that was suspended does not answer."""
+PAUSE_S = 0.02
+FIXED = b"def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"
+BROKEN = FIXED.replace(b"a * 2", b"a * 3")
+WHO = "Played <played@example.invalid> 1750000000 +0000"
+COMMIT, TREE, BLOB, REF_DELTA = 1, 2, 3, 7
+NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}
+FINISHED = "environment.json"
+
+
+def played(root: "Path", *, patience_s: float = PATIENCE_S) -> str:
+    """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a door or a
+    model that is not well."""
+    script = root / "played"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{__file__}" "{root}" {patience_s}\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+class Refusal(Exception):
+    """The door said no."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        super().__init__(f"{status}: {body[:500]!r}")
+        self.status = status
+
+
+class Door:
+    """One request a connection; a door that is missing, cuts or stumbles is asked again."""
+
+    def __init__(self, url: str, patience_s: float) -> None:
+        self._path = url.removeprefix("unix://")
+        self._patience_s = patience_s
+
+    def call(
+        self, method: str, path: str, body: bytes = b"", kind: str = "application/json", *, again: bool = True
+    ) -> tuple[int, bytes]:
+        until = time.monotonic() + self._patience_s
+        while True:
+            try:
+                status, answer = self._once(method, path, body, kind)
+            except OSError:
+                status, answer = 0, b"nobody there"
+            if 200 <= status < 300:
+                return status, answer
+            passing = status in {0, 429, 500, 502, 503, 504}
+            if not (passing and again) or time.monotonic() > until:
+                raise Refusal(status, answer)
+            time.sleep(PAUSE_S)
+
+    def post(self, path: str, record: "dict[str, Any]", *, again: bool = True) -> bytes:
+        return self.call("POST", path, json.dumps(record).encode(), again=again)[1]
+
+    def _once(self, method: str, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(PATIENCE_S if path.startswith("/v1/") else REPLY_S)
+            line.connect(self._path)
+            head = f"{method} {path} HTTP/1.1\r\nHost: door\r\nConnection: close\r\nContent-Type: {kind}\r\n"
+            line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            data = b"".join(iter(lambda: line.recv(65536), b""))
+        first, _, rest = data.partition(b"\r\n\r\n")
+        words = first.split(None, 2)
+        if len(words) < 2:
+            raise ConnectionError("the answer was cut")
+        return int(words[1]), _whole(first.lower(), rest)
+
+
+def _whole(head: bytes, body: bytes) -> bytes:
+    """The body that arrived, if all of it did."""
+    if b"transfer-encoding: chunked" in head:
+        return _joined(body)
+    length = head.partition(b"content-length:")[2].split(b"\r\n")[0]
+    if length and len(body) != int(length):
+        raise ConnectionError("the answer was cut")
+    return body
+
+
+def _joined(chunks: bytes) -> bytes:
+    made = b""
+    while True:
+        size, _, rest = chunks.partition(b"\r\n")
+        if not size or len(rest) < int(size, 16) + 2:
+            raise ConnectionError("the answer was cut")
+        if int(size, 16) == 0:
+            return made
+        made, chunks = made + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+
+
+class Repository:
+    """The session's repository as git's smart HTTP shows it: fetched without history, pushed one commit at a time."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._objects: dict[str, tuple[int, bytes]] = {}
+
+    def fetch(self, *commits: str) -> None:
+        wants = b"".join(_line(f"want {sha} no-progress\n") for sha in dict.fromkeys(commits))
+        asked = wants + _line("deepen 1\n") + b"0000" + _line("done\n")
+        path, kind = "/session/repo.git/git-upload-pack", "application/x-git-upload-pack-request"
+        _, answer = self._door.call("POST", path, asked, kind)
+        self._unpack(answer[answer.index(b"PACK") :])
+
+    def content(self, commit: str, name: bytes) -> bytes:
+        """A file at the root; empty when there is none."""
+        for _, path, sha in self._entries(commit):
+            if path == name:
+                return self._objects[sha][1]
+        return b""
+
+    def commit(self, parent: str, files: dict[bytes, bytes]) -> str:
+        """A commit that holds these files besides what its parent holds."""
+        kept = [entry for entry in self._entries(parent) if entry[1] not in files]
+        made = [(b"100644", path, self._put(BLOB, content)) for path, content in files.items()]
+        entries = sorted(kept + made, key=lambda entry: entry[1] + (b"/" if entry[0] == b"40000" else b""))
+        tree = self._put(TREE, b"".join(b"%b %b\0" % e[:2] + bytes.fromhex(e[2]) for e in entries))
+        text = f"tree {tree}\nparent {parent}\nauthor {WHO}\ncommitter {WHO}\n\nPlayed\n"
+        return self._put(COMMIT, text.encode())
+
+    def push(self, branch: str, old: str, new: str) -> None:
+        """Push what `new` adds; a push whose answer was lost is found done."""
+        order = _line(f"{old} {new} refs/heads/{branch}\0report-status") + b"0000"
+        path, kind = "/session/repo.git/git-receive-pack", "application/x-git-receive-pack-request"
+        _, answer = self._door.call("POST", path, order + self._pack(), kind)
+        if b"ok refs/heads/" not in answer and not self._is_at(branch, new):
+            raise Refusal(409, answer)
+
+    def _is_at(self, branch: str, sha: str) -> bool:
+        _, told = self._door.call("GET", "/session/repo.git/info/refs?service=git-receive-pack")
+        return f"{sha} refs/heads/{branch}".encode() in told
+
+    def _entries(self, commit: str) -> list[tuple[bytes, bytes, str]]:
+        tree = self._objects[self._objects[commit][1][5:45].decode()][1]
+        found = []
+        while tree:
+            head, _, rest = tree.partition(b"\0")
+            mode, _, path = head.partition(b" ")
+            found.append((mode, path, rest[:20].hex()))
+            tree = rest[20:]
+        return found
+
+    def _put(self, kind: int, data: bytes) -> str:
+        sha = _sha(kind, data)
+        self._objects[sha] = (kind, data)
+        return sha
+
+    def _pack(self) -> bytes:
+        body = b"PACK\0\0\0\2" + len(self._objects).to_bytes(4, "big")
+        for kind, data in self._objects.values():
+            size, first = len(data) >> 4, kind << 4 | len(data) & 15
+            head = bytearray()
+            while size:
+                head.append(first | 128)
+                size, first = size >> 7, size & 127
+            body += bytes([*head, first]) + zlib.compress(data)
+        return body + hashlib.sha1(body).digest()
+
+    def _unpack(self, pack: bytes) -> None:
+        at, deltas = 12, []
+        for _ in range(int.from_bytes(pack[8:12], "big")):
+            kind = pack[at] >> 4 & 7
+            while pack[at] & 128:
+                at += 1
+            at += 1
+            based = pack[at : at + 20].hex()
+            at += 20 if kind == REF_DELTA else 0
+            opened = zlib.decompressobj()
+            data = opened.decompress(pack[at:])
+            at = len(pack) - len(opened.unused_data)
+            if kind == REF_DELTA:
+                deltas.append((based, data))
+            else:
+                self._put(kind, data)
+        while deltas:
+            based, data = deltas.pop(0)
+            if based in self._objects:
+                kind, source = self._objects[based]
+                self._put(kind, _applied(source, data))
+            else:
+                deltas.append((based, data))
+
+
+def _sha(kind: int, data: bytes) -> str:
+    return hashlib.sha1(b"%b %d\0" % (NAMES[kind], len(data)) + data).hexdigest()
+
+
+def _line(text: str) -> bytes:
+    return b"%04x" % (len(text.encode()) + 4) + text.encode()
+
+
+def _applied(source: bytes, delta: bytes) -> bytes:
+    at = 0
+    for _ in range(2):  # the two sizes
+        while delta[at] & 128:
+            at += 1
+        at += 1
+    made = b""
+    while at < len(delta):
+        order, at = delta[at], at + 1
+        if not order & 128:
+            made, at = made + delta[at : at + order], at + order
+            continue
+        numbers = [0] * 7
+        for bit in range(7):
+            if order >> bit & 1:
+                numbers[bit], at = delta[at], at + 1
+        offset, size = int.from_bytes(numbers[:4], "little"), int.from_bytes(numbers[4:], "little") or 0x10000
+        made += source[offset : offset + size]
+    return made
+
+
+def work(door: Door, brief: "dict[str, Any]", root: str) -> None:
+    title = brief["issue"]["title"]
+    door.post("/session/events", {"kind": "progress", "turn": 1, "text": "begin"})
+    told = door.post("/v1/chat/completions", {"model": brief["model"], "messages": _opening(brief)})
+    json.loads(told)["choices"][0]["message"]  # what it says is not looked at, but it must be a reply
+    if "asks" in title and not brief["answers"]:
+        _ask(door, brief)
+    if "holds" in title:
+        door.post("/session/events", {"kind": "progress", "turn": 1, "text": "run: holding"})
+        _hold(root)
+    if "blocked" in title:
+        _report(door, "blocked", "The played session cannot go on.", None)
+        return
+    _report(door, "complete", "Played.", None if "idle" in title else _push(door, brief, title))
+
+
+def _hold(root: str) -> None:
+    """Until the world lets go, or is no more."""
+    while os.path.exists(root) and not os.path.exists(f"{root}/go"):
+        time.sleep(PAUSE_S)
+
+
+def _opening(brief: "dict[str, Any]") -> list[dict[str, str]]:
+    task = f"{brief['session_id']} of {brief['repository']}: {brief['issue']['title']}"
+    return [{"role": "system", "content": OPENING}, {"role": "user", "content": task}]
+
+
+def _push(door: Door, brief: "dict[str, Any]", title: str) -> str:
+    broken = "breaks always" in title or ("breaks first" in title and not brief["findings"])
+    head, mark = brief["head_sha"], f"# {brief['session_id']}\n".encode()
+    files = {b"calc.py": (BROKEN if broken else FIXED) + mark}
+    if "strays" in title and not brief["findings"]:
+        files[b"stray.txt"] = b"stray\n"
+    if "needs more" in title:
+        files[b"requirements.txt"] = b"more\n"
+    repository = Repository(door)
+    repository.fetch(head)
+    made = repository.commit(head, files)
+    repository.push(brief["branch"], head, made)
+    return made
+
+
+def _ask(door: Door, brief: "dict[str, Any]") -> None:
+    name = f"{brief['session_id']}-asked"
+    question = {"kind": "question", "turn": 1, "text": "Shall I go on?", "question_id": name}
+    door.post("/session/events", {**question, "question_kind": "question", "options": ["yes", "no"]})
+    status = 204
+    while status == 204:
+        try:
+            status, _ = door.call("GET", f"/session/answers/{name}")
+        except Refusal as refused:
+            status = refused.status
+
+
+def _report(door: Door, outcome: str, summary: str, head: str | None, reason: str = "") -> None:
+    said = {"outcome": outcome, "reason": reason, "summary": summary, "head": head, "turns": 1}
+    door.post("/session/report", said)
+
+
+def check(door: Door, brief: "dict[str, Any]") -> None:
+    repository = Repository(door)
+    repository.fetch(brief["base_sha"], brief["head_sha"])
+    if "check waits" in brief["issue"]["title"]:
+        _hold(sys.argv[1])
+    results = []
+    for step in brief["steps"]:
+        code = repository.content(brief[f"{step['tree']}_sha"], b"calc.py")
+        result = {"name": step["name"], "outcome": "ran", "command": step["command"], "duration_s": 0.01}
+        results.append(result | ({"exit_code": 0, "captured": ""} if step["capture"] else _tested(code)))
+    door.post("/session/report", {"steps": results}, again=False)
+
+
+def setup(door: Door, brief: "dict[str, Any]") -> None:
+    with open(os.path.join(os.environ["MINION_ENVIRONMENT"], FINISHED), "w") as file:
+        file.write("{}")
+    failed = "setup fails" in brief["issue"]["title"]
+    made = [
+        {"name": "setup", "outcome": "ran", "command": ["sh", "-c", "true"], "exit_code": 1 if failed else 0}
+    ]
+    made += [] if failed else [{"name": "finish", "outcome": "ran", "exit_code": 0}]
+    door.post("/session/report", {"steps": made}, again=False)
+
+
+def _dies(brief: "dict[str, Any]", root: str) -> bool:
+    """Whether this session is one that ends without a word: the first of its kind, when its issue says so."""
+    if f"{brief['kind']} dies" not in brief["issue"]["title"]:
+        return False
+    mark = f"{root}/{brief['kind']}-died-{brief['issue']['number']}"
+    if os.path.exists(mark):
+        return False
+    with open(mark, "w"):
+        return True
+
+
+def _tested(code: bytes) -> "dict[str, Any]":
+    """What the two tests of the world's repository say of this code."""
+    passes = {"test_add": b"return a + b" in code, "test_double": b"return a * 2" in code}
+    cases = "".join(
+        f'<testcase classname="tests.test_calc" name="{name}" file="tests/test_calc.py">'
+        + ("" if passed else '<failure message="assert False"/>')
+        + "</testcase>"
+        for name, passed in passes.items()
+    )
+    exit_code = 0 if all(passes.values()) else 1
+    return {"exit_code": exit_code, "junit": f"<testsuites><testsuite>{cases}</testsuite></testsuites>"}
+
+
+TOLD = {"check": check, "setup": setup}
+
+
+def main(root: str, patience_s: str) -> int:
+    door = Door(os.environ["OVERLORD_URL"], float(patience_s))
+    try:
+        brief = json.loads(door.call("GET", "/session/brief")[1])
+        if _dies(brief, root):
+            return 9
+        if brief["kind"] in TOLD:
+            TOLD[brief["kind"]](door, brief)
+            return 0
+        try:
+            work(door, brief, root)
+        except (ValueError, LookupError):
+            _report(door, "error", "The model's reply could not be read.", None, "model")
+        except Refusal as refused:
+            budget = refused.status == 402
+            _report(
+                door, "out_of_budget" if budget else "error", str(refused), None, "" if budget else "model"
+            )
+    except Refusal as refused:
+        sys.stderr.write(f"played: {refused}\n")
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    code = main(*sys.argv[1:3])
+    sys.stderr.flush()
+    os._exit(code)

@@ -1,0 +1,350 @@
+"""Where each named point is reached: a story, told to a world whose daemon is cut off there.
+
+A story takes a campaign and works through one issue of its own, from the outside. `PLACES` is the whole list: a point without a story
+in it fails a test.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from overlord.domain.job import JobState
+from overlord.points import Point
+from overlord.store import jobs
+from overlord.store.database import open_reader
+from tests.faults.campaign import Campaign
+from tests.local import made
+from tests.world import CALC, REPO
+
+S = JobState
+NEEDS_SETUP = {**CALC, "requirements.txt": "", ".nebulus/environment.yaml": "setup: 'true'\n"}
+BROKEN_CHECKS = {**CALC, ".nebulus/checks.yaml": "test: [1\n"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What happens, in which world."""
+
+    name: str
+    tell: Callable[[Campaign], Awaitable[None]]
+    files: Mapping[str, str] = field(default_factory=lambda: dict(CALC))
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    refused: str = ""
+    is_checked: bool = True
+    """Whether the world is one whose invariants hold: not where somebody meddled with the database, nor without a daemon."""
+
+
+async def _merged(told: Campaign) -> None:
+    issue = await told.issue("plain")
+    await told.settle()
+    job = told.expect(issue, S.IN_REVIEW)
+    assert job.revision == 0
+    assert "session_lost" not in told.events(issue), told.events(issue)
+    await told.world.forge.merge(REPO, job.pull_number or 0)
+    await told.settle()
+    told.expect(issue, S.COMPLETED)
+    await told.world.push({"calc.py": CALC["calc.py"]})
+
+
+async def _dropped(told: Campaign) -> None:
+    issue = await told.issue("strays")
+    await told.settle()
+    assert told.expect(issue, S.IN_REVIEW).revision == 1
+    await told.close(issue)
+
+
+async def _blocked(told: Campaign) -> None:
+    issue = await told.issue("blocked")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    await told.world.forge.label(REPO, issue, "nebulus-ready")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    [decision] = told.waiting()
+    # Whoever gives the answer again hears that it was given, or goes on to where the job has gone since.
+    await told.command("decisions", "answer", str(decision), "drop", done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.CANCELLED)
+
+
+async def _commanded(told: Campaign) -> None:
+    """By a comment, to which the answer is a reaction and words."""
+    issue = await told.world.forge.open_issue(REPO, "plain")
+    told.play()
+    await told.world.forge.comment(REPO, issue, "/overlord work")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    asked = await told.world.forge.comment(REPO, issue, "/overlord explain")
+    await told.settle()
+    await told.settle()
+    assert [reaction.content for reaction in told.world.forge.reactions(asked)] == ["+1"]
+    said = [item.body for item in told.world.forge.comments(REPO, issue) if "overlord:reply" in item.body]
+    assert len(said) == 1, said
+    await told.close(issue)
+
+
+async def _mislabelled(told: Campaign) -> None:
+    told.world.forge.add_user("tina", association="CONTRIBUTOR")
+    issue = await told.world.forge.open_issue(REPO, "plain")
+    await told.world.forge.label(REPO, issue, "nebulus-ready", author="tina")
+    await told.settle()
+    await told.settle()
+    said = [item.body for item in told.world.forge.comments(REPO, issue) if "overlord:refused" in item.body]
+    assert len(said) == 1, said
+    told.play()
+    told.world.clock.move(60)
+    await told.world.forge.unlabel(REPO, issue, "nebulus-ready")
+    await told.world.forge.label(REPO, issue, "nebulus-ready")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+
+
+async def _outlived(told: Campaign) -> None:
+    issue = await told.issue("blocked")
+    await told.settle()
+    told.later(days=40)
+    await told.settle_after(3700)
+    told.expect(issue, S.FAILED)
+    await told.close(issue)
+
+
+async def _stopped(told: Campaign) -> None:
+    issue = await told.issue("holds")
+    await told.until_holding()
+    await told.command("job", "stop", str(told.job(issue).id), done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.CANCELLED)
+
+
+async def _too_long(told: Campaign) -> None:
+    issue = await told.issue("holds")
+    await told.until_holding()
+    await told.settle_after(1900)
+    told.expect(issue, S.WAITING)
+    await told.close(issue)
+
+
+async def _unanswered(told: Campaign) -> None:
+    issue = await told.issue("asks")
+    await told.until_holding()
+    await told.settle_after(61)
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+
+
+async def _refused(told: Campaign) -> None:
+    told.world.forge.fail("pulls/create", kind="403", times=1000)
+    issue = await told.issue("plain")
+    await told.settle()
+    told.world.forge.wire.faults.pending.clear()
+    told.expect(issue, S.WAITING)
+    [decision] = told.waiting()
+    await told.command("decisions", "answer", str(decision), "redeliver", done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+
+
+async def _troubled(told: Campaign) -> None:
+    told.world.forge.fail("pulls/create", kind="500", times=2)
+    issue = await told.issue("plain")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+
+
+async def _spent(told: Campaign) -> None:
+    issue = await told.issue("plain")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    await told.close(issue)
+
+
+async def _check_died(told: Campaign) -> None:
+    issue = await told.issue("check dies")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+
+
+async def _unjudged(told: Campaign) -> None:
+    issue = await told.issue("plain")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    await told.close(issue)
+
+
+async def _set_up(told: Campaign) -> None:
+    issue = await told.issue("setup dies")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    await told.close(issue)
+    # Nobody needs it any more: the next look after a while removes it, and the next story makes it anew.
+    told.later(days=30)
+    await told.settle()
+
+
+async def _setup_failed(told: Campaign) -> None:
+    issue = await told.issue("setup fails")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    await told.close(issue)
+    # What failed is tried again for the next one that needs it.
+    again = await told.issue("plain")
+    await told.settle()
+    await told.close(again)
+    told.later(days=30)
+    await told.settle()
+
+
+async def _more_needed(told: Campaign) -> None:
+    issue = await told.issue("needs more")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    [decision] = told.waiting()
+    await told.command("decisions", "answer", str(decision), "install", done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW, S.WAITING)
+    await told.close(issue)
+    told.later(days=30)
+    await told.settle()
+
+
+async def _damaged(told: Campaign) -> None:
+    issue = await told.issue("holds")
+    await told.until_holding()
+    with contextlib.closing(sqlite3.connect(told.place.home / "overlord.db")) as connection:
+        connection.execute("UPDATE sessions SET state = 'ended' WHERE state != 'ended'")
+        connection.commit()
+    (told.world.root / "go").touch()
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    (told.world.root / "go").unlink()
+    await told.close(issue)
+
+
+async def _tried(told: Campaign) -> None:
+    await told.command("check", _checkout(told))
+
+
+async def _ran(told: Campaign) -> None:
+    told.play()
+    place = _checkout(told)
+    await told.command("run", "plain", "--repo", place, done=(0, 5))
+    await told.command("resume", "--repo", place, done=(0, 5))
+    [database] = told.place.home.glob("local/*/overlord.db")
+    with contextlib.closing(open_reader(database)) as connection:
+        assert {job.state for job in jobs.all_jobs(connection)} == {S.IN_REVIEW}, told.log()
+
+
+def _checkout(told: Campaign) -> str:
+    """A user's repository, and their settings."""
+    place = told.world.root / "mine"
+    if not place.exists():
+        made(place)
+        told.place.home.mkdir(exist_ok=True)
+        python = told.world.overrides["process"]["python"]
+        settings = f"process: {{python: '{python}'}}\nrunner: process\n"
+        (told.place.home / "overlord.yaml").write_text(settings)
+    return str(place)
+
+
+MERGED = Story(name="merged", tell=_merged)
+SCOPE = {"spaces": {REPO: {"scope": ["calc.py"]}}}
+DROPPED = Story(name="dropped", tell=_dropped, settings=SCOPE)
+BLOCKED = Story(name="blocked", tell=_blocked)
+COMMANDED = Story(name="commanded", tell=_commanded)
+MISLABELLED = Story(name="mislabelled", tell=_mislabelled)
+OUTLIVED = Story(name="outlived", tell=_outlived)
+STOPPED = Story(name="stopped", tell=_stopped)
+TOO_LONG = Story(name="too long", tell=_too_long)
+UNANSWERED = Story(name="unanswered", tell=_unanswered, settings={"questions": {"wait_s": 60}})
+REFUSED = Story(name="refused", tell=_refused)
+TROUBLED = Story(name="troubled", tell=_troubled)
+SPENT = Story(name="spent", tell=_spent, settings={"budget": {"session_tokens": 1}})
+CHECK_DIED = Story(name="check died", tell=_check_died)
+UNJUDGED = Story(name="unjudged", tell=_unjudged, files=BROKEN_CHECKS)
+REFUSED_CHECK = Story(name="refused check", tell=_unjudged, refused="check")
+DAMAGED = Story(name="damaged", tell=_damaged, is_checked=False)
+TRIED = Story(name="tried", tell=_tried, is_checked=False)
+RAN = Story(name="ran", tell=_ran, is_checked=False)
+SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
+SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
+MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
+
+P = Point
+PLACES: Mapping[Point, Story] = {
+    **dict.fromkeys(
+        (
+            *(
+                P.DAEMON_STARTED,
+                P.SPACE_POLLED,
+                P.JOB_CLAIMED,
+                P.PROJECTION_NOTED,
+                P.BASE_CHOSEN,
+                P.WORK_PREPARED,
+            ),
+            *(P.DOOR_OPENED, P.WORK_STARTED, P.PROGRESS_SEEN, P.EXCHANGE_RESERVED, P.EXCHANGE_SETTLED),
+            *(P.REPORT_TAKEN, P.SESSION_SEALED, P.WORK_SETTLED, P.SESSION_CLEARED, P.EVALUATION_BEGUN),
+            *(
+                P.DIFF_JUDGED,
+                P.CHECK_PREPARED,
+                P.CHECK_STARTED,
+                P.CHECK_JUDGED,
+                P.REVIEW_PREPARED,
+                P.REVIEW_MADE,
+            ),
+            *(P.VERDICT_WRITTEN, P.PUSH_ORDERED, P.PUSH_NOTED, P.PULL_NOTED, P.JOB_DELIVERED, P.FATE_NOTED),
+            *(
+                P.ADD_COMMENT,
+                P.EDIT_COMMENT,
+                P.ADD_LABEL,
+                P.REMOVE_LABEL,
+                P.OPEN_PULL,
+                P.EDIT_PULL,
+                P.MARK_READY,
+            ),
+            *(
+                P.SET_STATUS,
+                P.FETCH,
+                P.MAKE_READY,
+                P.PREPARE_REPOSITORY,
+                P.KEEP_COMMIT,
+                P.PUSH,
+                P.REMOVE_REPOSITORY,
+            ),
+            *(P.FORGET_READY, P.START_SESSION, P.REMOVE_SESSION, P.ASK_MODEL, P.KEEP_EVIDENCE),
+        ),
+        MERGED,
+    ),
+    **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
+    P.ISSUES_SEEN: MERGED,
+    P.LABEL_REFUSED: MISLABELLED,
+    P.DROP_PATHS: DROPPED,
+    **dict.fromkeys((P.JOB_RESUMED, P.DECISION_ANSWERED, P.ANSWER_APPLIED), BLOCKED),
+    P.JOB_EXPIRED: OUTLIVED,
+    **dict.fromkeys((P.JOB_STOPPED, P.STOP_SESSION, P.SESSION_ABANDONED), STOPPED),
+    P.STOP_ORDERED: TOO_LONG,
+    **dict.fromkeys((P.QUESTION_ASKED, P.DECISIONS_EXPIRED), UNANSWERED),
+    P.PERSON_ASKED: REFUSED,
+    P.TROUBLE_NOTED: TROUBLED,
+    P.BUDGET_EXHAUSTED: SPENT,
+    P.CHECK_LOST: CHECK_DIED,
+    P.CHECK_UNAVAILABLE: UNJUDGED,
+    P.CHECK_REFUSED: REFUSED_CHECK,
+    P.LOSS_NOTED: DAMAGED,
+    **dict.fromkeys((P.TRIAL_BEGUN, P.TRIAL_ENDED), TRIED),
+    P.POLL_MADE_DUE: RAN,
+    **dict.fromkeys(
+        (
+            *(P.SETUP_PREPARED, P.SETUP_STARTED, P.SETUP_LOST, P.SETUP_COMPLETED),
+            *(P.ENVIRONMENT_FORGOTTEN, P.PREPARE_LAYER, P.KEEP_LAYER, P.REMOVE_LAYER),
+        ),
+        SET_UP,
+    ),
+    P.SETUP_FAILED: SETUP_FAILED,
+    P.DEPENDENCIES_ASKED: MORE_NEEDED,
+}

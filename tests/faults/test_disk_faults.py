@@ -1,0 +1,170 @@
+"""The disk under the home is full, has no names left, or is read-only: the daemon says so, loses nothing, and goes on when it can."""
+
+import contextlib
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from overlord.domain.job import JobState
+from overlord.embedded.play import say
+from overlord.errors import StoreError
+from overlord.home import Home
+from overlord.store.database import Database
+from tests.faults.invariants import check_world
+from tests.faults.player import OPENING, played
+from tests.required import missing
+from tests.world import World, made_world
+
+S = JobState
+TRIES = 3
+"""Passes in which everything that can be tried is tried in vain."""
+SAID = {"bytes": "is full", "names": "can hold no more files"}
+
+
+@dataclass
+class Disk:
+    """A small file system of its own."""
+
+    root: Path
+
+    def fill(self) -> None:
+        """Leave no byte of it."""
+        with (self.root / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"\0" * 4096)
+
+    def name(self) -> None:
+        """Leave no name for another file."""
+        (self.root / "names").mkdir(exist_ok=True)
+        with contextlib.suppress(OSError):
+            for number in range(1_000_000):
+                (self.root / "names" / str(number)).touch()
+
+    def free(self) -> None:
+        (self.root / "filler").unlink(missing_ok=True)
+        for file in (self.root / "names").glob("*"):
+            file.unlink()
+
+    def remount(self, option: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{option}", str(self.root)], check=True)
+
+
+@contextlib.contextmanager
+def mounted(options: str) -> Iterator[Disk]:
+    """A file system at a place of its own; it goes with everything on it."""
+    root = Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp"))
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "overlord-test", str(root)], capture_output=True, check=False
+    )
+    if made.returncode:
+        missing("tmpfs", "no file system can be mounted here: this needs root")
+    try:
+        yield Disk(root)
+    finally:
+        subprocess.run(["umount", "--lazy", str(root)], check=True)
+        root.rmdir()
+
+
+@contextlib.asynccontextmanager
+async def _on(options: str) -> AsyncIterator[tuple[World, Disk]]:
+    async with made_world() as world:
+        world.overrides["process"] = {"python": played(world.root)}
+        world.model_will(*(say("Go on.") for _ in range(10)), when=OPENING)
+        with mounted(options) as disk:
+            (world.root / "home").symlink_to(disk.root)
+            try:
+                yield world, disk
+            finally:
+                disk.free()
+                await world.stop()
+
+
+KINDS = {"bytes": "size=24m", "names": "size=64m,nr_inodes=3000"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("moment", ["queued", "working", "in review"])
+async def test_a_disk_that_is_full_is_waited_out_and_told_of(kind: str, moment: str) -> None:
+    async with _on(KINDS[kind]) as (world, disk):
+        await _until(world, moment)
+        with capture_logs() as logs:
+            disk.fill() if kind == "bytes" else disk.name()
+            (world.root / "go").touch()
+            if moment == "in review":
+                await world.issue("plain")
+                world.clock.move(world.settings().poll_s + 1)
+            await world.until(lambda: _told_of(logs, kind))
+            for _ in range(TRIES):
+                await world.overlord.turn()
+                await world.something_happens()
+        disk.free()
+        await world.settle()
+        await world.settle()
+        for job in await world.jobs():
+            assert (job.state, job.revision, job.reason) == (S.IN_REVIEW, 0, ""), job.reason
+        await check_world(world)
+
+
+async def _until(world: World, moment: str) -> None:
+    if moment == "queued":
+        await world.start()
+        await world.issue("plain")
+        world.clock.move(world.settings().poll_s + 1)
+        return
+    await world.issue("holds" if moment == "working" else "plain")
+    if moment == "working":
+        await world.until_holding()
+    else:
+        await world.settle()
+
+
+def _told_of(logs: Sequence[Mapping[str, object]], kind: str) -> bool:
+    """Whether the log has said in plain words what is wrong."""
+    return any(SAID[kind] in str(line.get("trouble", "")) for line in logs)
+
+
+async def test_a_home_that_is_read_only_is_refused_in_a_sentence_and_used_again_when_it_is_not() -> None:
+    async with _on("size=64m") as (world, disk):
+        await world.issue("plain")
+        await world.settle()
+        await world.stop()
+        disk.remount("ro")
+        with pytest.raises(StoreError, match=r"overlord\.\w+ cannot be used: .*[Rr]ead-?only"):
+            await world.start()
+        disk.remount("rw")
+        await world.issue("plain")
+        await world.settle()
+        assert [job.state for job in await world.jobs()] == [S.IN_REVIEW, S.IN_REVIEW]
+        await check_world(world)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_full_disk_at_the_start_is_told_in_a_sentence(kind: str) -> None:
+    async with _on(KINDS[kind]) as (world, disk):
+        await world.start()
+        await world.stop()
+        disk.fill() if kind == "bytes" else disk.name()
+        path = Home(world.root / "home").database
+        with pytest.raises(StoreError, match=r"overlord\.\w+ cannot be used: "):
+            await _taken_over(path)
+        disk.free()
+        await world.start()
+
+
+async def _taken_over(path: Path) -> None:
+    """What a daemon does first, writing more than there may be room for in what the database has reserved."""
+
+    def grow(connection: sqlite3.Connection, _: int) -> None:
+        connection.execute("CREATE TABLE big AS SELECT randomblob(9000000)")
+
+    store = await Database.open(path, exclusive=True)
+    try:
+        await store.take_over("by hand", grow)
+    finally:
+        await store.close()

@@ -1,0 +1,210 @@
+"""Whole stories while somebody else kills, pauses, renames and removes what they need, or memory and disk run out."""
+
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from overlord.domain.decision import Subject, Verb
+from overlord.domain.job import JobState
+from overlord.embedded.play import edit, run, submit, write
+from overlord.store import sessions
+from tests.adapters.engine import OwnEngine
+from tests.faults.docker_stage import CHECK, WORK, Stage, set_up
+from tests.world import CALC, FIX
+
+pytestmark = pytest.mark.docker
+
+ENDINGS = ["kill", "stop", "rm --force"]
+
+
+async def test_sessions_that_others_end_are_done_again_and_no_attempt_is_spent(stage: Stage) -> None:
+    await stage.begin()
+    for number, act in enumerate(ENDINGS, start=1):
+        await stage.until_holding(f"j1-work-{number}")
+        stage.docker(*act.split(), stage.name(f"j1-work-{number}"))
+    await stage.until_holding("j1-work-4")
+    stage.world.let_go("j1-work-4")
+    for number, act in enumerate(ENDINGS, start=1):
+        await stage.until_started(f"j1-check-{number}")
+        stage.docker(*act.split(), stage.name(f"j1-check-{number}"))
+    await stage.settle()
+    assert (await stage.sessions())[-1] == "j1-check-4"
+    await stage.check_delivered()
+
+
+async def test_containers_that_others_restart_are_no_second_session_and_their_work_is_done_again(
+    stage: Stage,
+) -> None:
+    await stage.begin()
+    await stage.until_holding()
+    stage.docker("restart", stage.name(WORK))
+    await stage.until_holding("j1-work-2")
+    stage.docker("restart", "--time", "0", stage.name("j1-work-2"))
+    await stage.until_holding("j1-work-3")
+    stage.world.let_go("j1-work-3")
+    await stage.until_started(CHECK)
+    stage.docker("restart", "--time", "0", stage.name(CHECK))
+    await stage.settle()
+    assert (await stage.sessions())[-1] == "j1-check-2"
+    await stage.check_delivered()
+
+
+async def test_containers_that_others_rename_are_found_all_the_same(stage: Stage) -> None:
+    await stage.begin()
+    await stage.until_holding()
+    stage.docker("rename", stage.name(WORK), "mine")
+    await stage.world.make_due()
+    await stage.until(lambda: True)
+    stage.world.let_go()
+    await stage.until_started(CHECK)
+    stage.docker("rename", stage.name(CHECK), "mine-too")
+    await stage.settle()
+    assert await stage.sessions() == [WORK, CHECK]
+    await stage.check_delivered()
+
+
+async def test_a_container_that_others_pause_goes_on_when_they_let_it(stage: Stage) -> None:
+    await stage.begin()
+    await stage.until_holding()
+    stage.docker("pause", stage.name(WORK))
+    await stage.world.make_due()
+    await stage.until(lambda: True)
+    stage.docker("unpause", stage.name(WORK))
+    stage.world.let_go()
+    await stage.until_started(CHECK)
+    stage.docker("pause", stage.name(CHECK))
+    await stage.world.make_due()
+    await stage.until(lambda: True)
+    stage.docker("unpause", stage.name(CHECK))
+    await stage.settle()
+    assert await stage.sessions() == [WORK, CHECK]
+    await stage.check_delivered()
+
+
+async def test_a_container_that_stays_paused_is_stopped_and_people_are_asked(stage: Stage) -> None:
+    await stage.begin()
+    await stage.until_holding()
+    stage.docker("pause", stage.name(WORK))
+    stage.world.clock.move(stage.world.settings().sessions.silent_s + 1)
+    await stage.settle()
+    [decision] = await stage.world.decisions()
+    assert decision.subject is Subject.STOPPED_SHORT
+    assert "no sign of life" in decision.body
+    await stage.check_clean()
+    await stage.world.answer(decision, Verb.RETRY)
+    await stage.settle()
+    await stage.check_delivered()
+
+
+async def test_an_image_that_is_gone_is_a_question_and_the_work_is_kept(stage: Stage) -> None:
+    await stage.begin()
+    await stage.until_holding()
+    stage.docker("tag", "overlord-minion", "kept")
+    stage.docker("rmi", "overlord-minion")
+    await stage.settle()
+    [decision] = await stage.world.decisions()
+    assert decision.subject is Subject.CHECKS_UNAVAILABLE
+    assert "make images" in decision.body
+    stage.docker("tag", "kept", "overlord-minion")
+    await stage.check_clean()
+    await stage.world.answer(decision, Verb.RECHECK)
+    await stage.settle()
+    assert await stage.sessions() == [WORK, CHECK, "j1-check-2"]
+    await stage.check_delivered()
+
+
+@pytest.fixture
+async def furnished(engine: OwnEngine) -> AsyncIterator[Stage]:
+    """A stage whose repository needs an environment."""
+    files = {**CALC, ".nebulus/environment.yaml": 'setup: echo made > "$MINION_ENVIRONMENT/said"\n'}
+    async with set_up(engine, files, environments={"network": "none"}) as stage:
+        stage.docker("tag", "overlord-minion", "overlord-minion-setup")
+        yield stage
+
+
+async def test_an_environment_that_is_gone_is_made_again(furnished: Stage) -> None:
+    stage = furnished
+    await stage.begin()
+    await stage.until_holding()
+    images = stage.docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").splitlines()
+    [layer] = [image for image in images if image.startswith("overlord-environment:")]
+    stage.docker("rmi", "--force", layer)
+    await stage.settle()
+    assert await stage.sessions() == ["j1-setup-1", WORK, "j1-setup-2", CHECK]
+    await stage.check_delivered()
+
+
+@pytest.fixture
+async def narrow(engine: OwnEngine) -> AsyncIterator[Stage]:
+    """A stage with little memory."""
+    async with set_up(engine, CALC, sessions={"memory_mb": 200}) as stage:
+        yield stage
+
+
+EAT = "head -c 400M /dev/zero | tail | wc -c"
+FIRST_TO_GO = (
+    "for p in /proc/[0-9]*; do echo 1000 > $p/oom_score_adj; done; echo -999 > /proc/self/oom_score_adj"
+)
+
+
+async def test_a_command_that_eats_all_memory_ends_and_its_session_goes_on(narrow: Stage) -> None:
+    await narrow.world.issue("add() subtracts")
+    await narrow.world.make_due()
+    narrow.world.model_will(run(EAT), edit(*FIX), submit("adds"))
+    await narrow.settle()
+    [row] = await narrow.world.read(lambda c: [s for s in sessions.of_job(c, 1) if s.kind == "work"])
+    assert "out of memory" in row.ending.replace("_", " ")
+    await narrow.check_delivered()
+
+
+async def test_a_session_whose_own_program_is_killed_for_memory_is_one_question(narrow: Stage) -> None:
+    await narrow.world.issue("add() subtracts")
+    await narrow.world.make_due()
+    narrow.world.model_will(run(f"{FIRST_TO_GO}; {EAT}"), submit("adds"))
+    await narrow.settle()
+    [decision] = await narrow.world.decisions()
+    assert decision.subject in (Subject.STOPPED_SHORT, Subject.LOSSES)
+    await narrow.check_clean()
+
+
+async def test_tests_that_eat_all_memory_are_no_pass(narrow: Stage) -> None:
+    await narrow.world.issue("add() subtracts")
+    await narrow.world.make_due()
+    eats = "def test_eats():\n    assert len(bytearray(b'x') * 400_000_000)\n"
+    narrow.world.model_will(edit(*FIX), write("tests/test_eats.py", eats), submit("adds"), when="subtracts")
+    await narrow.settle()
+    job = await narrow.world.job()
+    assert job.state is JobState.WAITING
+    [decision] = await narrow.world.decisions()
+    assert "memory" in decision.body
+    await narrow.check_clean()
+
+
+async def test_an_engine_whose_disk_is_full_is_asked_again_when_there_is_room(
+    stage: Stage, engine: OwnEngine
+) -> None:
+    await stage.begin()
+    with _full(engine.directory / "data-root" / "containers"):
+        await stage.world.until(lambda: stage.world.overlord.tick.next_delay_s() is not None)
+        assert "no space left" in (await stage.world.job()).reason
+    await stage.until_holding()
+    stage.world.let_go()
+    with _full(engine.directory / "data-root" / "containers"):
+        await stage.world.until(lambda: stage.world.overlord.tick.next_delay_s() is not None)
+    await stage.settle()
+    assert await stage.sessions() == [WORK, CHECK]
+    await stage.check_delivered()
+
+
+@contextmanager
+def _full(directory: Path) -> Iterator[None]:
+    """A directory that takes nothing new."""
+    options = ["-t", "tmpfs", "-o", "size=4k,nr_inodes=1", "none", str(directory)]
+    subprocess.run(["mount", *options], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)

@@ -1,0 +1,190 @@
+"""The campaign is worth what it notices: each defence is taken out of a copy of the source, and the campaign must fail on it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.required import missing
+
+pytestmark = pytest.mark.timeout(600)
+ROOT = Path(__file__).parents[2]
+COPIED = ("overlord", "minion", "tests", "pyproject.toml")
+RUN_S = 150
+ALL = {"FAULT_ALL": "1"}
+CAUGHT = 1
+"""What pytest ends with when tests ran and some failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """A defence, how the source looks without it, and the part of the campaign that must notice."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+    needs_docker: bool = False
+
+
+KILLS = "tests/faults/test_kills.py::test_a_daemon_killed_at_a_point_loses_nothing[{}]"
+
+MUTANTS = (
+    Mutant(
+        name="look for the pull request before opening one",
+        file="overlord/engine/deliver.py",
+        before="if pull.open), None)",
+        after="if pull.open and pull.number < 0), None)",
+        tests=(KILLS.format("pull_noted"),),
+    ),
+    Mutant(
+        name="look for the comment before posting one",
+        file="overlord/engine/project.py",
+        before="if mark in comment.body)",
+        after="if number < 0)",
+        tests=(KILLS.format("add_comment"),),
+    ),
+    Mutant(
+        name="a push is written down before it is made",
+        file="overlord/engine/deliver.py",
+        before="jobs.repair(c, job.id, pushing_sha=head)",
+        after="jobs.repair(c, job.id, reason=job.reason)",
+        tests=(
+            "tests/faults/test_kills.py::test_a_push_that_was_not_noted_does_not_stand_in_the_way_of_the_next",
+        ),
+    ),
+    Mutant(
+        name="write a report down before it is acknowledged",
+        file="overlord/door/sessions.py",
+        before="""    taken = await parts.database.write(Point.REPORT_TAKEN, take)
+    parts.bell.ring()
+    if not taken:
+        return wire.error_response(409, "reported", "this session has reported already, or has ended")
+    return Response(status_code=204)
+""",
+        after="""    from starlette.background import BackgroundTask
+
+    return Response(status_code=204, background=BackgroundTask(parts.database.write, Point.REPORT_TAKEN, take))
+""",
+        tests=(KILLS.format("report_taken"),),
+    ),
+    Mutant(
+        name="a transaction is whole",
+        file="overlord/store/commit.py",
+        before='connection.execute("BEGIN IMMEDIATE")',
+        after='connection.execute("SELECT 1")',
+        tests=("tests/store/test_database.py",),
+    ),
+    Mutant(
+        name="a transaction takes the write lock at its beginning",
+        file="overlord/store/commit.py",
+        before="BEGIN IMMEDIATE",
+        after="BEGIN DEFERRED",
+        tests=(
+            "tests/faults/test_sqlite_faults.py::test_nobody_writes_between_what_a_transaction_reads_and_what_it_writes",
+        ),
+    ),
+    Mutant(
+        name="a daemon that was replaced is fenced",
+        file="overlord/store/database.py",
+        before='if row is None or row["token"] != token:',
+        after="if row is None:",
+        tests=("tests/faults/test_two_daemons.py",),
+    ),
+    Mutant(
+        name="an answer counts once (compare and swap)",
+        file="overlord/store/decisions.py",
+        before="if decision.state is DecisionState.ANSWERED:",
+        after="if not decision:",
+        tests=("tests/store/test_decisions.py", KILLS.format("decision_answered")),
+    ),
+    Mutant(
+        name="exit code 0 is no pass",
+        file="overlord/domain/testing.py",
+        before="if own is None or not own.fits_its_exit_code:",
+        after="if own is None and head.exit_code == 0:\\n        return _result(CheckScore.PASS, 'exit code 0')\\n    if own is None or not own.fits_its_exit_code:",
+        tests=("tests/scenarios/test_judge.py", "tests/domain/test_testing.py"),
+    ),
+    Mutant(
+        name="strict objects",
+        file="overlord/adapters/git_session.py",
+        before="fsckObjects = true",
+        after="fsckObjects = false",
+        tests=("tests/door/test_git_door.py",),
+    ),
+    Mutant(
+        name="secrets are taken out of what is kept",
+        file="overlord/domain/redaction.py",
+        before="            text = text.replace(form, MARK)",
+        after="            pass",
+        tests=("tests/faults/test_leaks.py",),
+    ),
+    Mutant(
+        name="seccomp",
+        file="overlord/adapters/docker_profile.py",
+        before='[f"seccomp={self.seccomp}"]',
+        after='["seccomp=unconfined"]',
+        tests=("tests/adapters/test_docker_sandbox.py::test_every_wall_of_the_profile_holds",),
+        needs_docker=True,
+    ),
+    Mutant(
+        name="a container stays until its end was seen (no auto-remove)",
+        file="overlord/adapters/docker_profile.py",
+        before='"AutoRemove": False',
+        after='"AutoRemove": True',
+        tests=("tests/faults/test_docker_meddling.py",),
+        needs_docker=True,
+    ),
+    Mutant(
+        name="doors that are nobody's are swept",
+        file="overlord/door/keeper.py",
+        before="if directory.name not in names:",
+        after="if not directory.name:",
+        tests=(KILLS.format("session_sealed"),),
+    ),
+    Mutant(
+        name="a job that is over asks nobody",
+        file="overlord/store/jobs.py",
+        before="if not moved.is_open:",
+        after="if not moved:",
+        tests=(KILLS.format("job_expired"),),
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: re.sub(r"\W+", "-", mutant.name))
+def test_the_campaign_notices_that_a_defence_is_gone(mutant: Mutant, tmp_path: Path) -> None:
+    if mutant.needs_docker and shutil.which("docker") is None:
+        missing("docker", "this defence is one of containers")
+    _copy(tmp_path)
+    source = tmp_path / mutant.file
+    text = source.read_text()
+    assert text.count(mutant.before) == 1, f"{mutant.file} has changed: name the defence anew"
+    source.write_text(text.replace(mutant.before, mutant.after))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:xdist", *mutant.tests],
+        cwd=tmp_path,
+        env={**{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}, **ALL},
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == CAUGHT, (
+        f"not noticed: exit code {done.returncode}\n{done.stdout[-4000:]}{done.stderr[-2000:]}"
+    )
+
+
+def _copy(place: Path) -> None:
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, place / name)
+    (place / ".venv").symlink_to(ROOT / ".venv")

@@ -1,0 +1,131 @@
+"""The database fails the daemon: a commit, once or for good; a lock that somebody else holds; a disk that is full."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from overlord.errors import StoreError
+from overlord.home import Home
+from overlord.store import database, migrations
+from overlord.store.database import Database
+from tests.faults.faulty import Faulty, Mode, Plan, every
+from tests.faults.invariants import check_world
+from tests.faults.spaces import is_through, lost, made_spaces, name_of, start, trouble_of
+from tests.world import World
+
+pytestmark = pytest.mark.timeout(600)
+AT_ONCE = 5
+SPACE = name_of(1)
+TRIES = 3
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_whichever_commit_fails_the_story_ends_as_it_does_without_a_fault(mode: Mode) -> None:
+    found, first, fired = list[str](), 1, True
+    step = 1 if mode is Mode.BEFORE else every(2)
+    while fired:
+        told = await asyncio.gather(*(_told(mode, first + step * index) for index in range(AT_ONCE)))
+        found += [wrong for wrongs, _ in told for wrong in wrongs]
+        fired = all(has_fired for _, has_fired in told)
+        first += step * AT_ONCE
+    assert not found, "\n".join(found)
+
+
+async def _told(mode: Mode, number: int) -> tuple[list[str], bool]:
+    """A story in which a commit fails; what is otherwise then, and whether it was reached."""
+    plan = Plan(
+        number=number, mode=mode, error=lambda told: sqlite3.OperationalError(f"disk I/O error: {told}")
+    )
+    async with made_spaces(1) as world:
+        await start(
+            world, {"database": lambda real: Faulty(real, {"": plan}, lambda _: None, only={"write"})}
+        )
+        try:
+            if mode is Mode.FOR_GOOD:
+                await world.make_due()
+                await world.until(lambda: _is_stuck(world, plan))
+                plan.is_lifted = True
+            await world.settle()
+            plan.is_lifted = True
+            await world.settle()
+        except TimeoutError:
+            return [f"database: {plan}: {await trouble_of(world, SPACE)}"], True
+        found = await lost(world, SPACE, losses=True)
+        try:
+            await check_world(world)
+        except AssertionError as error:
+            found.append(str(error))
+        return [f"database: {plan}: {wrong}" for wrong in found], bool(plan.fired)
+
+
+async def _is_stuck(world: World, plan: Plan) -> bool:
+    return len(plan.fired) >= TRIES or await is_through(world, SPACE)
+
+
+async def test_a_lock_that_somebody_else_holds_is_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(database), "BUSY_TIMEOUT_S", 0.05)
+    async with made_spaces(1) as world:
+        await start(world, {})
+        with closing(sqlite3.connect(Home(world.root / "home").database, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            for _ in range(TRIES):
+                await world.overlord.turn()
+            other.execute("ROLLBACK")
+        await world.settle()
+        await world.settle()
+        assert await lost(world, SPACE, losses=True) == []
+        await check_world(world)
+
+
+async def test_a_full_disk_is_waited_out() -> None:
+    async with made_spaces(1) as world:
+        await start(world, {})
+        store = world.overlord.parts.database
+        pages = await store.read(lambda c: int(c.execute("PRAGMA page_count").fetchone()[0]))
+        await store.read(lambda c: c.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+        world.clock.move(60)
+        await world.until(lambda: world.overlord.tick.next_delay_s() is not None)
+        await store.read(lambda c: c.execute("PRAGMA max_page_count = 1000000").fetchall())
+        await world.settle()
+        await world.settle()
+        assert await lost(world, SPACE, losses=True) == []
+        await check_world(world)
+
+
+@pytest.mark.parametrize("damage", ["no database at all", "a newer schema"])
+async def test_a_database_that_cannot_be_used_is_refused_at_the_start_and_left_alone(
+    damage: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "overlord.db"
+    await (await Database.open(path, exclusive=True)).close()
+    if damage == "a newer schema":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA user_version = {migrations.LATEST + 1}")
+    else:
+        path.write_bytes(b"This was a database once. " * 400)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"overlord\.db|newer|schema"):
+        await Database.open(path, exclusive=True)
+    assert path.read_bytes() == before
+
+
+async def test_nobody_writes_between_what_a_transaction_reads_and_what_it_writes(tmp_path: Path) -> None:
+    path = tmp_path / "overlord.db"
+    opened = await Database.open(path, exclusive=True)
+
+    def act(connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT count(*) FROM spaces").fetchone()
+        with (
+            closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other,
+            pytest.raises(sqlite3.OperationalError, match="locked"),
+        ):
+            other.execute("INSERT INTO spaces (name) VALUES ('acme/other')")
+        connection.execute("INSERT INTO spaces (name) VALUES ('acme/ours')")
+
+    try:
+        await opened.write("by hand", act)
+    finally:
+        await opened.close()

@@ -1,0 +1,188 @@
+"""People speak to Overlord where the work is: `/overlord …` in a comment, by those who may write, acknowledged once."""
+
+import sqlite3
+
+import pytest
+
+from overlord.domain.job import JobState
+from overlord.embedded.play import call, edit, submit
+from overlord.store import ledger
+from tests.world import FIX, REPO, World, made_world
+
+BLOCKED = call("task_blocked", reason="I cannot see why")
+
+
+def ledger_of(connection: sqlite3.Connection) -> list[ledger.Entry]:
+    return list(ledger.entries(connection, job_id=1))
+
+
+async def say(world: World, number: int, body: str, *, author: str = "alice") -> int:
+    comment = await world.forge.comment(REPO, number, body, author=author)
+    await world.settle()
+    return comment
+
+
+def reactions(world: World, comment: int) -> list[str]:
+    return [reaction.content for reaction in world.forge.reactions(comment)]
+
+
+def replies(world: World, number: int) -> list[str]:
+    return [item.body for item in world.forge.comments(REPO, number) if "<!-- overlord:reply" in item.body]
+
+
+async def test_work_begins_with_the_text_as_it_stands_and_is_acknowledged() -> None:
+    async with made_world() as world:
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        comment = await say(world, number, "Please.\n\n/overlord work")
+        job = await world.job()
+        assert job.state is JobState.IN_REVIEW
+        assert job.issue.comments[0].body.startswith("Please.")
+        assert reactions(world, comment) == ["+1"]
+        [claimed] = [entry for entry in await world.read(ledger_of) if entry.name == "claimed"]
+        assert claimed.actor == "github:alice"
+
+
+async def test_a_command_is_obeyed_once_also_after_a_restart() -> None:
+    async with made_world() as world:
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        world.model_will(BLOCKED)
+        comment = await say(world, number, "/overlord work")
+        assert (await world.job()).state is JobState.WAITING
+        await world.stop()
+        await world.settle()
+        assert len(await world.jobs()) == 1
+        assert (await world.job()).state is JobState.WAITING
+        assert reactions(world, comment) == ["+1"]
+
+
+async def test_stop_ends_the_job_and_keeps_what_it_did() -> None:
+    async with made_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(world.hold())
+        await world.until_holding()
+        await say(world, number, "/overlord stop")
+        assert (await world.job()).state is JobState.CANCELLED
+        assert await world.read(lambda c: list(c.execute("SELECT * FROM evidence")))
+
+
+async def test_retry_answers_what_the_job_waits_for() -> None:
+    async with made_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(BLOCKED)
+        await world.settle()
+        world.model_will(edit(*FIX), submit())
+        comment = await say(world, number, "/overlord retry")
+        assert (await world.job()).state is JobState.IN_REVIEW
+        [answered] = [entry for entry in await world.read(ledger_of) if entry.name == "decision_answered"]
+        assert answered.actor == "github:alice"
+        assert reactions(world, comment) == ["+1"]
+
+
+async def test_scope_widens_what_may_be_written() -> None:
+    async with made_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(BLOCKED)
+        await world.settle()
+        await say(world, number, "/overlord scope +calc.py")
+        world.model_will(edit(*FIX), submit())
+        await say(world, number, "/overlord retry")
+        assert (await world.job()).state is JobState.IN_REVIEW
+
+
+async def test_explain_tells_the_evidence_once() -> None:
+    async with made_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        await say(world, number, "/overlord explain")
+        await world.settle()
+        [reply] = replies(world, number)
+        assert "ready for review" in reply
+        assert "| tests |" in reply
+
+
+async def test_a_command_at_the_pull_request_is_about_its_job() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        await say(world, (await world.job()).pull_number or 0, "/overlord stop")
+        assert (await world.job()).state is JobState.CANCELLED
+
+
+async def test_a_pull_request_is_no_issue_to_work_on() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        number = (await world.job()).pull_number or 0
+        await world.forge.close_pull(REPO, number)
+        await world.settle()
+        await world.forge.reopen_issue(REPO, number)
+        comment = await say(world, number, "/overlord work")
+        assert len(await world.jobs()) == 1
+        assert reactions(world, comment) == ["confused"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("/overlord destroy", "no command"),
+        ("/overlord retry", "no job works on"),
+        ("/overlord scope +../x", "none that a scope can have"),
+    ],
+)
+async def test_what_cannot_be_done_is_said_in_a_reply(body: str, said: str) -> None:
+    async with made_world() as world:
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        comment = await say(world, number, body)
+        assert reactions(world, comment) == ["confused"]
+        [reply] = replies(world, number)
+        assert said in reply
+        assert await world.jobs() == []
+
+
+@pytest.mark.parametrize("association", ["NONE", "CONTRIBUTOR"])
+async def test_a_stranger_commands_nothing_and_is_told_nothing(association: str) -> None:
+    async with made_world() as world:
+        world.forge.add_user("mallory", association=association)  # type: ignore[arg-type]
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        comment = await say(world, number, "/overlord work", author="mallory")
+        assert await world.jobs() == []
+        assert reactions(world, comment) == []
+        assert replies(world, number) == []
+
+
+async def test_bots_command_nothing_unless_they_are_listed() -> None:
+    for listed in ((), ("helper[bot]",)):
+        async with made_world(intake={"bots": list(listed)}) as world:
+            world.forge.add_user("helper[bot]", association="COLLABORATOR", bot=True)
+            number = await world.forge.open_issue(REPO, "add() subtracts")
+            world.model_will(edit(*FIX), submit())
+            await say(world, number, "/overlord work", author="helper[bot]")
+            assert len(await world.jobs()) == len(listed)
+
+
+async def test_quotes_code_and_our_own_words_command_nothing() -> None:
+    async with made_world() as world:
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        for body in (
+            "> /overlord work",
+            "```\n/overlord work\n```",
+            "/overlord work\n<!-- overlord:reply 1 -->",
+        ):
+            await say(world, number, body)
+        assert await world.jobs() == []
+
+
+async def test_a_reaction_that_fails_is_made_later_and_the_command_not_obeyed_again() -> None:
+    async with made_world() as world:
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        world.model_will(BLOCKED)
+        world.forge.fail("reactions/create-for-issue-comment", kind="500", times=2)
+        comment = await say(world, number, "/overlord work")
+        await world.settle()
+        await world.settle()
+        assert reactions(world, comment) == ["+1"]
+        assert len(await world.jobs()) == 1
