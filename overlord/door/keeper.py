@@ -173,6 +173,8 @@ class _Door:
             for task in running:
                 task.cancel()
             await asyncio.wait(running, timeout=CLOSING_S)  # a model call is settled before the database goes
+        for connection in list(self._state.connections):
+            connection.transport.close()  # one whose call was cancelled before it had begun answers nobody
         if not keep_directory:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 

@@ -1,6 +1,7 @@
 """The keeper: a listener for each live session, told by rows; a check session's door listens to nobody once it reports."""
 
 import asyncio
+import contextlib
 import socket
 import stat
 
@@ -121,6 +122,36 @@ async def test_closing_does_not_wait_for_a_question_nobody_answers(ground: Groun
             await ground.keeper.close()
             await asyncio.gather(waiting, return_exceptions=True)
     assert not ground.knocks(session)
+
+
+@pytest.mark.parametrize(
+    ("kept", "turns"),
+    [*((True, turns) for turns in range(8)), *((False, turns) for turns in (0, 1, *range(3, 8)))],
+)
+async def test_whoever_asks_just_as_a_door_closes_hears_that_it_did(
+    ground: Ground, turns: int, *, kept: bool
+) -> None:
+    """Each turn of the loop is another moment: connected, read, asked, answered.
+
+    Left out is the one between a new connection's acceptance and its transport: asyncio itself forgets that socket.
+    """
+    session = await ground.session()
+    await ground.keeper.reconcile()
+    request = b"GET /session/answers/q HTTP/1.1\r\nhost: door\r\n\r\n"
+    with socket.socket(socket.AF_UNIX) as end:
+        end.setblocking(False)
+        end.connect(str(ground.home.socket(session.id)))
+        async with asyncio.timeout(DEADLINE_S):
+            if kept:
+                end.sendall(request)
+                assert (await asyncio.get_running_loop().sock_recv(end, 65536)).startswith(b"HTTP/1.1 404")
+            end.sendall(request)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await ground.keeper.close()
+            with contextlib.suppress(ConnectionError):
+                while await asyncio.get_running_loop().sock_recv(end, 65536):
+                    pass
 
 
 @pytest.mark.parametrize(
