@@ -232,4 +232,5 @@ def _take_lock(path: Path) -> int:
 
 def _release(lock: int | None) -> None:
     if lock is not None:
+        fcntl.flock(lock, fcntl.LOCK_UN)  # a program that is just being started may have it too, until it is
         os.close(lock)

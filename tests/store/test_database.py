@@ -256,3 +256,24 @@ async def test_a_home_may_have_any_name(tmp_path: Path, name: str) -> None:
     assert noted(reader) == ["acme/calc"]
     reader.close()
     assert [item.name for item in tmp_path.iterdir()] == [name]
+
+
+async def test_a_program_that_is_being_started_keeps_no_closed_database_locked(path: Path) -> None:
+    """Between its fork and its exec it has everything that the daemon has open."""
+    database = await Database.open(path, exclusive=True)
+    held = [
+        int(entry.name)
+        for entry in Path("/proc/self/fd").iterdir()
+        if _leads_to(entry, path.with_suffix(".lock"))
+    ]
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=held) as program:
+        await database.close()
+        async with opened(path):
+            assert program.poll() is None
+
+
+def _leads_to(descriptor: Path, file: Path) -> bool:
+    try:
+        return descriptor.samefile(file)
+    except OSError:
+        return False  # the one that lists them is closed by now

@@ -74,6 +74,7 @@ class Place:
             _take(lock, self.source)
             yield
         finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a program that is just being started may have it too
             os.close(lock)
 
 
