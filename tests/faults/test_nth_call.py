@@ -45,7 +45,7 @@ GIT_EFFECTS = (
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("port", PROMISED)
 async def test_whichever_call_fails_the_story_ends_as_it_does_without_a_fault(port: str, mode: Mode) -> None:
-    numbers, found, reached = _numbers(port), list[str](), True
+    numbers, found, reached, any_fired = _numbers(port), list[str](), True, False
     while reached:
         plans = {
             name_of(index): Plan(number=next(numbers), mode=mode, error=PROMISED[port])
@@ -53,7 +53,8 @@ async def test_whichever_call_fails_the_story_ends_as_it_does_without_a_fault(po
         }
         found += await _told(port, mode, plans)
         reached = all(plan.fired for plan in plans.values())
-        assert any(plan.fired for plan in plans.values()), "no call was counted"
+        any_fired |= any(plan.fired for plan in plans.values())
+    assert any_fired, "no call was counted"
     assert not found, "\n".join(found)
 
 
