@@ -8,6 +8,7 @@ from typing import Any
 
 from overlord.app import Overlord
 from overlord.domain.job import JobState
+from overlord.engine import room
 from overlord.store import jobs, sessions
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
@@ -73,7 +74,9 @@ class Turning:
 
     async def is_settled(self) -> bool:
         open_jobs = await self.overlord.parts.database.read(jobs.open_jobs)
-        return not any(job.state in ACTIVE for job in open_jobs) and not await self.is_live()
+        held = room.no_pull_left(self.overlord.parts)
+        moving = [job for job in open_jobs if job.state in ACTIVE and job.reason != held]
+        return not moving and not await self.is_live()
 
     async def runs(self) -> bool:
         """Whether the program of a session runs; that of a live one may be over, and its job put off."""

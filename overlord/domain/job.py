@@ -154,6 +154,8 @@ class Job:
     """Sessions lost to infrastructure since work last came back; they spend no attempt."""
     reason: str = ""
     """Why it stands where it stands, in a person's words."""
+    is_urgent: bool = False
+    """Whether its issue carried the priority label when it was claimed: such a job is queued before the others."""
     projected: str = ""
     """The labels and comment last seen at the forge; the tick repairs what differs."""
 

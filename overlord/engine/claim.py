@@ -38,14 +38,14 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
     if not reason:
         return True
     labelled_at = labelling.at if labelling else state.updated_at
-    is_told = known is not None and (known.labelled_at, known.reason) == (labelled_at, reason)
+    told = known if known is not None and (known.labelled_at, known.reason) == (labelled_at, reason) else None
     refusal = Refusal(
         space=name,
         issue_number=number,
         labelled_at=labelled_at,
         seen_at=state.updated_at,
         reason=reason,
-        is_owed=not (is_told and known and not known.is_owed),
+        is_owed=told is None or told.is_owed,
     )
     await _note(parts, refusal)
     if refusal.is_owed:

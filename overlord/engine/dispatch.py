@@ -54,6 +54,8 @@ async def step(parts: Parts, job: Job) -> bool:
 async def _prepare_work(parts: Parts, job: Job) -> bool:
     if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
         return False
+    if not await parts.database.read(lambda c: room.for_a_pull(c, parts, job)):
+        return await _hold(parts, job, room.no_pull_left(parts))
     if await _is_being_set_up(parts, job):
         return False
     base = await _base(parts, job)
@@ -80,9 +82,8 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
     session = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
 
     def store(connection: sqlite3.Connection) -> bool:
-        if jobs.get(connection, job.id).state is not job.state or not room.for_one_more(
-            connection, parts, job
-        ):
+        is_room = room.for_one_more(connection, parts, job) and room.for_a_pull(connection, parts, job)
+        if jobs.get(connection, job.id).state is not job.state or not is_room:
             return False
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
@@ -90,6 +91,14 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return True
 
     return await parts.database.write(Point.WORK_PREPARED, store)
+
+
+async def _hold(parts: Parts, job: Job, reason: str) -> bool:
+    """Let people see what a queued job waits for."""
+    if job.reason == reason:
+        return False
+    await parts.database.write(Point.TROUBLE_NOTED, lambda c: jobs.repair(c, job.id, reason=reason))
+    return True
 
 
 async def _is_being_set_up(parts: Parts, job: Job) -> bool:

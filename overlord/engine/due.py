@@ -12,7 +12,7 @@ from datetime import datetime
 
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.session import Session
-from overlord.engine import intake
+from overlord.engine import intake, room
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
 from overlord.store import decisions, jobs, sessions, spaces
@@ -76,10 +76,9 @@ class _Able:
         put_off: Collection[JobId],
     ) -> "_Able":
         live = sessions.jobs_with_live(connection)
-        room = max(parts.settings.sessions.concurrent - len(live), 0)
         return cls(
             answered=decisions.jobs_with_unapplied(connection),
-            dispatched=live | frozenset(_next_in_line(glances, live, flags, put_off, room)),
+            dispatched=live | frozenset(_next_in_line(parts, glances, live, flags, put_off)),
         )
 
     def is_due(self, glance: Glance, at: datetime) -> bool:
@@ -91,23 +90,36 @@ class _Able:
 
 
 def _next_in_line(
+    parts: Parts,
     glances: Sequence[Glance],
     live: Collection[int],
     flags: Mapping[str, Space],
     put_off: Collection[JobId],
-    room: int,
 ) -> Iterator[JobId]:
-    """The queued jobs to prepare sessions for, oldest first: of each space as many as there is room for.
+    """The queued jobs to prepare sessions for, urgent ones first, then the oldest: of each space as many as there is
+    room for, and those that wait for others' pull requests and do not say so yet.
 
     Counted by space, because jobs of one may all wait for an environment that others do not need.
     """
+    sessions_left = max(parts.settings.sessions.concurrent - len(live), 0)
+    pulls_left, held = parts.settings.delivery.open_pulls, room.no_pull_left(parts)
     taken: Counter[str] = Counter()
-    for glance in glances:
-        if glance.state is not JobState.QUEUED or glance.id in live or glance.id in put_off:
-            continue
+    pulls = Counter(
+        glance.space
+        for glance in glances
+        if glance.pull_number is not None or glance.state in ALWAYS or glance.id in live
+    )
+    for glance in sorted(glances, key=lambda item: not item.is_urgent):
         space = flags.get(glance.space)
-        if taken[glance.space] < room and not (space and space.paused):
+        is_waiting = glance.state is JobState.QUEUED and glance.id not in live and glance.id not in put_off
+        if not is_waiting or (space and space.paused):
+            continue
+        if glance.pull_number is None and pulls[glance.space] >= pulls_left:
+            if glance.reason != held:
+                yield glance.id
+        elif taken[glance.space] < sessions_left:
             taken[glance.space] += 1
+            pulls[glance.space] += glance.pull_number is None
             yield glance.id
 
 

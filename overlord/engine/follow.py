@@ -1,19 +1,17 @@
 """What people do with an issue or a pull request while it is worked on: Overlord reads that when it polls the space."""
 
 import sqlite3
-from datetime import timedelta
+from collections.abc import Collection
+from functools import partial
 
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import OPEN, Job, JobState
 from overlord.engine import project
 from overlord.engine.parts import Parts
-from overlord.engine.trouble import Troubles
+from overlord.engine.trouble import LOOKS_BACK, Troubles, through
 from overlord.points import Point
 from overlord.ports import IssueState, Pull, RepositoryName
 from overlord.store import jobs, spaces
-
-LOOKS_BACK = timedelta(minutes=10)
-"""Clocks differ."""
 
 
 async def step(_parts: Parts, _job: Job) -> bool:
@@ -60,12 +58,10 @@ async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool
     """Stop work on issues that were closed, or whose label was taken off while it was under way; evidence stays."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.seen_at or await parts.database.read(lambda c: jobs.oldest(c, name)) or parts.clock.now()
-    since, told, moved = since if space.seen_at else since - LOOKS_BACK, str(troubles), False
-    for state in await parts.forge.issues_since(name, since):
-        with troubles.kept():
-            moved |= await _look(parts, name, state)
-        if str(troubles) == told:
-            since = max(since, state.updated_at)
+    since = since if space.seen_at else since - LOOKS_BACK
+    changed = await parts.forge.issues_since(name, since)
+    act = partial(_look, parts, name)
+    moved, since = await through(changed, act, troubles, since=since, at=lambda state: state.updated_at)
     if since != space.seen_at:
         await parts.database.write(Point.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
     return moved
@@ -85,7 +81,8 @@ async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
     labelling = await parts.forge.labelling(name, job.issue.number, label)
     if labelling is None or not labelling.is_off:
         return False
-    return await _end(parts, job, EventName.UNLABELLED, f"somebody took the label {label} off")
+    reason = f"somebody took the label {label} off"
+    return await _end(parts, job, EventName.UNLABELLED, reason, only_in={job.state})
 
 
 async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:
@@ -97,15 +94,17 @@ async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:
     for pull in found:
         if fate(pull) is not None:
             return await _follow(parts, job, pull)
-    return await _end(parts, job, EventName.ISSUE_CLOSED, "the issue was closed")
+    return await _end(parts, job, EventName.ISSUE_CLOSED, "the issue was closed", only_in=OPEN)
 
 
-async def _end(parts: Parts, job: Job, event: EventName, reason: str) -> bool:
+async def _end(
+    parts: Parts, job: Job, event: EventName, reason: str, *, only_in: Collection[JobState]
+) -> bool:
     data: dict[str, Json] = {"reason": reason}
     at = parts.clock.now()
 
     def end(connection: sqlite3.Connection) -> bool:
-        if jobs.get(connection, job.id).state is not job.state:
+        if jobs.get(connection, job.id).state not in only_in:
             return False
         jobs.move(connection, job.id, event, at=at, actor="forge", data=data, reason=reason)
         return True

@@ -6,7 +6,10 @@ What a command does and that it was heard are one transaction; the reaction and 
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
+
+import structlog
 
 from minion.protocol import Issue
 from overlord import commands
@@ -19,30 +22,27 @@ from overlord.domain.text import defused_line
 from overlord.engine import claim
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
-from overlord.engine.trouble import Troubles
-from overlord.errors import ForgeMissing, NotFound, Refused
+from overlord.engine.trouble import LOOKS_BACK, Troubles, through
+from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.store import hearings, jobs, spaces
 from overlord.store.hearings import Hearing
 
+log = structlog.get_logger()
+
 OURS = "<!-- overlord:"
 """What everything begins that Overlord hides in its own comments."""
 REPLY = "<!-- overlord:reply {} -->"
-LOOKS_BACK = timedelta(minutes=10)
-"""How old a command may be when a space is asked for the first time: clocks differ, and what is older was not for us."""
 
 
 async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
     """Hear what was said in a space since it was last asked; whether that moved anything."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
-    since = space.heard_at or parts.clock.now() - LOOKS_BACK
-    told, moved = str(troubles), False
-    for posted in await parts.forge.comments_since(name, since):
-        with troubles.kept():
-            moved |= await _hear(parts, name, posted)
-        if str(troubles) == told:
-            since = max(since, posted.at)
+    since = space.heard_at or parts.clock.now() - LOOKS_BACK  # what is older was not for us
+    posted = await parts.forge.comments_since(name, since)
+    act = partial(_hear, parts, name)
+    moved, since = await through(posted, act, troubles, since=since, at=lambda comment: comment.at)
     for hearing in await parts.database.read(lambda c: hearings.owed(c, name)):
         with troubles.kept():
             await _acknowledge(parts, name, hearing)
@@ -109,6 +109,7 @@ async def _obey(parts: Parts, name: RepositoryName, heard: Hearing, command: Com
             at=at,
             issue=issue,
             base=base,
+            priority=parts.settings.labels.priority,
         )
         connection.execute("SAVEPOINT command")
         try:
@@ -145,6 +146,8 @@ class _Told:
     issue: Issue | None
     """What there is to work on, where that is asked for and the issue is open."""
     base: str
+    priority: str
+    """The label of what is urgent."""
 
     @property
     def actor(self) -> str:
@@ -174,6 +177,7 @@ def _work(connection: sqlite3.Connection, told: _Told) -> str:
         contract=told.contract,
         at=told.at,
         actor=told.actor,
+        is_urgent=told.priority in told.issue.labels,
     )
     return ""
 
@@ -213,11 +217,17 @@ _ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
 
 
 async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
-    """React, and reply where there is something to say; a reply that a crash kept from being noted is found again."""
-    await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
-    mark = REPLY.format(hearing.comment_id)
-    if hearing.reply:
-        present = await parts.forge.comments(name, hearing.number)
-        if not any(mark in comment.body for _, comment in present):
-            await parts.forge.add_comment(name, hearing.number, f"{hearing.reply}\n\n{mark}")
+    """React, and reply where there is something to say; a reply that a crash kept from being noted is found again.
+
+    Where neither is possible (the comment is deleted, the conversation locked) the ledger alone tells what was done.
+    """
+    try:
+        await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
+        mark = REPLY.format(hearing.comment_id)
+        if hearing.reply:
+            present = await parts.forge.comments(name, hearing.number)
+            if not any(mark in comment.body for _, comment in present):
+                await parts.forge.add_comment(name, hearing.number, f"{hearing.reply}\n\n{mark}")
+    except ForgeRefused as error:
+        log.warning("not_acknowledged", space=name, comment=hearing.comment_id, reason=str(error))
     await parts.database.write(Point.COMMENT_ACKNOWLEDGED, lambda c: hearings.settle(c, hearing))

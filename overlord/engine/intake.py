@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from overlord.domain.decision import DecisionState
-from overlord.domain.event import EventName
+from overlord import commands
 from overlord.domain.job import Job, JobState
 from overlord.engine import claim, follow, hear, project, reap
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
-from overlord.errors import FarEndError
+from overlord.errors import FarEndError, Refused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
-from overlord.store import decisions, jobs, spaces
+from overlord.store import jobs, spaces
 from overlord.store.spaces import Space
 
 
@@ -72,16 +71,15 @@ async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) ->
         live = await parts.database.read(partial(jobs.live_for, space=name, issue_number=number))
         if live is not None:
             act = partial(_resume_if_labelled_again, parts, live, state)
-        elif await parts.database.read(lambda c: _open_pulls(c, name)) < parts.settings.delivery.open_pulls:
+        else:
             base = base or await claim.base_branch(parts, name)
             act = partial(_claim, parts, name, state, base)
-        else:
-            continue
         with troubles.kept():
             moved |= await act()
-    moved |= await hear.comments(parts, name, troubles)
-    moved |= await follow.pulls(parts, name, troubles)
-    return await follow.issues(parts, name, troubles) or moved
+    for look in (hear.comments, follow.pulls, follow.issues):
+        with troubles.kept():
+            moved |= await look(parts, name, troubles)
+    return moved
 
 
 async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:
@@ -91,15 +89,15 @@ async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: st
         project.has_labelled(last) and await _is_labelled(parts, name, issue.number)
     ):
         return False  # it may be the label that the last one was taken up with
-    snapshot = await claim.snapshot(parts, name, issue)
     if not await claim.may_begin(parts, name, state):
         return False
+    snapshot = await claim.snapshot(parts, name, issue)
     contract = parts.contract(name)
-    at = parts.clock.now()
-    claimed = await parts.database.write(
-        Point.JOB_CLAIMED,
-        lambda c: jobs.claim(c, space=name, issue=snapshot, base_branch=base, contract=contract, at=at),
+    urgent, at = parts.settings.labels.priority in issue.labels, parts.clock.now()
+    act = partial(
+        jobs.claim, space=name, issue=snapshot, base_branch=base, contract=contract, at=at, is_urgent=urgent
     )
+    claimed = await parts.database.write(Point.JOB_CLAIMED, act)
     if claimed is None:
         return False
     parts.ring()  # it is worked on while the rest of the poll is asked for
@@ -113,23 +111,19 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
     name = RepositoryName(job.space)
     if not await _is_labelled(parts, name, job.issue.number):
         return False
-    snapshot = await claim.snapshot(parts, name, state.issue)
     if not await claim.may_begin(parts, name, state):
         return False
+    snapshot = await claim.snapshot(parts, name, state.issue)
+    command = commands.ResumeJob(job_id=job.id, actor="forge", issue=snapshot)
     at = parts.clock.now()
 
     def resume(connection: sqlite3.Connection) -> bool:
-        if jobs.get(connection, job.id) != job or decisions.unapplied(connection, job.id):
-            return False  # it has gone on since it was read, or is about to: by what a person answered
-        decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
-        changes = {
-            "issue": snapshot,
-            "losses": 0,
-            "projected": "",
-        }  # with that, the label is ours to take off
-        jobs.move(
-            connection, job.id, EventName.WORK_RESUMED, at=at, actor="forge", data={"by": "label"}, **changes
-        )
+        if jobs.get(connection, job.id) != job:
+            return False  # it has gone on since it was read
+        try:
+            commands.resume_job(connection, command, at=at)
+        except Refused:
+            return False  # it is about to: by what a person answered
         return True
 
     return await parts.database.write(Point.JOB_RESUMED, resume)
@@ -139,8 +133,3 @@ async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:
     """Whether an issue asks for work now: what lists the issues may be older than the labels we took off."""
     state = await parts.forge.issue(name, number)
     return state.open and parts.settings.labels.work in state.issue.labels
-
-
-def _open_pulls(connection: sqlite3.Connection, name: str) -> int:
-    query = "SELECT count(*) FROM jobs WHERE space = ? AND is_open AND pull_number IS NOT NULL"
-    return int(connection.execute(query, (name,)).fetchone()[0])

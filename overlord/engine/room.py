@@ -4,13 +4,27 @@ import sqlite3
 
 from minion.protocol import Limits
 from overlord.domain.job import Job
+from overlord.domain.text import count
 from overlord.engine.parts import Parts
-from overlord.store import sessions, spaces
+from overlord.store import jobs, sessions, spaces
 
 
 def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether the job's space goes on and fewer sessions run than may."""
     return not spaces.get(connection, job.space).paused and is_left(connection, parts)
+
+
+def for_a_pull(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
+    """Whether a job has a pull request, or another one may be open in its space beside those there are or will be."""
+    if job.pull_number is not None:
+        return True
+    return jobs.pulls_taken(connection, job.space, without=job.id) < parts.settings.delivery.open_pulls
+
+
+def no_pull_left(parts: Parts) -> str:
+    """What people are told of a job that waits for others' pull requests."""
+    most = parts.settings.delivery.open_pulls
+    return f"It waits: no more than {count(most, 'pull request')} of Overlord's may be open or in the making here at once."
 
 
 def is_left(connection: sqlite3.Connection, parts: Parts) -> bool:

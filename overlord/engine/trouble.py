@@ -1,10 +1,16 @@
 """Trouble with one thing among many: it is kept to be told, and the rest goes on. Unless the far end asks to be left alone."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 from overlord.errors import FarEndError
+
+News = TypeVar("News")
+LOOKS_BACK = timedelta(minutes=10)
+"""What is asked for again where a list is asked for by time: clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +32,9 @@ class Troubles:
     def add(self, error: FarEndError) -> None:
         self._told.append(str(error))
 
+    def __len__(self) -> int:
+        return len(self._told)
+
     def __str__(self) -> str:
         """In one line: the first of them, and how many more there are."""
         more = len(self._told) - 1
@@ -36,3 +45,22 @@ def wait_asked(error: FarEndError) -> float | None:
     """For how many seconds a far end asks to be left alone, if it does."""
     seconds: float | None = getattr(error, "retry_after_s", None)
     return seconds
+
+
+async def through(
+    news: Iterable[News],
+    act: Callable[[News], Awaitable[bool]],
+    troubles: Troubles,
+    *,
+    since: datetime,
+    at: Callable[[News], datetime],
+) -> tuple[bool, datetime]:
+    """Act on each of what is new, oldest first. Whether anything moved, and the time to ask from next: what failed is
+    asked for again, with all that came after it."""
+    before, moved = len(troubles), False
+    for item in news:
+        with troubles.kept():
+            moved |= await act(item)
+        if len(troubles) == before:
+            since = max(since, at(item))
+    return moved, since

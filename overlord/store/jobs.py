@@ -24,6 +24,7 @@ def claim(
     contract: Contract,
     at: datetime,
     actor: str = OVERLORD,
+    is_urgent: bool = False,
 ) -> Job | None:
     """Make the one live job of a task; None when it has one already."""
     earlier = select(
@@ -44,6 +45,7 @@ def claim(
         created_at=at,
         updated_at=at,
         expires_at=at + lifetime,
+        is_urgent=is_urgent,
     )
     columns = {name: getattr(job, name) for name in job.__dataclass_fields__ if name != "id"}
     number = insert(connection, "jobs", {**columns, "issue_number": issue.number, "is_open": True})
@@ -136,11 +138,12 @@ class Glance:
     pull_number: int | None
     projected: str
     expires_at: datetime
+    is_urgent: bool
 
 
 def glances(connection: sqlite3.Connection) -> list[Glance]:
     """Every open job, oldest first."""
-    query = """SELECT id, space, state, reason, pull_number, projected, expires_at
+    query = """SELECT id, space, state, reason, pull_number, projected, expires_at, is_urgent
                FROM jobs WHERE is_open ORDER BY id"""
     return [
         Glance(
@@ -151,8 +154,9 @@ def glances(connection: sqlite3.Connection) -> list[Glance]:
             pull_number=pull,
             projected=projected,
             expires_at=datetime.fromisoformat(expires_at),
+            is_urgent=bool(is_urgent),
         )
-        for number, space, state, reason, pull, projected, expires_at in connection.execute(query)
+        for number, space, state, reason, pull, projected, expires_at, is_urgent in connection.execute(query)
     ]
 
 
@@ -166,6 +170,15 @@ def with_pulls(connection: sqlite3.Connection, space: str) -> list[Job]:
     """A space's open jobs whose pull request has been opened, oldest first."""
     query = "SELECT * FROM jobs WHERE is_open AND space = ? AND pull_number IS NOT NULL ORDER BY id"
     return select(connection, Job, query, space)
+
+
+def pulls_taken(connection: sqlite3.Connection, space: str, *, without: int) -> int:
+    """How many open jobs of a space, but for one, have a pull request or are on their way to it."""
+    query = """SELECT count(*) FROM jobs WHERE space = ? AND is_open AND id != ? AND (
+                   pull_number IS NOT NULL
+                   OR state IN ('running', 'evaluating', 'delivering')
+                   OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))"""
+    return int(connection.execute(query, (space, without)).fetchone()[0])
 
 
 def open_jobs(connection: sqlite3.Connection) -> list[Job]:

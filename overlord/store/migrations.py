@@ -30,6 +30,7 @@ _FIRST = (
         revision INTEGER NOT NULL DEFAULT 0,
         losses INTEGER NOT NULL DEFAULT 0,
         reason TEXT NOT NULL DEFAULT '',
+        is_urgent INTEGER NOT NULL DEFAULT 0,
         projected TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE UNIQUE INDEX one_live_job_per_task ON jobs (space, issue_number) WHERE is_open",

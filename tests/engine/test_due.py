@@ -10,7 +10,7 @@ import pytest
 from minion.protocol import SessionKind
 from overlord.domain.decision import DecisionState, Subject, Verb, ask
 from overlord.domain.job import JobId, JobState
-from overlord.engine import due
+from overlord.engine import due, room
 from overlord.engine.due import Due
 from overlord.engine.project import projection_key
 from overlord.store import decisions, jobs, sessions
@@ -136,6 +136,25 @@ async def test_a_paused_space_and_a_job_that_is_put_off_leave_the_room_to_others
     mine = [await ground.job(JobState.QUEUED) for _ in range(3)]
     await ground.write(lambda c: c.execute("INSERT INTO spaces (name, paused) VALUES (?, 1)", (OTHER,)))
     assert await ground.due(put_off=(mine[0],)) == mine[1:]
+
+
+async def test_a_job_that_waits_for_others_pull_requests_is_taken_up_until_it_says_so(ground: Ground) -> None:
+    parts = ground.world.overlord.parts
+    for number in range(parts.settings.delivery.open_pulls - 1):
+        await ground.job(JobState.IN_REVIEW, pull_number=100 + number)
+    first, second = [await ground.job(JobState.QUEUED) for _ in range(2)]
+    mine = await ground.job(JobState.QUEUED, pull_number=99)
+    held = await ground.job(JobState.QUEUED, reason=room.no_pull_left(parts))
+    assert await ground.due() == [first, second, mine], "the second is to say so"
+    urgent = await ground.job(JobState.QUEUED, is_urgent=True)
+    assert held not in (taken := await ground.due())
+    assert urgent in taken
+
+
+async def test_urgent_jobs_are_taken_up_first(ground: Ground) -> None:
+    [first, _, _] = [await ground.job(JobState.QUEUED) for _ in range(3)]
+    urgent = await ground.job(JobState.QUEUED, is_urgent=True)
+    assert await ground.due() == [first, urgent]
 
 
 async def test_what_failed_is_tried_again_whatever_its_state(ground: Ground) -> None:

@@ -1,14 +1,16 @@
 """What a poll takes up: one thing that cannot be read keeps no other waiting, and an old listing is not believed."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from overlord.domain.decision import Subject, Verb
+from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
 from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable
-from overlord.store import spaces
+from overlord.store import jobs, spaces
 from tests.engine.between import Between, Instead, forge_world, listens
 from tests.world import CALC, FIX, REPO, World
 
@@ -187,3 +189,79 @@ async def test_a_job_that_ended_before_its_label_was_taken_off_is_not_begun_anew
         await polled(world)
         assert [job.state for job in await world.jobs()] == [JobState.CANCELLED]
         assert world.forge.issue(REPO, issue).labels == ()
+
+
+async def test_comments_that_cannot_be_listed_keep_no_merge_from_being_seen() -> None:
+    async with forge_world() as (world, forge):
+        await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        forge.fails("comments_since", ForgeMissing("404 for the comments"))
+        await world.forge.merge(REPO, (await world.job()).pull_number or 0)
+        await polled(world)
+        assert (await world.job()).state is JobState.COMPLETED
+        assert await trouble(world) == "404 for the comments"
+
+
+async def test_an_issue_closed_while_its_job_moves_still_ends_it() -> None:
+    async with forge_world(UNREADABLE) as (world, forge):
+        issue = await world.issue("add() subtracts")
+        await polled(world)
+        await world.forge.close_issue(REPO, issue)
+
+        async def meanwhile(real: Instead, *arguments: Any) -> Any:
+            forge.is_well()
+            resume = partial(jobs.move, job_id=1, event=EventName.WORK_RESUMED, at=world.clock.now())
+            await world.overlord.parts.database.write("by hand", resume)
+            return await real(*arguments)
+
+        forge.instead["pulls_from"] = meanwhile
+        await polled(world)
+        assert (await world.job()).state is JobState.CANCELLED
+
+
+async def test_a_deleted_command_is_obeyed_and_owed_no_reaction_for_ever() -> None:
+    async with forge_world() as (world, forge):
+        issue = await world.forge.open_issue(REPO, "add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.forge.comment(REPO, issue, "/overlord work")
+        forge.fails("react", ForgeMissing("404 for that comment"))
+        await polled(world)
+        assert (await world.job()).state is JobState.IN_REVIEW
+        assert await trouble(world) == ""
+        forge.is_well()
+        reacted = listens(forge, "react")
+        await polled(world)
+        assert reacted == []
+
+
+async def test_a_label_that_does_not_count_costs_no_reading_of_comments_at_each_poll() -> None:
+    async with forge_world() as (world, forge):
+        await world.forge.open_issue(REPO, "add() subtracts", labels=[WORK], author="mallory")
+        await polled(world)
+        read = listens(forge, "comments")
+        await polled(world)
+        assert (await world.jobs(), read) == ([], [])
+
+
+async def test_more_jobs_than_pull_requests_may_be_open_wait_and_say_so_urgent_ones_in_front() -> None:
+    async with forge_world(delivery={"open_pulls": 1}) as (world, _):
+        for number in (1, 2):
+            await world.issue(f"add() subtracts ({number})")
+            world.model_will(edit(*FIX), submit(), when=f"({number})")
+        await polled(world)
+        urgent = await world.forge.open_issue(REPO, "add() subtracts (3)", labels=[WORK, "high-priority"])
+        world.model_will(edit(*FIX), submit(), when="(3)")
+        await polled(world)
+        states = [JobState.IN_REVIEW, JobState.QUEUED, JobState.QUEUED]
+        assert [job.state for job in await world.jobs()] == states
+        for waiting in (2, urgent):
+            [comment] = world.forge.comments(REPO, waiting)
+            assert "no more than 1 pull request of Overlord's" in comment.body
+            assert "in-progress" in world.forge.issue(REPO, waiting).labels
+        await world.forge.close_pull(REPO, (await world.job()).pull_number or 0)
+        await polled(world)
+        states = [JobState.CANCELLED, JobState.QUEUED, JobState.IN_REVIEW]
+        assert [job.state for job in await world.jobs()] == states
+        [comment] = world.forge.comments(REPO, urgent)
+        assert "no more than" not in comment.body

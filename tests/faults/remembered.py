@@ -116,8 +116,8 @@ def _ends_a_phase(fact: Fact) -> bool:
 def _losses_after(fact: Fact, losses: int) -> int:
     if fact.name is E.SESSION_LOST:
         return losses + 1
-    relabelled = fact.name is E.WORK_RESUMED and fact.data.get("by") == "label"
-    return 0 if relabelled or fact.name in (E.WORK_SUBMITTED, E.SESSION_STOPPED_SHORT) else losses
+    begun_anew = fact.name is E.WORK_RESUMED and "verb" not in fact.data
+    return 0 if begun_anew or fact.name in (E.WORK_SUBMITTED, E.SESSION_STOPPED_SHORT) else losses
 
 
 def _sessions(connection: sqlite3.Connection, job: Job, told: Sequence[Fact]) -> Iterator[str]:
