@@ -11,7 +11,14 @@ from pathlib import Path
 
 from bench.table import FIGURES, collected, lines
 
-BENCHES = ("bench.daemon", "bench.gateway", "bench.evaluation", "bench.start", "bench.minion")
+BENCHES = (
+    "bench.daemon",
+    "bench.requests",
+    "bench.gateway",
+    "bench.evaluation",
+    "bench.start",
+    "bench.minion",
+)
 
 
 def main() -> int:

@@ -139,6 +139,7 @@ class Agent:
         return Report(
             outcome=submission.outcome,
             summary=submission.summary,
+            replies=submission.replies,
             learnings=submission.learnings,
             follow_ups=submission.follow_ups,
             head=self._session.workspace.head,

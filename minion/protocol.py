@@ -309,16 +309,14 @@ class Brief:
     model: str = "default"
     findings: tuple[Finding, ...] = ()
     answers: tuple[Answer, ...] = ()
-    tried: tuple[str, ...] = ()
-    """What earlier sessions of this job said they did, oldest first."""
+    tried: tuple[str, ...] = ()  # what earlier sessions of this job said they did, oldest first
     guidance: str = ""
     """The repository's own words to agents (AGENTS.md, CONTRIBUTING.md) at base; untrusted."""
+    named_files: tuple[str, ...] = ()  # files at base that the issue's text names, in order of mention
     knowledge: str = ""
     skills: tuple[SkillText, ...] = ()
-    steps: tuple[CheckStep, ...] = ()
-    """What a check session runs, in order; empty for a work session."""
-    setup: SetupPlan | None = None
-    """What a setup session does."""
+    steps: tuple[CheckStep, ...] = ()  # what a check session runs, in order; empty for a work session
+    setup: SetupPlan | None = None  # what a setup session does
 
 
 class Outcome(StrEnum):
@@ -338,6 +336,8 @@ class Report:
     reason: str = ""
     """For `error`, a code: `turn_limit`, `tool_errors`, `time_limit`, `terminated`, `model`, `scope`, `internal`."""
     summary: str = ""
+    replies: tuple[str, ...] = ()
+    """To findings of the brief, each as `2: what was done about it, or why not`; they are counted from 1."""
     learnings: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()
     head: str | None = None

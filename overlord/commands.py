@@ -73,6 +73,7 @@ def resume_job(connection: sqlite3.Connection, command: ResumeJob, *, at: dateti
         at=at,
         actor=command.actor,
         issue=command.issue,
+        edited_issue=None,
         losses=0,
         projected="",  # with that, the label is ours to take off again
     )

@@ -61,6 +61,14 @@ class ForgeMissing(ForgeRefused):
     """No such repository, issue or pull request, or none that we may see."""
 
 
+class ForgeMoved(ForgeMissing):
+    """An issue that is in another repository now. `to`: where, in the forge's words, if it says."""
+
+    def __init__(self, message: str, *, to: str = "") -> None:
+        super().__init__(message)
+        self.to = to
+
+
 class GitFailed(FarEndError):
     """A git command failed; the message has its last words."""
 

@@ -9,19 +9,21 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import NewType, Protocol
+from typing import Protocol
 
-from minion.protocol import Comment, Issue
+from minion.protocol import Comment
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
-from overlord.domain.scope import Change
+from overlord.domain.forge import HeadChecks, Review, ReviewComment
+from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
+from overlord.domain.forge import Pull as Pull  # noqa: PLC0414
+from overlord.domain.forge import Repository as Repository  # noqa: PLC0414
+from overlord.domain.names import RepositoryName as RepositoryName  # noqa: PLC0414
+from overlord.domain.names import SessionId as SessionId  # noqa: PLC0414
+from overlord.domain.names import Sha as Sha  # noqa: PLC0414
+from overlord.domain.scope import Change, Merge
 from overlord.domain.session import Ending as Ending  # noqa: PLC0414
 from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414
 from overlord.domain.session import Session
-
-RepositoryName = NewType("RepositoryName", str)
-"""`owner/name`, as GitHub spells it."""
-SessionId = NewType("SessionId", str)
-Sha = NewType("Sha", str)
 
 
 class Clock(Protocol):
@@ -34,43 +36,6 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never go back; comparable only within this process."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """A repository as the forge describes it."""
-
-    name: RepositoryName
-    default_branch: str
-    clone_url: str
-    can_push: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueState:
-    """An issue as the forge shows it now."""
-
-    issue: Issue
-    open: bool
-    created_at: datetime
-    updated_at: datetime
-    is_pull: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
-    """A pull request. `node_id` is what the draft → ready mutation needs."""
-
-    number: int
-    node_id: str
-    url: str
-    head_branch: str
-    head_sha: str
-    draft: bool
-    open: bool
-    merged: bool
-    title: str
-    body: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +54,11 @@ class Forge(Protocol):
     async def repository(self, name: RepositoryName) -> Repository: ...
     async def remote(self, name: RepositoryName) -> Remote:
         """A clone URL and a credential fresh enough for one git operation."""
+        ...
+
+    async def activity(self, name: RepositoryName) -> str:
+        """A mark of the repository's issues and pull requests as they are: another one once any was changed, labelled,
+        commented on, reviewed, closed or merged. Costs one request."""
         ...
 
     async def issues_labelled(self, name: RepositoryName, label: str) -> Sequence[IssueState]:
@@ -141,6 +111,35 @@ class Forge(Protocol):
     async def edit_pull(self, name: RepositoryName, number: int, *, title: str, body: str) -> None: ...
     async def mark_ready(self, pull: Pull) -> None:
         """Turn a draft into a pull request ready for review."""
+        ...
+
+    async def close_issue(self, name: RepositoryName, number: int) -> None:
+        """Close an issue as completed; also one that is closed."""
+        ...
+
+    async def delete_branch(
+        self, name: RepositoryName, branch: str
+    ) -> None: ...  # also one that is not there
+    async def reviews(self, name: RepositoryName, number: int) -> Sequence[Review]:
+        """The submitted reviews of a pull request, oldest first."""
+        ...
+
+    async def review_comments(self, name: RepositoryName, number: int) -> Sequence[ReviewComment]:
+        """The comments on a pull request's diff, oldest first."""
+        ...
+
+    async def answer_review_comment(
+        self, name: RepositoryName, number: int, comment_id: int, body: str
+    ) -> int:
+        """Write into the thread that `comment_id` began, and return the new comment's id."""
+        ...
+
+    async def checks_of(self, name: RepositoryName, sha: Sha, *, but: str) -> HeadChecks:
+        """The newest run of each check, and the newest status of each context but one, of a commit."""
+        ...
+
+    async def check_log(self, name: RepositoryName, log: int, *, limit_bytes: int) -> str:
+        """The end of a failed check's log; empty where it cannot be had."""
         ...
 
     async def set_status(
@@ -218,6 +217,16 @@ class Git(Protocol):
         at: datetime,
     ) -> Sha:
         """A commit of our own over `commit`'s tree with `paths` as they are at `base`. Same arguments, same SHA."""
+        ...
+
+    async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
+        """The newest commit that both have in their history."""
+        ...
+
+    async def merge(
+        self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
+    ) -> Merge:
+        """A commit of our own that brings `other` into `head`, made without a working copy. Same arguments, same SHA."""
         ...
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha: ...

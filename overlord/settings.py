@@ -80,6 +80,10 @@ class Intake(Section):
 
 class Delivery(Section):
     open_pulls: Positive
+    rounds: Annotated[int, Field(ge=0)]
+    """Of each kind: reviews that ask for changes, checks that fail, conflicts."""
+    follow_checks: bool
+    delete_branch: bool
 
 
 class ProcessSessions(Section):

@@ -9,6 +9,7 @@ from typing import Any
 from overlord.app import Overlord
 from overlord.domain.job import JobState
 from overlord.engine import room
+from overlord.engine.lookout import interval_s
 from overlord.store import jobs, sessions
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
@@ -64,7 +65,7 @@ class Turning:
 
     async def settle(self) -> None:
         """Until every job waits for people or has ended."""
-        self.clock.move(self.overlord.parts.settings.poll_s + 1)
+        self.clock.move(interval_s(self.overlord.parts.settings) + 1)
         await self.until(self.is_settled)
 
     async def follow(self) -> None:

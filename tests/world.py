@@ -25,6 +25,7 @@ from overlord.domain.job import Job
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
+from overlord.engine.lookout import interval_s
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings import Settings, load
@@ -178,6 +179,10 @@ class World:
         output = await git(repository, "log", "--format=%an%x09%s", branch)
         return [(line.split("\t")[0], line.split("\t")[1]) for line in output.decode().splitlines()]
 
+    async def git_show(self, branch: str, path: str) -> str:
+        """A file at the forge."""
+        return (await git(self.forge.directory(REPO), "show", f"{branch}:{path}")).decode()
+
     def hold(self) -> Turn:
         """A turn in which the Minion's command runs until `let_go`, wherever it runs."""
         return run(f"{HOLDING}; until test -e {self.root}/go -o -e /run/door/go; do sleep 0.02; done")
@@ -206,7 +211,7 @@ class World:
         """Start the Overlord if it is not running, and make a poll due."""
         if self._running is None:
             await self.start()
-        self.clock.move(self.overlord.parts.settings.poll_s + 1)
+        self.clock.move(interval_s(self.overlord.parts.settings) + 1)
 
     async def until_holding(self, session: str = "j1-work-1") -> None:
         """Until the Minion of this session runs its `hold` command."""

@@ -9,7 +9,12 @@ LISTED_PATHS = 20
 
 
 def task_complete(
-    session: Session, *, summary: str, learnings: tuple[str, ...] = (), follow_ups: tuple[str, ...] = ()
+    session: Session,
+    *,
+    summary: str,
+    replies: tuple[str, ...] = (),
+    learnings: tuple[str, ...] = (),
+    follow_ups: tuple[str, ...] = (),
 ) -> Submission:
     try:
         tree = session.workspace.snapshot()
@@ -20,7 +25,13 @@ def task_complete(
         session.workspace.save(summary, tree)
     except GitFailed as error:
         raise ToolError(f"The work could not be committed and pushed: {error}") from error
-    return Submission(outcome=Outcome.COMPLETE, summary=summary, learnings=learnings, follow_ups=follow_ups)
+    return Submission(
+        outcome=Outcome.COMPLETE,
+        summary=summary,
+        replies=replies,
+        learnings=learnings,
+        follow_ups=follow_ups,
+    )
 
 
 def _doubt(session: Session, tree: str) -> str:
@@ -46,6 +57,11 @@ TOOLS = (
         run=task_complete,
         parameters=(
             Parameter(name="summary", meaning="What was changed and why, for the reviewer.", required=True),
+            Parameter(
+                name="replies",
+                meaning="For numbered findings: '2: what was done about it, or why not', one for each.",
+                kind=Kind.TEXTS,
+            ),
             Parameter(
                 name="learnings", meaning="What the next one to work here should know.", kind=Kind.TEXTS
             ),

@@ -89,6 +89,7 @@ class Submission:
 
     outcome: Outcome
     summary: str
+    replies: tuple[str, ...] = ()
     learnings: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()
 

@@ -29,9 +29,10 @@ from overlord.adapters.git_ready import (
     objects_of,
 )
 from overlord.adapters.git_session import make_session_repository
-from overlord.adapters.git_tree import commit_tree, tree_without
+from overlord.adapters.git_tree import commit_tree, merge_tree, tree_without
 from overlord.adapters.trash import Trash
 from overlord.domain.extent import Extent
+from overlord.domain.scope import Merge
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
 from overlord.points import Point, outward
@@ -219,6 +220,16 @@ class GitMirrors(GitReading):
         made = await commit_tree(mirror, tree, parent, message, at)
         await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
         return made
+
+    @outward(Point.MERGE)
+    async def merge(
+        self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
+    ) -> Merge:
+        mirror = self._home.mirror(name)
+        tree, conflicts = await merge_tree(mirror, head, other)
+        made = await commit_tree(mirror, tree, head, message, at, other)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        return Merge(commit=made, conflicts=conflicts)
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha:
         tree = await self._resolve(self._home.mirror(name), f"{commit}^{{tree}}")

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -61,9 +61,10 @@ async def git(
     stdin: bytes = b"",
     limit_bytes: int | None = None,
     largest_file_bytes: int | None = None,
+    fine: Collection[int] = (0,),
 ) -> bytes:
     """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
-    when it writes a larger file than it may.
+    when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should.
 
     Raises GitFailed with the last words of a command that failed, hung, or could not be started.
     """
@@ -75,7 +76,7 @@ async def git(
             await _read(process, arguments[0], limit_bytes, chunks.append)
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
-    if process.returncode != 0:
+    if process.returncode not in fine:
         raise GitFailed(f"git {arguments[0]} failed: {_last_words(errors)}")
     return output
 

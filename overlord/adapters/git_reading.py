@@ -55,6 +55,10 @@ class GitReading:
 
         return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
 
+    async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
+        output = await git(self._home.mirror(name), "merge-base", one, other, fine=(0, 1))
+        return Sha(output.decode().strip()) or None
+
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
         return parse_sizes(await listed(self._home.mirror(name), commit, "-l"))
 

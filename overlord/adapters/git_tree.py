@@ -13,9 +13,12 @@ from overlord.ports import Sha
 _COMMITTER = {"NAME": "Overlord", "EMAIL": "overlord@users.noreply.github.com"}
 
 
-async def commit_tree(repository: Path, tree: Sha, parent: Sha, message: str, at: datetime) -> Sha:
-    """One commit under our name. Same arguments, same SHA."""
-    arguments = ("commit-tree", tree, "-p", parent, "-F", "-")
+async def commit_tree(
+    repository: Path, tree: Sha, parent: Sha, message: str, at: datetime, *more: Sha
+) -> Sha:
+    """One commit under our name; `more` are further parents. Same arguments, same SHA."""
+    parents = (argument for commit in (parent, *more) for argument in ("-p", commit))
+    arguments = ("commit-tree", tree, *parents, "-F", "-")
     output = await git(repository, *arguments, environment=_identity(at), stdin=message.encode())
     return Sha(output.decode().strip())
 
@@ -34,6 +37,14 @@ async def tree_without(
         await git(repository, "update-index", "-z", "--index-info", environment=index, stdin=entries)
         tree = await git(repository, "write-tree", environment=index)
     return Sha(tree.decode().strip())
+
+
+async def merge_tree(repository: Path, head: Sha, other: Sha) -> tuple[Sha, tuple[str, ...]]:
+    """The tree of a merge, and the paths in conflict, whose files hold both sides between marks."""
+    arguments = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, other)
+    output = await git(repository, *arguments, fine=(0, 1))
+    tree, *paths = output.split(b"\0")
+    return Sha(tree.decode()), tuple(dict.fromkeys(shown(path) for path in paths if path))
 
 
 async def _entry(repository: Path, commit: Sha, name: bytes) -> bytes:

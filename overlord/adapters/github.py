@@ -9,7 +9,9 @@ from overlord.adapters.credentials import AppCredentials, TokenCredentials
 from overlord.adapters.github_client import GITHUB_API_URL, TIMEOUT_S, GitHubClient, utc_now
 from overlord.adapters.github_conversation import PAGE, GitHubConversation
 from overlord.adapters.github_payload import PullPayload, RepositoryPayload
-from overlord.adapters.github_requests import parsed
+from overlord.adapters.github_requests import NO_REFERENCE, parsed
+from overlord.adapters.github_review import GitHubReview
+from overlord.errors import ForgeRefused
 from overlord.points import Point, outward
 from overlord.ports import Pull, Remote, Repository, RepositoryName, Sha
 
@@ -17,9 +19,10 @@ MARK_READY = """mutation($id: ID!) {
   markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } }
 }"""
 DESCRIPTION_CHARS = 140
+OWN_BRANCHES = "minion/"
 
 
-class GitHubForge(GitHubConversation):
+class GitHubForge(GitHubConversation, GitHubReview):
     """`ports.Forge` over GitHub's REST API; GraphQL for what REST does not have."""
 
     @classmethod
@@ -86,6 +89,16 @@ class GitHubForge(GitHubConversation):
     @outward(Point.MARK_READY)
     async def mark_ready(self, pull: Pull) -> None:
         await self._graphql(_repository_of(pull), MARK_READY, {"id": pull.node_id})
+
+    @outward(Point.DELETE_BRANCH)
+    async def delete_branch(self, name: RepositoryName, branch: str) -> None:
+        if not branch.startswith(OWN_BRANCHES):
+            raise ForgeRefused(f"Overlord deletes branches below {OWN_BRANCHES} only, not {branch!r}")
+        try:
+            await self._call("git/delete-ref", name, ref=f"heads/{branch}")
+        except ForgeRefused as refusal:
+            if NO_REFERENCE not in str(refusal):
+                raise
 
     @outward(Point.SET_STATUS)
     async def set_status(

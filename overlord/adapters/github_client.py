@@ -30,16 +30,28 @@ class ForgeUnauthorized(ForgeRefused):
     """The token was refused. Nothing was done with it."""
 
 
+class ForgeForbidden(ForgeRefused):
+    """The sign-in may not do this."""
+
+
+class ForgeElsewhere(ForgeRefused):
+    """What was asked for is at another address for now, and the forge says where."""
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
+        self.address = address
+
+
 SIGN_IN = "sign-in was refused; check GITHUB_TOKEN, or the GitHub App's id and private key, and this machine's clock"
 NOT_ACCESSIBLE = "Resource not accessible by"
 MOVED = "it has moved; if the repository was renamed or transferred, name it anew in OVERLORD_REPOS"
 REFUSALS: Mapping[int, tuple[type[ForgeRefused], str]] = {
     401: (ForgeUnauthorized, SIGN_IN),
+    403: (ForgeForbidden, ""),
     404: (ForgeMissing, ""),
     410: (ForgeMissing, ""),
     451: (ForgeMissing, ""),
     301: (ForgeRefused, MOVED),
-    302: (ForgeRefused, MOVED),
     307: (ForgeRefused, MOVED),
     308: (ForgeRefused, MOVED),
 }
@@ -70,7 +82,7 @@ class GitHubClient(GitHubAPI):
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         super().__init__(REQUESTER, base_url=base_url.rstrip("/"))
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self._etags = etags or EtagStore()
         self._now = now
         self._http = open_client(base_url, httpx.Timeout(timeout_s))
@@ -105,7 +117,7 @@ class GitHubClient(GitHubAPI):
         except (GitHubException, httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._translated(error, what) from None
         except TimeoutError:
-            raise ForgeUnavailable(f"{what}: no answer within {self._timeout_s:g} s") from None
+            raise ForgeUnavailable(f"{what}: no answer within {self.timeout_s:g} s") from None
         except (ValueError, LookupError, TypeError):
             raise ForgeUnavailable(f"{what}: the answer makes no sense") from None
         return answer, following
@@ -123,7 +135,7 @@ class GitHubClient(GitHubAPI):
             raise ValueError("an address on another host would be sent our token")
         kept = self._etags.get(url) if method == "GET" else None
         condition = {"if-none-match": kept.etag} if kept else {}
-        async with asyncio.timeout(self._timeout_s):
+        async with asyncio.timeout(self.timeout_s):
             response = await self._http.request(method, url, headers={**headers, **condition}, content=body)
         if kept and response.status_code == 304:
             return 200, {**kept.headers, **_limits(response.headers)}, kept.body
@@ -145,9 +157,18 @@ class GitHubClient(GitHubAPI):
             return ForgeUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
         if status >= 500 or status == 408:
             return ForgeUnavailable(said)
+        if status == 302:
+            return ForgeElsewhere(f"{said} ({MOVED})", self._joined(error.headers.get("location", "")))
         kind, advice = REFUSALS.get(status, (ForgeRefused, ""))
         advice = advice or _permission_advice(error)
         return kind(f"{said} ({advice})" if advice else said)
+
+    def _joined(self, location: str) -> str:
+        """Where a `Location` leads to; nowhere if it is no address."""
+        try:
+            return str(httpx.URL(self.base_url).join(location)) if location else ""
+        except (httpx.InvalidURL, ValueError):
+            return ""
 
     def _wait_asked(self, error: HTTPException, status: int) -> float | None:
         """How long GitHub wants to be left alone, or None when this is no such request."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 
 from minion.protocol import Comment
@@ -13,6 +14,7 @@ from overlord.adapters.github_payload import (
     EditPayload,
     EventPayload,
     IssuePayload,
+    NewestPayload,
     PermissionPayload,
 )
 from overlord.adapters.github_requests import NO_LABEL, GitHubRequests, parsed
@@ -22,6 +24,8 @@ from overlord.points import Point, outward
 from overlord.ports import IssueState, RepositoryName
 
 PAGE = 100
+NEWEST = 10
+"""How many of the issues that changed last tell whether any did."""
 EDITED = """query($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { issue(number: $number) { lastEditedAt } }
 }"""
@@ -30,6 +34,11 @@ MAY_WRITE = frozenset({"admin", "maintain", "write"})
 
 class GitHubConversation(GitHubRequests):
     """The part of `ports.Forge` that is about issues and the people around them."""
+
+    async def activity(self, name: RepositoryName) -> str:
+        asked = {"state": "all", "sort": "updated", "direction": "desc", "per_page": NEWEST}
+        newest = await self._read(NewestPayload, "issues/list-for-repo", name, **asked)
+        return sha256(newest.model_dump_json().encode()).hexdigest()
 
     async def issues_labelled(self, name: RepositoryName, label: str) -> Sequence[IssueState]:
         asked = {"labels": label, "state": "open", "sort": "created", "direction": "asc", "per_page": PAGE}
@@ -41,6 +50,11 @@ class GitHubConversation(GitHubRequests):
 
     async def issue(self, name: RepositoryName, number: int) -> IssueState:
         return (await self._read(IssuePayload, "issues/get", name, issue_number=number)).record()
+
+    @outward(Point.CLOSE_ISSUE)
+    async def close_issue(self, name: RepositoryName, number: int) -> None:
+        data = {"state": "closed", "state_reason": "completed"}
+        await self._call("issues/update", name, data, issue_number=number)
 
     async def comments(self, name: RepositoryName, number: int) -> Sequence[tuple[int, Comment]]:
         asked = {"issue_number": number, "per_page": PAGE}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 _REPO = "/repos/{owner}/{repo}"
 _ISSUE = _REPO + "/issues/{issue_number}"
+_PULL = _REPO + "/pulls/{pull_number}"
 OPERATIONS: Mapping[str, tuple[str, str]] = {
     "repos/get": ("GET", _REPO),
     "users/get-authenticated": ("GET", "/user"),
@@ -16,15 +17,23 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
     "issues/list-comments-for-repo": ("GET", _REPO + "/issues/comments{?sort,direction,since,per_page}"),
     "reactions/create-for-issue-comment": ("POST", _REPO + "/issues/comments/{comment_id}/reactions"),
     "issues/get": ("GET", _ISSUE),
+    "issues/update": ("PATCH", _ISSUE),
     "issues/list-comments": ("GET", _ISSUE + "/comments{?per_page}"),
     "issues/create-comment": ("POST", _ISSUE + "/comments"),
     "issues/update-comment": ("PATCH", _REPO + "/issues/comments/{comment_id}"),
     "issues/add-labels": ("POST", _ISSUE + "/labels"),
     "issues/remove-label": ("DELETE", _ISSUE + "/labels/{name}"),
     "pulls/list": ("GET", _REPO + "/pulls{?head,state,sort,direction,per_page}"),
-    "pulls/get": ("GET", _REPO + "/pulls/{pull_number}"),
+    "pulls/get": ("GET", _PULL),
     "pulls/create": ("POST", _REPO + "/pulls"),
-    "pulls/update": ("PATCH", _REPO + "/pulls/{pull_number}"),
+    "pulls/update": ("PATCH", _PULL),
+    "pulls/list-reviews": ("GET", _PULL + "/reviews{?per_page}"),
+    "pulls/list-review-comments": ("GET", _PULL + "/comments{?sort,direction,per_page}"),
+    "pulls/create-reply-for-review-comment": ("POST", _PULL + "/comments/{comment_id}/replies"),
+    "checks/list-for-ref": ("GET", _REPO + "/commits/{ref}/check-runs{?filter,per_page}"),
+    "repos/get-combined-status-for-ref": ("GET", _REPO + "/commits/{ref}/status{?per_page}"),
+    "actions/download-job-logs-for-workflow-run": ("GET", _REPO + "/actions/jobs/{job_id}/logs"),
+    "git/delete-ref": ("DELETE", _REPO + "/git/refs/{ref}"),
     "repos/create-commit-status": ("POST", _REPO + "/statuses/{sha}"),
     "apps/get-repo-installation": ("GET", _REPO + "/installation"),
     "apps/create-installation-access-token": ("POST", "/app/installations/{installation_id}/access_tokens"),

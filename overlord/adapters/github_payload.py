@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, RootModel
 
 from minion.protocol import Comment, Issue
 from overlord.domain.conversation import Labelling, PostedComment
@@ -21,7 +21,7 @@ def _label(value: Any) -> Any:
     return value.get("name") if isinstance(value, dict) else value
 
 
-class _Account(BaseModel):
+class AccountPayload(BaseModel):
     login: str = GHOST
     type: str = "User"
 
@@ -30,7 +30,7 @@ class _Account(BaseModel):
         return self.type == "Bot" or self.login.endswith("[bot]")
 
 
-Account = Annotated[_Account, BeforeValidator(lambda value: value or _Account())]
+Account = Annotated[AccountPayload, BeforeValidator(lambda value: value or AccountPayload())]
 Text = Annotated[str, BeforeValidator(lambda value: value or "")]
 Login = Annotated[str, BeforeValidator(_login)]
 LabelName = Annotated[str, BeforeValidator(_label)]
@@ -82,10 +82,14 @@ class IssuePayload(BaseModel):
         )
 
 
+class NewestPayload(RootModel[list[dict[str, Any]]]):
+    """Issues and pull requests in whatever detail they come: a change of anything is a change."""
+
+
 class CommentPayload(BaseModel):
     id: int
     body: Text = ""
-    user: Account = _Account()
+    user: Account = AccountPayload()
     author_association: str = "NONE"
     issue_url: str = ""
     updated_at: datetime | None = None
@@ -110,7 +114,7 @@ class EventPayload(BaseModel):
     """An issue event. `label` is there for those about one."""
 
     event: str
-    actor: Account = _Account()
+    actor: Account = AccountPayload()
     created_at: datetime
     label: LabelName = ""
 
@@ -159,6 +163,7 @@ class PullPayload(BaseModel):
     body: Text = ""
     draft: bool = False
     merged_at: datetime | None = None
+    mergeable: bool | None = None
     head: _Head
 
     def is_from(self, name: RepositoryName) -> bool:
@@ -177,6 +182,7 @@ class PullPayload(BaseModel):
             merged=self.merged_at is not None,
             title=self.title,
             body=self.body,
+            mergeable=self.mergeable,
         )
 
 

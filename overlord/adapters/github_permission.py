@@ -8,6 +8,7 @@ PERMISSIONS: Mapping[str, str] = {
     "pull_requests": "write",
     "statuses": "write",
     "checks": "read",
+    "actions": "read",
     "metadata": "read",
 }
 """GitHub's name of each repository permission, and the level: `read`, or `write` for reading and writing."""

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from overlord.adapters.credentials import Credentials
 from overlord.adapters.github_client import (
     SECONDARY_LIMIT_WAIT_S,
+    ForgeElsewhere,
     ForgeUnauthorized,
     GitHubClient,
     SignIn,
@@ -26,6 +27,7 @@ from overlord.ports import RepositoryName
 
 READ_ATTEMPTS = 3
 NO_LABEL = "Label does not exist"
+NO_REFERENCE = "Reference does not exist"
 
 Payload = TypeVar("Payload", bound=BaseModel)
 
@@ -51,17 +53,29 @@ class GitHubRequests:
         self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
     ) -> AsyncIterator[Payload]:
         """Every item of every page; a page that fails fails the whole listing."""
-        method, template = OPERATIONS[operation]
-        following: str | None = template
-        variables = _path(name) | variables
-        while following:
-            items, following = await self._patiently(method, following, name, variables)
+        async for items in self._answers(operation, name, variables):
             if not isinstance(items, list):
                 raise ForgeUnavailable(
                     f"{operation} on {name}: GitHub answered with something that is no list"
                 )
             for item in items:
                 yield parsed(kind, item)
+
+    async def _whole_pages(
+        self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
+    ) -> AsyncIterator[Payload]:
+        """As `_pages`, of a listing whose pages are objects with the items somewhere in them."""
+        async for page in self._answers(operation, name, variables):
+            yield parsed(kind, page)
+
+    async def _answers(
+        self, operation: str, name: RepositoryName, variables: Mapping[str, Any]
+    ) -> AsyncIterator[Any]:
+        method, template = OPERATIONS[operation]
+        following: str | None = template
+        while following:
+            answer, following = await self._patiently(method, following, name, {**_path(name), **variables})
+            yield answer
 
     async def _patiently(
         self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any]
@@ -101,7 +115,8 @@ class GitHubRequests:
         try:
             return await self._signed(method, address, name, variables, data)
         except ForgeRefused as refusal:
-            if NO_LABEL in str(refusal):
+            said = str(refusal)
+            if isinstance(refusal, ForgeElsewhere) or NO_LABEL in said or NO_REFERENCE in said:
                 raise
         await asyncio.sleep(self._retry_wait_s)
         return await self._signed(method, address, name, variables, data)

@@ -79,6 +79,12 @@ def evidence_card(story: Story) -> str:
     return "\n\n".join(parts)
 
 
+_EDITED = (
+    "The issue was edited after work began. Overlord works on the text as it stood; no session is given the new one "
+    "before a person says so."
+)
+
+
 def issue_comment(story: Story) -> str:
     """The one comment on the issue: where its job stands, and what is asked of people."""
     job = story.job
@@ -87,6 +93,8 @@ def issue_comment(story: Story) -> str:
     ]
     if job.reason:
         lines.append(defused(job.reason))
+    if job.is_open and job.edited_issue is not None:
+        lines.append(_EDITED)
     for decision in story.decisions:
         lines += [f"**{defused(decision.title)}**", decision.body]
         lines.append(f"Answer with `overlord decisions answer {decision.id} {'|'.join(decision.verbs)}`.")

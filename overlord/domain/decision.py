@@ -47,6 +47,8 @@ class Subject(StrEnum):
     SCOPE_REQUEST = "scope_request"
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
+    ISSUE_EDITED = "issue_edited"
+    ROUNDS = "rounds"
 
 
 class Verb(StrEnum):
@@ -64,6 +66,8 @@ class Verb(StrEnum):
     RECHECK = "recheck"
     REDELIVER = "redeliver"
     REPLY = "reply"
+    ADOPT = "adopt"
+    KEEP = "keep"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,8 @@ class Decision:
     session_id: str | None = None
     expires_at: datetime | None = None
     options: tuple[str, ...] = ()
-    """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts."""
+    """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts. For what an answer
+    must be bound to as a whole (dependencies, an edited issue): its hash."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
     head_sha: str | None = None
@@ -193,6 +198,16 @@ _ASKED: dict[Subject, _Asked] = {
         title="the change goes outside its scope",
         verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
     ),
+    Subject.ROUNDS: _Asked(
+        kind=DecisionKind.DECISION,
+        title="after two rounds there is still something to change",
+        verbs=(Verb.ONE_MORE, *_ENDING),
+    ),
+    Subject.ISSUE_EDITED: _Asked(
+        kind=DecisionKind.DECISION,
+        title="the issue was edited after work began; which text counts?",
+        verbs=(Verb.ADOPT, Verb.KEEP, Verb.DROP),
+    ),
     Subject.DELIVERY_REFUSED: _Asked(
         kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
     ),
@@ -239,6 +254,8 @@ _LABELS = {
     Verb.RECHECK: "Check again",
     Verb.REDELIVER: "Deliver again",
     Verb.REPLY: "Reply",
+    Verb.ADOPT: "Work on the new text",
+    Verb.KEEP: "Go on with the old text",
 }
 
 

@@ -61,6 +61,7 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.CONFLICT_FOUND: S.QUEUED,
         E.ROUNDS_SPENT: S.WAITING,
         E.REBASED: S.EVALUATING,
+        E.FOREIGN_PUSH_FOUND: S.EVALUATING,
     },
     S.WAITING: {
         E.WORK_RESUMED: S.QUEUED,
@@ -117,6 +118,7 @@ class RoundKind(StrEnum):
     CLAIM = "claim"
     REVIEW = "review"
     CI = "ci"
+    CONFLICT = "conflict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,7 @@ class Job:
     id: JobId
     space: str
     issue: Issue
-    """As it stood when the job was claimed."""
+    """As it stood when the job was claimed, or when a person last said that its new text counts."""
     state: JobState
     branch: str
     base_branch: str
@@ -148,6 +150,8 @@ class Job:
     pull_number: int | None = None
     comment_id: int | None = None
     round_kind: RoundKind = RoundKind.CLAIM
+    round: int = 0
+    """How many rounds there were after the claim's."""
     revision: int = 0
     """0 for a round's first attempt; at most the contract's attempts minus one."""
     losses: int = 0
@@ -156,6 +160,12 @@ class Job:
     """Why it stands where it stands, in a person's words."""
     is_urgent: bool = False
     """Whether its issue carried the priority label when it was claimed: such a job is queued before the others."""
+    edited_issue: Issue | None = None
+    """As it stands now, if its text is another one: nobody works on that before a person says so."""
+    issue_looked_at: datetime | None = None
+    """When the issue was last looked for at the forge by itself."""
+    issue_missing_at: datetime | None = None
+    """When it was first not found there; None while it is there."""
     projected: str = ""
     """The labels and comment last seen at the forge; the tick repairs what differs."""
 

@@ -19,6 +19,14 @@ ESCALATE_AT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """Two sides made one. Files that both changed in the same place hold both, between conflict marks."""
+
+    commit: str
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One path that differs between two commits. For a rename, `old_path` is where it came from."""
 

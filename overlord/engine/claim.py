@@ -1,9 +1,11 @@
 """What a job begins with: a label that counts, the issue's text as it stood then, and the branch it is for."""
 
+import asyncio
 from dataclasses import replace
 
 from minion.protocol import Issue
 from overlord.domain.conversation import Labelling
+from overlord.domain.hidden_text import issue_without_hidden
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
@@ -19,9 +21,10 @@ async def base_branch(parts: Parts, name: RepositoryName) -> str:
 
 
 async def snapshot(parts: Parts, name: RepositoryName, issue: Issue) -> Issue:
-    """An issue with its comments, as they stand now."""
+    """An issue with its comments, as they stand now; what people cannot see in them is marked."""
     comments = await parts.forge.comments(name, issue.number)
-    return replace(issue, comments=tuple(comment for _, comment in comments))
+    told = replace(issue, comments=tuple(comment for _, comment in comments))
+    return await asyncio.to_thread(issue_without_hidden, told)  # there may be megabytes of them
 
 
 async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bool:

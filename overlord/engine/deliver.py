@@ -10,7 +10,7 @@ from overlord.domain.card import pull_body, pull_title
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
-from overlord.engine import inbox
+from overlord.engine import answers, inbox
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
 from overlord.errors import ForgeRefused, PushRejected
@@ -32,6 +32,7 @@ async def step(parts: Parts, job: Job) -> bool:
         if pull.draft:
             await parts.forge.mark_ready(pull)
         await say(parts, job, state="success", description="evaluation passed")
+        await answers.answer(parts, job)
     except (ForgeRefused, PushRejected) as error:
         await inbox.wait_for_person(
             parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, str(error), ending="not needed"

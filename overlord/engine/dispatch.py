@@ -11,16 +11,17 @@ from overlord.domain.contract import SessionBudget
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
+from overlord.domain.named_files import files_named_in
 from overlord.domain.scope import effective_scope
 from overlord.domain.session import Session, prepared, session_id
 from overlord.domain.text import defused_line
-from overlord.engine import environment, found, inbox, room, setup
+from overlord.engine import edited, environment, found, inbox, room, setup
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, environments, evaluations, grants, jobs, sessions
+from overlord.store import decisions, environments, evaluations, follow_ups, grants, jobs, sessions
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -54,6 +55,8 @@ async def step(parts: Parts, job: Job) -> bool:
 async def _prepare_work(parts: Parts, job: Job) -> bool:
     if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
         return False
+    if await edited.asked(parts, job):
+        return True
     if not await parts.database.read(lambda c: room.for_a_pull(c, parts, job)):
         return await _hold(parts, job, room.no_pull_left(parts))
     if await _is_being_set_up(parts, job):
@@ -82,8 +85,10 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
     session = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
 
     def store(connection: sqlite3.Connection) -> bool:
+        now = jobs.get(connection, job.id)
         is_room = room.for_one_more(connection, parts, job) and room.for_a_pull(connection, parts, job)
-        if jobs.get(connection, job.id).state is not job.state or not is_room:
+        is_known = (now.state, now.issue) == (job.state, job.issue) and not edited.is_to_ask(connection, now)
+        if not is_known or not is_room:
             return False
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
@@ -197,7 +202,7 @@ async def _work_session(
         past = evaluations.history(connection, job)
         return _Context(
             ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
-            findings=past[-1].findings if past else (),
+            findings=_findings(connection, job, past[-1].findings if past else ()),
             answers=decisions.answers_for_brief(connection, job.id),
             tried=sessions.summaries(connection, job.id),
             added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
@@ -225,6 +230,7 @@ async def _work_session(
         answers=known.answers,
         tried=known.tried,
         guidance=await guidance(parts, job, base),
+        named_files=files_named_in(job.issue, await parts.git.listing(RepositoryName(job.space), base)),
     )
     return prepared(
         brief,
@@ -235,6 +241,12 @@ async def _work_session(
         token_budget=tokens,
         nusd_budget=nusd,
     )
+
+
+def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What a session is to mend: what its round is about, and once that was tried what the judge held against it."""
+    asked = tuple(item.finding for item in follow_ups.of_round(connection, job))
+    return (*asked, *judged) if job.revision or not asked else asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

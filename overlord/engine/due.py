@@ -13,6 +13,7 @@ from datetime import datetime
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.session import Session
 from overlord.engine import intake, room
+from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
 from overlord.store import decisions, jobs, sessions, spaces
@@ -126,5 +127,7 @@ def _next_in_line(
 def _to_poll(parts: Parts, flags: Mapping[str, Space], at: datetime) -> Iterator[str]:
     for name in parts.settings.repositories:
         hinted = parts.hints.is_due(name, parts.clock.monotonic())
-        if intake.is_to_poll(flags.get(name, Space(name=name)), at, parts.settings.poll_s, hinted=hinted):
+        if intake.is_to_poll(
+            flags.get(name, Space(name=name)), at, interval_s(parts.settings), hinted=hinted
+        ):
             yield name

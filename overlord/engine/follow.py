@@ -1,14 +1,16 @@
 """What people do with an issue or a pull request while it is worked on: Overlord reads that when it polls the space."""
 
+import contextlib
 import sqlite3
 from collections.abc import Collection
 from functools import partial
 
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import OPEN, Job, JobState
-from overlord.engine import project
+from overlord.domain.job import OPEN, Job, JobId, JobState
+from overlord.engine import edited, gone, project, rounds
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import LOOKS_BACK, Troubles, through
+from overlord.errors import ForgeRefused
 from overlord.points import Point
 from overlord.ports import IssueState, Pull, RepositoryName
 from overlord.store import jobs, spaces
@@ -19,13 +21,19 @@ async def step(_parts: Parts, _job: Job) -> bool:
     return False
 
 
-async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
-    """Follow the pull requests of a space's open jobs; one that cannot be read keeps no other waiting."""
+async def pulls(
+    parts: Parts, name: RepositoryName, troubles: Troubles, only: Collection[JobId] | None = None
+) -> bool:
+    """Follow the pull requests of a space's open jobs, or of some; one that cannot be read keeps no other waiting."""
     moved = False
     for job in await parts.database.read(lambda c: jobs.with_pulls(c, name)):
-        if job.pull_number is not None and job.state is not JobState.DELIVERING:
+        if job.state is not JobState.DELIVERING and job.pull_number and (only is None or job.id in only):
+            parts.lookout.saw_pull(job.id, parts.clock.monotonic())
             with troubles.kept():
-                moved |= await _follow(parts, job, await parts.forge.pull(name, job.pull_number))
+                pull = await parts.forge.pull(name, job.pull_number)
+                moved |= await _follow(parts, job, pull) or await rounds.look(
+                    parts, job, pull, has_news=only is None
+                )
     return moved
 
 
@@ -40,6 +48,8 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
     event = fate(pull)
     if event is None:
         return False
+    if event is EventName.MERGED:
+        await _tidy(parts, job)
     await parts.database.write(
         Point.FATE_NOTED,
         lambda c: jobs.move(
@@ -49,19 +59,33 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
             at=parts.clock.now(),
             actor="forge",
             data={"pull": pull.number, "head": pull.head_sha},
+            reason="" if pull.merged else "its pull request was closed without a merge",
         ),
     )
     return True
 
 
+async def _tidy(parts: Parts, job: Job) -> None:
+    """After a merge: the issue is done with, and so is the branch. What the forge does not let us do is left to people."""
+    name = RepositoryName(job.space)
+    with contextlib.suppress(ForgeRefused):
+        if (await parts.forge.issue(name, job.issue.number)).open:
+            await parts.forge.close_issue(name, job.issue.number)
+    if parts.settings.delivery.delete_branch:
+        with contextlib.suppress(ForgeRefused):
+            await parts.forge.delete_branch(name, job.branch)
+
+
 async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
-    """Stop work on issues that were closed, or whose label was taken off while it was under way; evidence stays."""
+    """Stop work on issues that were closed, that are gone, or whose label was taken off while it was under way; evidence
+    stays. Take note of those that were edited."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.seen_at or await parts.database.read(lambda c: jobs.oldest(c, name)) or parts.clock.now()
     since = since if space.seen_at else since - LOOKS_BACK
     changed = await parts.forge.issues_since(name, since)
     act = partial(_look, parts, name)
     moved, since = await through(changed, act, troubles, since=since, at=lambda state: state.updated_at)
+    moved |= await gone.look(parts, name, troubles, act)
     if since != space.seen_at:
         await parts.database.write(Point.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
     return moved
@@ -71,18 +95,24 @@ async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
     job = await parts.database.read(lambda c: jobs.live_for(c, name, state.issue.number))
     if job is None:
         return False
+    await gone.seen(parts, job)
     if not state.open:
         return await _closed(parts, name, job)
+    if label := await _taken_off(parts, name, job, state):
+        reason = f"somebody took the label {label} off"
+        return await _end(parts, job, EventName.UNLABELLED, reason, only_in={job.state})
+    return await edited.look(parts, name, job, state.issue)
+
+
+async def _taken_off(parts: Parts, name: RepositoryName, job: Job, state: IssueState) -> str | None:
+    """The label of the work under way, if somebody has taken it off."""
     label = project.label_for(job.state, parts.settings.labels)
     if job.state not in project.UNDER_WAY or label is None or label in state.issue.labels:
-        return False
+        return None
     if job.projected != project.projection_key(job):
-        return False  # it may not have been put on yet
+        return None  # it may not have been put on yet
     labelling = await parts.forge.labelling(name, job.issue.number, label)
-    if labelling is None or not labelling.is_off:
-        return False
-    reason = f"somebody took the label {label} off"
-    return await _end(parts, job, EventName.UNLABELLED, reason, only_in={job.state})
+    return label if labelling is not None and labelling.is_off else None
 
 
 async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:

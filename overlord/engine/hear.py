@@ -21,9 +21,10 @@ from overlord.domain.job import Job
 from overlord.domain.text import defused_line
 from overlord.engine import claim
 from overlord.engine.parts import Parts
+from overlord.engine.standing import OURS, Standing
 from overlord.engine.story import story_of
 from overlord.engine.trouble import LOOKS_BACK, Troubles, through
-from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
+from overlord.errors import ForgeRefused, NotFound, Refused
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.store import hearings, jobs, spaces
@@ -31,8 +32,6 @@ from overlord.store.hearings import Hearing
 
 log = structlog.get_logger()
 
-OURS = "<!-- overlord:"
-"""What everything begins that Overlord hides in its own comments."""
 REPLY = "<!-- overlord:reply {} -->"
 
 
@@ -54,7 +53,7 @@ async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bo
 async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
     body, author = posted.comment.body, posted.comment.author
     if OURS in body or (posted.is_bot and author not in parts.settings.intake.bots):
-        return False
+        return False  # there are many, and they are to leave no trace
     command, complaint = _understood(body)
     if command is None and not complaint:
         return False
@@ -63,7 +62,7 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     heard = Hearing(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
-    if not await _counts(parts, name, author):
+    if not await Standing(parts, name).counts(author, is_bot=posted.is_bot, text=body):
         await _remember(parts, heard)
         return False
     if command is None:
@@ -72,14 +71,6 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     await _obey(parts, name, heard, command)
     parts.ring()
     return True
-
-
-async def _counts(parts: Parts, name: RepositoryName, author: str) -> bool:
-    """Whether somebody's word is a command here: a listed bot's, or that of an account that may write."""
-    try:
-        return author in parts.settings.intake.bots or await parts.forge.may_write(name, author)
-    except ForgeMissing:
-        return False
 
 
 def _understood(body: str) -> tuple[CommentCommand | None, str]:

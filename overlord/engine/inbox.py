@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from overlord.domain.budget import amount_text, parse_amount
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
+from overlord.domain.edit import edition
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.session import Ending, EndKind
@@ -23,6 +24,8 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.RECHECK: EventName.CHECKS_RESTORED,
     Verb.INSTALL: EventName.CHECKS_RESTORED,
     Verb.REDELIVER: EventName.DELIVERY_RETRIED,
+    Verb.ADOPT: EventName.WORK_RESUMED,
+    Verb.KEEP: EventName.WORK_RESUMED,
     Verb.TAKE_OVER: EventName.TAKEN_OVER,
     Verb.DROP: EventName.DROPPED,
 }
@@ -52,7 +55,7 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     if decision.verb in (Verb.RETRY, Verb.RECHECK):
         environments.forget_failed(connection, job.space)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
-    changes: dict[str, object] = {}
+    changes = _adopted(jobs.get(connection, job.id), decision)
     following = parts.contract(job.space).phase(job.phase).next
     if event is EventName.GATE_APPROVED and following is not None:
         # A gate in the middle of the graph lets the work go on; only the last one lets it out.
@@ -63,6 +66,18 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+
+
+def _adopted(job: Job, decision: Decision) -> dict[str, object]:
+    """The text that an answer makes the one that counts: what was shown, and no other it was edited to since."""
+    edited = job.edited_issue
+    if (
+        decision.verb is not Verb.ADOPT
+        or edited is None
+        or edition(job.issue, edited) not in decision.options
+    ):
+        return {}
+    return {"issue": edited, "edited_issue": None}
 
 
 async def expire(parts: Parts) -> None:

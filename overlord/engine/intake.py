@@ -1,13 +1,14 @@
 """Taking up what people labelled: poll each space, claim each labelled issue once, resume what was labelled again."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
 from overlord import commands
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import Job, JobId, JobState
 from overlord.engine import claim, follow, hear, project, reap
+from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
 from overlord.errors import FarEndError, Refused
@@ -25,9 +26,11 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
     now = parts.clock.now()
     space = await parts.database.read(lambda c: spaces.get(c, name))
     hinted = parts.hints.is_due(name, parts.clock.monotonic())
-    if not is_to_poll(space, now, parts.settings.poll_s, hinted=hinted):
+    if not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
         return False
     parts.hints.take(name, parts.clock.monotonic())
+    if hinted:
+        parts.lookout.forget(name)
     moved, troubles, failure = False, Troubles(), None
     try:
         moved = await _poll_space(parts, name, troubles)
@@ -43,14 +46,14 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
     return moved
 
 
-def is_to_poll(space: Space, now: datetime, poll_s: int, *, hinted: bool) -> bool:
+def is_to_poll(space: Space, now: datetime, between_s: float, *, hinted: bool) -> bool:
     """Whether it is a space's turn to be asked, or it is said to have news."""
-    return not space.paused and (hinted or is_due(space.polled_at, now, poll_s))
+    return not space.paused and (hinted or is_due(space.polled_at, now, between_s))
 
 
-def is_due(polled_at: datetime | None, now: datetime, poll_s: int) -> bool:
+def is_due(polled_at: datetime | None, now: datetime, between_s: float) -> bool:
     """Whether a space is to be asked again; a clock that was set back does not stop the polling."""
-    return polled_at is None or not timedelta(0) <= now - polled_at < timedelta(seconds=poll_s)
+    return polled_at is None or not timedelta(0) <= now - polled_at < timedelta(seconds=between_s)
 
 
 def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueState]:
@@ -62,7 +65,27 @@ def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueSta
 
 
 async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
-    """Take up each labelled issue, then look at each pull request; what fails for one keeps no other waiting."""
+    """See whether a space has news, and if so look at all of it; else only at pull requests whose turn it is."""
+    now = parts.clock.monotonic()
+    mark = await parts.forge.activity(name)
+    if not parts.lookout.is_new(name, mark, now):
+        with troubles.kept():
+            return await follow.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
+        return False
+    parts.lookout.forget(name)
+    moved = await _look_at_all(parts, name, troubles)
+    if not len(troubles):
+        parts.lookout.saw(name, mark, now)
+    return moved
+
+
+async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
+    """The jobs in all spaces whose pull request is to be looked at though nothing is said to have changed."""
+    return parts.lookout.due(await parts.database.read(jobs.ids_with_pulls), now)
+
+
+async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting."""
     labels = parts.settings.labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
     moved, base = False, ""

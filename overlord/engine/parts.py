@@ -8,6 +8,7 @@ from overlord.domain.job import JobId
 from overlord.domain.rubric import Rubric
 from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
+from overlord.engine.lookout import Lookout
 from overlord.home import Home
 from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
@@ -34,5 +35,6 @@ class Parts:
     ring: Callable[[], None]
     vigil: Vigil = field(default_factory=Vigil)
     hints: Hints = field(default_factory=Hints)
+    lookout: Lookout = field(default_factory=Lookout)
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""

@@ -4,19 +4,25 @@ import contextlib
 import sqlite3
 from collections.abc import Mapping
 
+import structlog
+
 from overlord.domain.card import issue_comment
 from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine import deliver
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
-from overlord.errors import ForgeMissing
+from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.settings import Labels
 from overlord.store import jobs
 from overlord.store.jobs import Glance
 
+log = structlog.get_logger()
+
 COMMENT_MARK = "<!-- overlord:job -->"
+LOCKED = "locked"
+"""A word of GitHub's when it refuses a comment on a conversation that was locked."""
 UNSURE = "? "
 """Put before what was last shown as long as it may stand at the forge in parts, or something else in parts."""
 HELD_BY_PEOPLE = frozenset({JobState.WAITING, JobState.IN_REVIEW})
@@ -62,7 +68,7 @@ async def step(parts: Parts, job: Job) -> bool:
                 await parts.database.write(
                     Point.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
                 )
-        comment = await _comment(parts, name, job)
+        comment = await _told(parts, name, job)
     except ForgeMissing:
         if job.is_open:
             raise  # it may only be out of sight for us, or for a while
@@ -70,13 +76,17 @@ async def step(parts: Parts, job: Job) -> bool:
 
     def note(connection: sqlite3.Connection) -> bool:
         now = jobs.repair(connection, job.id, projected=wanted, comment_id=comment)
+        if now.edited_issue != job.edited_issue:
+            jobs.repair(connection, job.id, projected=in_doubt(now))
+            return True
         return projection_key(now) != wanted  # the row may have moved on while the forge was told
 
     return await parts.database.write(Point.PROJECTION_NOTED, note)
 
 
 def projection_key(job: Job | Glance) -> str:
-    """What the forge is to show: it changes when labels or comment have to."""
+    """What the forge is to show: it changes when labels or comment have to. An edit of the issue, which the row alone knows,
+    puts what was shown `in_doubt` instead."""
     if job.state not in OPEN:
         return job.state
     return f"{job.state} {job.reason} {job.pull_number or ''}"
@@ -93,9 +103,14 @@ def _doubt(connection: sqlite3.Connection, job_id: JobId) -> Job:
     Returns the row as it was.
     """
     job = jobs.get(connection, job_id)
-    if job.projected:
-        jobs.repair(connection, job_id, projected=f"{UNSURE}{job.projected}")
+    jobs.repair(connection, job_id, projected=in_doubt(job))
     return job
+
+
+def in_doubt(job: Job) -> str:
+    """What is written down of what the forge shows when that is not all it has to."""
+    is_certain = job.projected and not job.projected.startswith(UNSURE)
+    return f"{UNSURE}{job.projected}" if is_certain else job.projected
 
 
 def _is_wished(job: Job) -> bool:
@@ -116,6 +131,17 @@ async def _labels(parts: Parts, name: RepositoryName, job: Job, *, is_wished: bo
         await parts.forge.add_label(name, job.issue.number, wanted)
     for label in sorted((ours & present) - {wanted}):
         await parts.forge.remove_label(name, job.issue.number, label)
+
+
+async def _told(parts: Parts, name: RepositoryName, job: Job) -> int | None:
+    """The one comment, kept; where a conversation is locked for us too, labels and the ledger alone tell people."""
+    try:
+        return await _comment(parts, name, job)
+    except ForgeRefused as error:
+        if isinstance(error, ForgeMissing) or LOCKED not in str(error).casefold():
+            raise
+        log.warning("comment_refused", job=job.id, issue=job.issue_ref, reason=str(error))
+        return job.comment_id
 
 
 async def _comment(parts: Parts, name: RepositoryName, job: Job) -> int:

@@ -172,6 +172,12 @@ def with_pulls(connection: sqlite3.Connection, space: str) -> list[Job]:
     return select(connection, Job, query, space)
 
 
+def ids_with_pulls(connection: sqlite3.Connection) -> list[JobId]:
+    """The open jobs whose pull request has been opened, oldest first."""
+    query = "SELECT id FROM jobs WHERE is_open AND pull_number IS NOT NULL ORDER BY id"
+    return [JobId(row["id"]) for row in connection.execute(query)]
+
+
 def pulls_taken(connection: sqlite3.Connection, space: str, *, without: int) -> int:
     """How many open jobs of a space, but for one, have a pull request or are on their way to it."""
     query = """SELECT count(*) FROM jobs WHERE space = ? AND is_open AND id != ? AND (

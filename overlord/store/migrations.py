@@ -27,10 +27,14 @@ _FIRST = (
         pull_number INTEGER,
         comment_id INTEGER,
         round_kind TEXT NOT NULL DEFAULT 'claim',
+        round INTEGER NOT NULL DEFAULT 0,
         revision INTEGER NOT NULL DEFAULT 0,
         losses INTEGER NOT NULL DEFAULT 0,
         reason TEXT NOT NULL DEFAULT '',
         is_urgent INTEGER NOT NULL DEFAULT 0,
+        edited_issue TEXT,
+        issue_looked_at TEXT,
+        issue_missing_at TEXT,
         projected TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE UNIQUE INDEX one_live_job_per_task ON jobs (space, issue_number) WHERE is_open",
@@ -215,6 +219,19 @@ _FIRST = (
         PRIMARY KEY (space, comment_id)
     ) STRICT""",
     "CREATE INDEX owed_hearings ON hearings (space) WHERE is_owed",
+    """CREATE TABLE follow_ups (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        kind TEXT NOT NULL,
+        round INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        finding TEXT NOT NULL,
+        head_sha TEXT NOT NULL,
+        sessions INTEGER NOT NULL,
+        thread INTEGER,
+        is_owed INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (job_id, key)
+    ) STRICT""",
     """CREATE TABLE refusals (
         space TEXT NOT NULL,
         issue_number INTEGER NOT NULL,

@@ -71,7 +71,7 @@ async def test_an_app_with_everything_it_needs_is_well(ground: Ground) -> None:
     assert "as GitHub App overlord-acme, installed on acme (" in found[REPO].said
     assert found[f"{REPO} permissions"].said == (
         "Contents: read and write, Issues: read and write, Pull requests: read and write,"
-        " Commit statuses: read and write, Checks: read-only, Metadata: read-only"
+        " Commit statuses: read and write, Checks: read-only, Actions: read-only, Metadata: read-only"
     )
     # Both repositories share one installation, and so one limit.
     assert [what for what in found if what.startswith("rate limit")] == ["rate limit overlord-acme on acme"]

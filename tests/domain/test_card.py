@@ -155,6 +155,17 @@ def test_the_comment_of_a_job_at_work_asks_nothing() -> None:
     assert issue_comment(a_story(a_job(state=JobState.RUNNING))) == "**Overlord: at work**"
 
 
+def test_the_comment_says_that_the_issue_was_edited_as_long_as_that_matters() -> None:
+    edited = an_issue(body="@everyone: another text")
+    assert issue_comment(a_story(a_job(state=JobState.RUNNING, edited_issue=edited))) == snapshot("""\
+**Overlord: at work**
+
+The issue was edited after work began. Overlord works on the text as it stood; no session is given the new one before a person says so.\
+""")
+    done = a_job(state=JobState.COMPLETED, edited_issue=edited)
+    assert issue_comment(a_story(done)) == "**Overlord: merged**"
+
+
 def test_every_state_has_words() -> None:
     words = [state_in_words(state) for state in JobState]
     assert len(set(words)) == len(JobState)

@@ -129,7 +129,13 @@ async def test_pull_requests_reviews_and_pushes(forge: EmbeddedForge, hook: Hook
     )
     second = await forge.push_files(REPO, "topic", {"calc.py": "x = 3\n"}, "Best")
     forge.mark_ready(forge.pull(REPO, pull.number))
-    forge.tell_review(REPO, pull.number, author="alice", state="changes_requested", body="Why 3?")
+    remarks = (("calc.py", 1, "Why 3?"),)
+    made = await forge.review(REPO, pull.number, state="changes_requested", body="No.", comments=remarks)
+    [remark] = forge.review_comments(REPO, pull.number)
+    await forge.review_reply(REPO, pull.number, remark.id, "Because.", author=AGENT)
+    await forge.dismiss_review(REPO, made)
+    job = await forge.check_run(REPO, second, "build", status="in_progress")
+    assert job == await forge.check_run(REPO, second, "build", title="It broke")
     await forge.merge(REPO, pull.number, delete_branch=True)
     await sent(hook)
     assert ear.told() == [
@@ -140,6 +146,12 @@ async def test_pull_requests_reviews_and_pushes(forge: EmbeddedForge, hook: Hook
         ("push", ""),
         ("pull_request", "ready_for_review"),
         ("pull_request_review", "submitted"),
+        ("pull_request_review_comment", "created"),
+        ("pull_request_review", "submitted"),
+        ("pull_request_review_comment", "created"),
+        ("pull_request_review", "dismissed"),
+        ("check_run", "created"),
+        ("check_run", "completed"),
         ("pull_request", "closed"),
         ("push", ""),
         ("push", ""),
@@ -147,9 +159,7 @@ async def test_pull_requests_reviews_and_pushes(forge: EmbeddedForge, hook: Hook
     synchronize = ear.payload("pull_request", "synchronize")
     assert (synchronize["before"], synchronize["after"]) == (first, second)
     assert synchronize["pull_request"]["head"]["sha"] == second
-    review = ear.payload("pull_request_review", "submitted")
-    assert review["review"]["state"] == "changes_requested"
-    assert (review["review"]["commit_id"], review["pull_request"]["number"]) == (second, pull.number)
+    check_what_was_said(ear, second, pull.number)
     assert ear.payload("pull_request", "closed")["pull_request"]["merged"] is True
     pushes = [json.loads(body) for head, body in ear.heard if head["x-github-event"] == "push"]
     assert [(push["ref"], push["created"], push["deleted"]) for push in pushes] == [
@@ -159,6 +169,26 @@ async def test_pull_requests_reviews_and_pushes(forge: EmbeddedForge, hook: Hook
         ("refs/heads/topic", False, True),
     ]
     assert (pushes[0]["before"], pushes[0]["after"]) == ("0" * 40, first)
+
+
+def check_what_was_said(ear: Ear, head: str, number: int) -> None:
+    reviews = [
+        json.loads(body) for told, body in ear.heard if told["x-github-event"] == "pull_request_review"
+    ]
+    assert [(told["review"]["state"], told["review"]["body"]) for told in reviews] == [
+        ("changes_requested", "No."),
+        ("commented", None),
+        ("dismissed", "No."),
+    ]
+    assert {told["review"]["commit_id"] for told in reviews} == {head}
+    assert {told["pull_request"]["number"] for told in reviews} == {number}
+    reply = ear.payload("pull_request_review_comment", "created")
+    assert (reply["comment"]["body"], reply["sender"]["login"]) == ("Because.", AGENT)
+    assert (reply["comment"]["path"], reply["comment"]["line"]) == ("calc.py", 1)
+    assert reply["pull_request"]["head"]["sha"] == head
+    run = ear.payload("check_run", "completed")["check_run"]
+    assert (run["name"], run["conclusion"], run["head_sha"]) == ("build", "failure", head)
+    assert ear.payload("check_run", "created")["check_run"]["conclusion"] is None
 
 
 async def test_what_is_sent_again_is_the_same(forge: EmbeddedForge, hook: Hook, ear: Ear) -> None:

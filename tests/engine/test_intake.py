@@ -9,6 +9,7 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
+from overlord.engine.lookout import interval_s
 from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable
 from overlord.store import jobs, spaces
 from tests.engine.between import Between, Instead, forge_world, listens
@@ -81,7 +82,7 @@ async def test_a_forge_that_asks_to_wait_is_left_alone_for_as_long() -> None:
         forge.is_well()
         asked, listings = listens(forge, "comments"), listens(forge, "issues_labelled")
         for _ in range(3):
-            world.clock.move(world.overlord.parts.settings.poll_s + 1)
+            world.clock.move(interval_s(world.overlord.parts.settings) + 1)
             await world.until(lambda: True)
         assert (asked, listings) == ([], [])
         world.clock.move(HOUR_S / 2)

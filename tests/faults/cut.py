@@ -18,6 +18,7 @@ from typing import Any
 from typing_extensions import override
 
 from overlord.app import overlord
+from overlord.engine.lookout import interval_s
 from overlord.entrypoints.cli.main import main
 from overlord.entrypoints.daemon import configure_logs
 from overlord.errors import RunnerRefused
@@ -141,7 +142,7 @@ async def _turn(place: Place, deadline_s: float, done: Callable[[sqlite3.Connect
         if done is None:
             await turning.settle()
         else:
-            clock.move(settings.poll_s + 1)
+            clock.move(interval_s(settings) + 1)
             await turning.until(lambda: running.parts.database.read(done))
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -48,6 +48,35 @@ async def _merged(told: Campaign) -> None:
     await told.world.push({"calc.py": CALC["calc.py"]})
 
 
+async def _reviewed(told: Campaign) -> None:
+    """Changes are asked for, somebody else pushes, the base branch goes another way; then it is merged."""
+    forge = told.world.forge
+    issue = await told.issue("plain")
+    await told.settle()
+    job = told.expect(issue, S.IN_REVIEW)
+    pull = job.pull_number or 0
+    at_line = (("calc.py", 2, "Why?"),)
+    await forge.review(REPO, pull, author="alice", state="CHANGES_REQUESTED", comments=at_line)
+    await told.settle()
+    assert told.expect(issue, S.IN_REVIEW).round == 1
+    await told.settle()
+    assert len(forge.review_comments(REPO, pull)) == 2
+    theirs = await forge.push_files(REPO, job.branch, {"README.md": "Mine.\n"}, "Mine")
+    await told.settle()
+    assert told.expect(issue, S.IN_REVIEW).head_sha == theirs
+    await told.world.push({"calc.py": CALC["calc.py"].replace("a - b", "a - b  # so")})
+    await told.settle()
+    conflicting = told.expect(issue, S.IN_REVIEW)
+    assert (conflicting.round, conflicting.round_kind) == (2, "conflict")
+    await forge.merge(REPO, pull)
+    await forge.reopen_issue(REPO, issue)
+    await told.settle()
+    told.expect(issue, S.COMPLETED)
+    assert not forge.issue(REPO, issue).open
+    assert job.branch not in await forge.heads(REPO)
+    await told.world.push({"calc.py": CALC["calc.py"], "README.md": CALC["README.md"]})
+
+
 async def _dropped(told: Campaign) -> None:
     issue = await told.issue("strays")
     await told.settle()
@@ -253,6 +282,9 @@ def _checkout(told: Campaign) -> str:
 
 
 MERGED = Story(name="merged", tell=_merged)
+REVIEWED = Story(
+    name="reviewed", tell=_reviewed, settings={"delivery": {"open_pulls": 1000, "delete_branch": True}}
+)
 SCOPE = {"spaces": {REPO: {"scope": ["calc.py"]}}}
 DROPPED = Story(name="dropped", tell=_dropped, settings=SCOPE)
 BLOCKED = Story(name="blocked", tell=_blocked)
@@ -322,6 +354,13 @@ PLACES: Mapping[Point, Story] = {
     ),
     **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
+    **dict.fromkeys(
+        (
+            *(P.ROUND_BEGUN, P.FOREIGN_PUSH_NOTED, P.MERGE, P.REVIEW_ANSWERED),
+            *(P.ANSWER_REVIEW, P.CLOSE_ISSUE, P.DELETE_BRANCH),
+        ),
+        REVIEWED,
+    ),
     P.LABEL_REFUSED: MISLABELLED,
     P.DROP_PATHS: DROPPED,
     **dict.fromkeys((P.JOB_RESUMED, P.DECISION_ANSWERED, P.ANSWER_APPLIED), BLOCKED),

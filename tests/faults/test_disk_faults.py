@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
+from overlord.engine.lookout import interval_s
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.store.database import Database
@@ -98,7 +99,7 @@ async def test_a_disk_that_is_full_is_waited_out_and_told_of(kind: str, moment: 
             (world.root / "go").touch()
             if moment == "in review":
                 await world.issue("plain")
-                world.clock.move(world.settings().poll_s + 1)
+                world.clock.move(interval_s(world.settings()) + 1)
             await world.until(lambda: _told_of(logs, kind))
             for _ in range(TRIES):
                 await world.overlord.turn()
@@ -115,7 +116,7 @@ async def _until(world: World, moment: str) -> None:
     if moment == "queued":
         await world.start()
         await world.issue("plain")
-        world.clock.move(world.settings().poll_s + 1)
+        world.clock.move(interval_s(world.settings()) + 1)
         return
     await world.issue("holds" if moment == "working" else "plain")
     if moment == "working":

@@ -8,6 +8,7 @@ import pytest
 
 from overlord.adapters import git_command
 from overlord.adapters.github_requests import READ_ATTEMPTS
+from overlord.engine.lookout import interval_s
 from overlord.store import jobs
 from tests.faults.crossing import Crossing, arrange
 from tests.faults.invariants import check_world
@@ -17,6 +18,12 @@ from tests.world import World
 pytestmark = pytest.mark.timeout(600)
 OPERATIONS = (
     "issues/list-for-repo",
+    "issues/list-events",
+    "issues/list-comments-for-repo",
+    "repos/get-collaborator-permission-level",
+    "pulls/list-reviews",
+    "pulls/list-review-comments",
+    "repos/get-combined-status-for-ref",
     "repos/get",
     "issues/list-comments",
     "issues/get",
@@ -159,7 +166,7 @@ async def test_a_page_that_fails_in_the_middle_of_a_listing_claims_nothing_and_g
         for number in range(2, 110):
             await world.forge.open_issue(space, f"Another {number}", "", labels=["nebulus-ready"])
         world.forge.fail("issues/list-for-repo", kind=kind, after=1, times=READ_ATTEMPTS)
-        world.clock.move(world.overlord.parts.settings.poll_s + 1)
+        world.clock.move(interval_s(world.overlord.parts.settings) + 1)
         await world.until(lambda: trouble_of(world, space))
         [job] = await world.jobs()
         assert (job.state, job.issue.number) == ("running", 1)

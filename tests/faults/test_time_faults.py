@@ -14,6 +14,7 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import say
+from overlord.engine.lookout import interval_s
 from overlord.store import decisions, exchanges, sessions
 from tests.faults.invariants import check_world
 from tests.faults.player import OPENING, played
@@ -92,7 +93,7 @@ async def test_a_wall_clock_that_jumps_while_the_daemon_runs_changes_nothing() -
             world.clock.jump(seconds)
             await world.until(lambda: True)
             polls = _polls(world)
-            world.clock.move(world.overlord.parts.settings.poll_s + 1)
+            world.clock.move(interval_s(world.overlord.parts.settings) + 1)
             await world.until(lambda: True)
             assert _polls(world) == polls + 1, jump
             assert await _standing(world) == before, jump

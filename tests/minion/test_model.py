@@ -202,6 +202,18 @@ def test_the_same_brief_gives_the_same_words() -> None:
     assert "You may write: src/**." in instructions(brief, "f")
 
 
+def test_files_the_issue_names_are_listed_each_in_its_line() -> None:
+    brief = make_brief(named_files=("src/app.py", "odd\nname"))
+    text = mission(brief, "f")
+    assert "Files the issue names:\n\n<f source=\"named files\">\nsrc/app.py\n'odd\\nname'\n</f>" in text
+    assert "Files the issue names" not in mission(make_brief(), "f")
+
+
+def test_the_model_is_told_what_a_mark_of_hidden_text_means() -> None:
+    told = instructions(make_brief(), "f")
+    assert "[hidden: …] marks text that people who read the issue could not see" in told
+
+
 def test_a_huge_issue_is_cut() -> None:
     brief = make_brief(issue=Issue(number=1, title="t", body="x" * 1_000_000, author="a"))
     assert len(mission(brief, "f")) < 50_000

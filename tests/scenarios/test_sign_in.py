@@ -12,6 +12,7 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import edit, submit
+from overlord.engine.lookout import interval_s
 from overlord.store import spaces
 from tests.app_keys import keys, write_key
 from tests.turning import WorldClock
@@ -112,7 +113,7 @@ async def test_an_installation_that_is_removed_is_told_and_work_goes_on_when_it_
 
 async def _until_in_review(world: World) -> None:
     async def is_there() -> bool:
-        world.clock.move(world.overlord.parts.settings.poll_s + 1)
+        world.clock.move(interval_s(world.overlord.parts.settings) + 1)
         return any(job.state is JobState.IN_REVIEW for job in await world.jobs())
 
     await world.until(is_there)

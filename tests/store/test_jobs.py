@@ -27,6 +27,23 @@ async def test_a_claimed_job_is_read_back_as_it_was_written(database: Database) 
     assert await database.read(lambda c: jobs.get(c, job.id)) == job
 
 
+async def test_an_edited_text_waits_beside_the_one_that_counts(database: Database) -> None:
+    job = await database.write("by hand", claim)
+    assert (job.edited_issue, job.issue_looked_at, job.issue_missing_at) == (None, None, None)
+    text = an_issue(
+        body="[1] {brackets} – ü", comments=(Comment(author="bob", association="NONE", body="Hm."),)
+    )
+    noted = await database.write(
+        "by hand",
+        lambda c: jobs.note(
+            c, job.id, EventName.ISSUE_EDITED, at=NOW, edited_issue=text, issue_missing_at=later(5)
+        ),
+    )
+    assert (noted.issue, noted.edited_issue, noted.issue_missing_at) == (job.issue, text, later(5))
+    cleared = await database.write("by hand", lambda c: jobs.repair(c, job.id, edited_issue=None))
+    assert cleared.edited_issue is None
+
+
 async def test_a_task_has_one_live_job_ever(database: Database) -> None:
     def again(connection: sqlite3.Connection) -> object:
         return jobs.claim(

@@ -21,6 +21,7 @@ GRANTED: Mapping[str, str] = {
     "pull_requests": "write",
     "statuses": "write",
     "checks": "read",
+    "actions": "read",
 }
 """What an app has unless it is said otherwise."""
 

@@ -8,13 +8,24 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.hook import Hook
-from overlord.embedded.forge.record import Comment, Issue, Label, Pull, Repository
-from overlord.embedded.forge.shape import Json, Shape, moment, node_id
-from overlord.embedded.forge.state import ForgeState, T
+from overlord.embedded.forge.judgement import JudgedState, Remark
+from overlord.embedded.forge.record import (
+    CheckRun,
+    Comment,
+    Issue,
+    Label,
+    Pull,
+    Repository,
+    Review,
+    ReviewComment,
+)
+from overlord.embedded.forge.review_shape import ReviewShape
+from overlord.embedded.forge.shape import Json, Shape
+from overlord.embedded.forge.state import T
 
 ORIGIN = "https://forge.embedded.invalid"
 """Where addresses in payloads begin. Nobody may follow them."""
@@ -23,7 +34,7 @@ NONE = "0" * 40
 TOLD = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
 
 
-class ToldState(ForgeState):
+class ToldState(JudgedState):
     """A forge that tells what happens to it."""
 
     def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -32,6 +43,7 @@ class ToldState(ForgeState):
         self._heads: dict[str, dict[str, str]] = {}
         self._following = asyncio.Lock()
         self._shape = Shape(self, ORIGIN)
+        self._review_shape = ReviewShape(self._shape)
 
     async def hook(self, url: str, secret: str) -> Hook:
         """Have every event sent to an address from now on, after a ping, until the forge is closed."""
@@ -92,6 +104,37 @@ class ToldState(ForgeState):
         self.tell_comment(comment, "edited", changes={"body": {"from": known.body if known else ""}})
         return comment
 
+    async def submit_review(
+        self, name: str, number: int, *, author: str, state: str, body: str, comments: Sequence[Remark]
+    ) -> Review:
+        review = await super().submit_review(
+            name, number, author=author, state=state, body=body, comments=comments
+        )
+        self._tell_review(review, "submitted")
+        for comment in self.review_comments(name, number):
+            if comment.review_id == review.id:
+                self._tell_remark(comment)
+        return review
+
+    def dismiss(self, name: str, review_id: int) -> Review:
+        review = super().dismiss(name, review_id)
+        self._tell_review(review, "dismissed")
+        return review
+
+    def reply_to(self, name: str, number: int, thread: int, body: str, author: str) -> ReviewComment:
+        comment = super().reply_to(name, number, thread, body, author)
+        [review] = [item for item in self.reviews(name, number) if item.id == comment.review_id]
+        self._tell_review(review, "submitted")
+        self._tell_remark(comment)
+        return comment
+
+    async def put_check_run(self, name: str, sha: str, check: str, **about: Any) -> CheckRun:
+        run = await super().put_check_run(name, sha, check, **about)
+        action = "completed" if run.status == "completed" else "created"
+        shown = {"action": action, "check_run": self._review_shape.check_run(run)}
+        self._soon("check_run", run.repository, f"{run.app}[bot]", lambda: shown)
+        return run
+
     async def follow_branches(self, name: str) -> None:
         async with self._following:
             before = {pull.number: pull for pull in self.pulls(name)}
@@ -119,31 +162,25 @@ class ToldState(ForgeState):
             "issue_comment", comment.repository, comment.author, partial(self._of_comment, comment, fields)
         )
 
-    def tell_review(
-        self,
-        repository: str,
-        number: int,
-        *,
-        author: str,
-        state: Literal["approved", "changes_requested", "commented"],
-        body: str = "",
-    ) -> None:
-        """Send that somebody has reviewed a pull request as it is."""
-        pull, made = self.pull(repository, number), self.shelf.next_id()
-        review = {
-            "id": made,
-            "node_id": node_id("PRR", made),
-            "user": self._shape.user(author),
-            "body": body or None,
-            "commit_id": pull.head_sha,
-            "submitted_at": moment(self.now()),
-            "state": state,
-            "html_url": f"{ORIGIN}/{pull.repository}/pull/{number}#pullrequestreview-{made}",
-            "pull_request_url": f"{ORIGIN}/repos/{pull.repository}/pulls/{number}",
-            "author_association": self.user(author).association,
-        }
-        shown = {"action": "submitted", "review": review, "pull_request": self._shape.pull(pull, alone=False)}
-        self._soon("pull_request_review", pull.repository, author, lambda: shown)
+    def _tell_review(self, review: Review, action: str) -> None:
+        """Hooks spell a review's state in small letters, and an empty text is none."""
+        shown = self._review_shape.review(review)
+        as_told = shown | {"state": review.state.lower(), "body": review.body or None}
+        self._soon(
+            "pull_request_review",
+            review.repository,
+            review.author,
+            partial(self._beside_pull, review, {"action": action, "review": as_told}),
+        )
+
+    def _tell_remark(self, comment: ReviewComment) -> None:
+        shown = self._review_shape.review_comment(comment, comment.line)
+        self._soon(
+            "pull_request_review_comment",
+            comment.repository,
+            comment.author,
+            partial(self._beside_pull, comment, {"action": "created", "comment": shown}),
+        )
 
     def _tell(self, thread: Issue, action: str, actor: str, **more: Any) -> None:
         event = "pull_request" if isinstance(thread, Pull) else "issues"
@@ -165,6 +202,10 @@ class ToldState(ForgeState):
         if isinstance(now, Pull):
             return {**fields, "number": now.number, "pull_request": self._shape.pull(now, alone=True)}
         return {**fields, "issue": self._shape.issue(now)}
+
+    def _beside_pull(self, about: Review | ReviewComment, fields: Json) -> Json:
+        pull = self.pull(about.repository, about.number)
+        return {**fields, "pull_request": self._shape.pull(pull, alone=False)}
 
     def _of_comment(self, comment: Comment, fields: Json) -> Json:
         thread = self.issue(comment.repository, comment.number)

@@ -16,8 +16,9 @@ from overlord.embedded.forge import lfs
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.event import ToldState
+from overlord.embedded.forge.judgement import Remark
 from overlord.embedded.forge.problem import unfit
-from overlord.embedded.forge.record import Issue, Pull, Repository
+from overlord.embedded.forge.record import ACTIONS, Issue, Pull, Repository
 from overlord.embedded.forge.state import CLOSING
 from overlord.embedded.forge.wire import KNOWN_OPERATIONS, Seen, Wire
 from overlord.embedded.server import serve
@@ -158,6 +159,63 @@ class EmbeddedForge(ToldState):
     async def close_pull(self, repository: str, number: int, *, author: str = OWNER) -> None:
         """Close a pull request without merging it."""
         self.set_open(self.pull(repository, number), is_open=False, actor=author)
+
+    async def review(
+        self,
+        repository: str,
+        number: int,
+        *,
+        author: str = OWNER,
+        state: str,
+        body: str = "",
+        comments: Sequence[Remark] = (),
+    ) -> int:
+        """Review a pull request as it is: `approved`, `changes_requested` or `commented`; returns the review's id.
+
+        Each comment is a path, a line of the file at the head and a text."""
+        review = await self.submit_review(
+            repository, number, author=author, state=state, body=body, comments=comments
+        )
+        return review.id
+
+    async def dismiss_review(self, repository: str, review_id: int) -> None:
+        """A review counts no more."""
+        self.dismiss(repository, review_id)
+
+    async def review_reply(
+        self, repository: str, number: int, thread: int, body: str, *, author: str = OWNER
+    ) -> int:
+        """Write into the thread a comment on the diff began; returns the new comment's id."""
+        return self.reply_to(repository, number, thread, body, author).id
+
+    async def check_run(
+        self,
+        repository: str,
+        sha: str,
+        check: str,
+        *,
+        status: str = "completed",
+        conclusion: str | None = "failure",
+        title: str = "",
+        summary: str = "",
+        log: str = "",
+        app: str = ACTIONS,
+    ) -> int:
+        """Say how a check of a commit stands: the run that goes on, or a new one; returns its id, which is its job's.
+
+        While it is not `completed`, it has no conclusion."""
+        run = await self.put_check_run(
+            repository,
+            sha,
+            check,
+            status=status,
+            conclusion=conclusion,
+            title=title,
+            summary=summary,
+            log=log,
+            app=app,
+        )
+        return run.id
 
     async def merge(
         self,

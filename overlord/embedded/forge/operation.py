@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from overlord.embedded.forge import conversation, graphql, labelling, rest, sign_in
+from overlord.embedded.forge import conversation, graphql, labelling, rest, review, sign_in
 from overlord.embedded.forge.rest import Call
 
 
@@ -23,9 +23,9 @@ class Operation:
 
     @property
     def path(self) -> str:
-        """The template as a Starlette path: numbers are numbers, and a label's name may hold slashes."""
-        path = self.template.replace("/labels/{name}", "/labels/{name:path}")
-        for number in ("issue_number", "comment_id", "pull_number", "installation_id"):
+        """The template as a Starlette path: numbers are numbers, and a label's or branch's name may hold slashes."""
+        path = self.template.replace("/labels/{name}", "/labels/{name:path}").replace("{ref}", "{ref:path}")
+        for number in ("issue_number", "comment_id", "pull_number", "installation_id", "job_id"):
             path = path.replace(f"{{{number}}}", f"{{{number}:int}}")
         return path
 
@@ -38,6 +38,7 @@ def _operation(
 
 REPO = "/repos/{owner}/{repo}"
 ISSUE = REPO + "/issues/{issue_number}"
+PULL = REPO + "/pulls/{pull_number}"
 OPERATIONS = (
     _operation("repos/get", "GET", REPO, rest.get_repository),
     _operation("users/get-authenticated", "GET", "/user", sign_in.get_authenticated),
@@ -46,6 +47,7 @@ OPERATIONS = (
     _operation("issues/create-label", "POST", REPO + "/labels", labelling.create_label),
     _operation("issues/list-for-repo", "GET", REPO + "/issues", rest.list_issues),
     _operation("issues/get", "GET", ISSUE, rest.get_issue),
+    _operation("issues/update", "PATCH", ISSUE, rest.update_issue),
     _operation("issues/list-events", "GET", ISSUE + "/events", conversation.list_events),
     _operation(
         "repos/get-collaborator-permission-level",
@@ -68,9 +70,28 @@ OPERATIONS = (
     _operation("issues/add-labels", "POST", ISSUE + "/labels", rest.add_labels),
     _operation("issues/remove-label", "DELETE", ISSUE + "/labels/{name}", rest.remove_label),
     _operation("pulls/list", "GET", REPO + "/pulls", rest.list_pulls),
-    _operation("pulls/get", "GET", REPO + "/pulls/{pull_number}", rest.get_pull),
+    _operation("pulls/get", "GET", PULL, rest.get_pull),
     _operation("pulls/create", "POST", REPO + "/pulls", rest.create_pull),
-    _operation("pulls/update", "PATCH", REPO + "/pulls/{pull_number}", rest.update_pull),
+    _operation("pulls/update", "PATCH", PULL, rest.update_pull),
+    _operation("pulls/list-reviews", "GET", PULL + "/reviews", review.list_reviews),
+    _operation("pulls/list-review-comments", "GET", PULL + "/comments", review.list_review_comments),
+    _operation(
+        "pulls/create-reply-for-review-comment",
+        "POST",
+        PULL + "/comments/{comment_id}/replies",
+        review.create_reply,
+    ),
+    _operation("checks/list-for-ref", "GET", REPO + "/commits/{ref}/check-runs", review.list_check_runs),
+    _operation(
+        "repos/get-combined-status-for-ref", "GET", REPO + "/commits/{ref}/status", review.get_combined_status
+    ),
+    _operation(
+        "actions/download-job-logs-for-workflow-run",
+        "GET",
+        REPO + "/actions/jobs/{job_id}/logs",
+        review.download_job_logs,
+    ),
+    _operation("git/delete-ref", "DELETE", REPO + "/git/refs/{ref}", review.delete_reference),
     _operation("repos/create-commit-status", "POST", REPO + "/statuses/{sha}", rest.create_status),
     _operation("apps/get-repo-installation", "GET", REPO + "/installation", sign_in.get_installation),
     _operation(

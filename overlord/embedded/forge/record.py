@@ -10,6 +10,8 @@ from typing import Literal
 
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 LEVELS = ("none", "read", "write", "admin")
+ACTIONS = "github-actions"
+"""The app of GitHub Actions."""
 MAY_WRITE: frozenset[Association] = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
 
 
@@ -244,8 +246,92 @@ class Status:
         return str(self.id)
 
 
-Record = User | App | Grant | Repository | Label | Issue | Pull | Comment | Occurrence | Reaction | Status
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A submitted review of a pull request."""
+
+    id: int
+    repository: str
+    number: int
+    author: str
+    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED"]
+    body: str
+    commit_id: str
+    submitted_at: datetime
+
+    @property
+    def key(self) -> str:
+        return str(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """A comment on a line of a pull request's diff, as it was at `commit_id`."""
+
+    id: int
+    repository: str
+    number: int
+    review_id: int
+    author: str
+    path: str
+    line: int
+    body: str
+    commit_id: str
+    created_at: datetime
+    in_reply_to_id: int | None = None
+    """The comment the thread began with; None for that one itself."""
+
+    @property
+    def key(self) -> str:
+        return str(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRun:
+    """One run of a check on a commit. A job of GitHub Actions has the id of its check run, and a log."""
+
+    id: int
+    repository: str
+    sha: str
+    name: str
+    app: str
+    status: str
+    conclusion: str | None
+    title: str
+    summary: str
+    log: str
+    log_key: str = field(repr=False)
+    """What the log's address ends in: who knows it may read, as with the signed addresses of GitHub's storage."""
+    started_at: datetime
+    completed_at: datetime | None
+
+    @property
+    def key(self) -> str:
+        return str(self.id)
+
+    @property
+    def has_log(self) -> bool:
+        return self.app == ACTIONS and self.status == "completed" and bool(self.log)
+
+
+Record = (
+    User
+    | App
+    | Grant
+    | Repository
+    | Label
+    | Issue
+    | Pull
+    | Comment
+    | Occurrence
+    | Reaction
+    | Status
+    | Review
+    | ReviewComment
+    | CheckRun
+)
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
     *(Comment, Occurrence, Reaction, Status),
+    *(Review, ReviewComment, CheckRun),
 )

@@ -165,6 +165,25 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     return opened.read() if opened else b""
 
 
+def merges(directory: Path, base: str, head: str) -> bool | None:
+    """Whether a commit merges into another without conflict; None when git cannot tell."""
+    try:
+        git(directory, "merge-tree", "--write-tree", base, head)
+    except Conflict:
+        return False
+    except GitError:
+        return None
+    return True
+
+
+def lines_of(directory: Path, commit: str, path: str) -> list[bytes] | None:
+    """The lines of a file at a commit; None when it is no file there."""
+    try:
+        return git(directory, "cat-file", "blob", f"{commit}:{path}").splitlines()
+    except GitError:
+        return None
+
+
 def merge(directory: Path, base_branch: str, head: str, *, squash: bool, message: str, author: Author) -> str:
     """Merge `head` into a branch; returns the new commit. Raises Conflict."""
     base = git(directory, "rev-parse", f"refs/heads/{base_branch}").decode().strip()

@@ -5,13 +5,14 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.problem import Problem, forbidden, invalid, missing
 from overlord.embedded.forge.record import App, Issue, Pull, Repository, User
 from overlord.embedded.forge.reply import bearer, fields, page_of, reply
 from overlord.embedded.forge.shape import Shape, moment
-from overlord.embedded.forge.state import ForgeState
 
 T = TypeVar("T", bound=Issue)
+REASONS = ("completed", "not_planned", "duplicate", "reopened")
 
 
 def may_see(user: User, repository: Repository) -> bool:
@@ -24,7 +25,7 @@ def may_see(user: User, repository: Repository) -> bool:
 class Call:
     """One request: who asks, about which repository, for what."""
 
-    def __init__(self, state: ForgeState, user: User | None, request: Request) -> None:
+    def __init__(self, state: JudgedState, user: User | None, request: Request) -> None:
         self.state = state
         self._user = user
         self.request = request
@@ -99,6 +100,23 @@ async def get_issue(call: Call) -> Response:
     return reply(call.shape.issue(call.thread()))
 
 
+async def update_issue(call: Call) -> Response:
+    """Change an issue's text, open or close it; what is so already stays as it is."""
+    thread, asked = call.thread(to_write=True), await fields(call.request)
+    state, reason = asked.get("state"), asked.get("state_reason")
+    if state not in (None, "open", "closed"):
+        raise invalid("Issue", "state")
+    if reason not in (None, *REASONS):
+        raise invalid("Issue", "state_reason")
+    if "title" in asked or "body" in asked:
+        title, body = asked.get("title"), asked.get("body")
+        thread = call.state.edit_thread(thread, title=title, body=body, actor=call.user.login)
+    if state is not None and thread.open != (state == "open"):
+        reason = reason or ("reopened" if state == "open" else "completed")
+        thread = call.state.set_open(thread, is_open=state == "open", actor=call.user.login, reason=reason)
+    return reply(call.shape.issue(thread))
+
+
 async def list_comments(call: Call) -> Response:
     thread = call.thread()
     page, link = page_of(call.request, call.state.comments(thread.repository, thread.number))
@@ -149,7 +167,8 @@ async def list_pulls(call: Call) -> Response:
 
 async def get_pull(call: Call) -> Response:
     await call.state.follow_branches(call.repository().name)
-    return reply(call.shape.pull(call.pull(), alone=True))
+    pull = call.pull()
+    return reply(call.shape.pull(pull, alone=True, merges=await call.state.merges(pull)))
 
 
 async def create_pull(call: Call) -> Response:

@@ -114,7 +114,7 @@ class Shape:
             shown |= {"draft": issue.draft, "pull_request": {"url": url, "html_url": shown["html_url"]}}
         return shown
 
-    def pull(self, pull: Pull, *, alone: bool) -> Json:
+    def pull(self, pull: Pull, *, alone: bool, merges: bool | None = None) -> Json:
         """A pull request; some fields are shown only when it is asked for alone."""
         api = self._api(pull.repository)
         shown = self._thread(pull) | {
@@ -137,8 +137,8 @@ class Shape:
             shown |= {
                 "merged": pull.merged,
                 "merged_by": self.user(pull.merged_by) if pull.merged_by else None,
-                "mergeable": None,
-                "mergeable_state": "unknown",
+                "mergeable": merges,
+                "mergeable_state": {None: "unknown", True: "clean", False: "dirty"}[merges],
                 "comments": len(self.state.comments(pull.repository, pull.number)),
                 "maintainer_can_modify": False,
             }
@@ -205,6 +205,10 @@ class Shape:
 
     def each(self, issues: Iterable[Issue]) -> list[Json]:
         return [self.issue(issue) for issue in issues]
+
+    def addresses(self, repository: str) -> tuple[str, str]:
+        """A repository's, at the API and for people."""
+        return self._api(repository), f"{self.origin}/{repository}"
 
     def _api(self, repository: str) -> str:
         return f"{self.origin}/repos/{repository}"

@@ -13,12 +13,13 @@ from starlette.types import Message, Receive, Scope, Send
 
 from overlord.embedded.forge import lfs, permission
 from overlord.embedded.forge.fault import EVERY_OPERATION, Faults
+from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.operation import OPERATIONS, Operation
 from overlord.embedded.forge.problem import Problem, missing
 from overlord.embedded.forge.record import Repository, User
 from overlord.embedded.forge.reply import bearer, refusal, unchanged_or
 from overlord.embedded.forge.rest import Call, may_see
-from overlord.embedded.forge.state import ForgeState
+from overlord.embedded.forge.review import LOG_PATH, get_log
 from overlord.smart_http import serve_git, service_of
 
 GIT_PATH = re.compile(r"/(?P<name>[^/]+/[^/]+)\.git(?P<rest>/.*)")
@@ -27,6 +28,8 @@ PUSH = "git-receive-pack"
 FETCH_OPERATION, PUSH_OPERATION = "git/upload-pack", "git/receive-pack"
 LIMITLESS = "rate-limit/get"
 """The one request that costs nothing."""
+LOG = Operation(name="log", method="GET", template=LOG_PATH, answer=get_log)
+"""Where the API sends who asks for a job's log. It is no part of the API."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +46,13 @@ class Seen:
 class Wire:
     """The ASGI application."""
 
-    def __init__(self, state: ForgeState) -> None:
+    def __init__(self, state: JudgedState) -> None:
         self.state = state
         self.faults = Faults()
         self.requests: list[Seen] = []
         routes = [
             Route(operation.path, self._endpoint(operation), methods=[operation.method])
-            for operation in OPERATIONS
+            for operation in (*OPERATIONS, LOG)
         ]
         self._rest = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
 
@@ -198,7 +201,7 @@ class Wire:
 
 
 KNOWN_OPERATIONS = frozenset(
-    {EVERY_OPERATION, *GIT_OPERATIONS, *(operation.name for operation in OPERATIONS)}
+    {EVERY_OPERATION, *GIT_OPERATIONS, LOG.name, *(operation.name for operation in OPERATIONS)}
 )
 
 

@@ -1,0 +1,106 @@
+"""What a forge shows: repositories, issues, pull requests, reviews and checks."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from minion.protocol import Issue
+from overlord.domain.names import RepositoryName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository as the forge describes it."""
+
+    name: RepositoryName
+    default_branch: str
+    clone_url: str
+    can_push: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueState:
+    """An issue as the forge shows it now."""
+
+    issue: Issue
+    open: bool
+    created_at: datetime
+    updated_at: datetime
+    is_pull: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """A pull request. `node_id` is what the draft → ready mutation needs."""
+
+    number: int
+    node_id: str
+    url: str
+    head_branch: str
+    head_sha: str
+    draft: bool
+    open: bool
+    merged: bool
+    title: str
+    body: str
+    mergeable: bool | None = None
+    """Whether it merges into its base without conflict; None while the forge has not found out."""
+
+
+class ReviewState(StrEnum):
+    """What somebody who reviewed said of the whole."""
+
+    APPROVED = "APPROVED"
+    CHANGES_REQUESTED = "CHANGES_REQUESTED"
+    COMMENTED = "COMMENTED"
+    DISMISSED = "DISMISSED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A submitted review of a pull request."""
+
+    id: int
+    author: str
+    is_bot: bool
+    state: ReviewState
+    body: str
+    head_sha: str
+    """The commit that was looked at."""
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """A comment on a line of a pull request's diff."""
+
+    id: int
+    thread: int
+    """The id of the comment its thread began with, which may be this one."""
+    author: str
+    is_bot: bool
+    path: str
+    line: int | None
+    """In the file as it is at the head; None when that line is gone."""
+    body: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCheck:
+    """A check run or commit status that failed."""
+
+    name: str
+    summary: str
+    """What it says of itself; may be empty."""
+    log: int | None = None
+    """What `Forge.check_log` takes, where there is a log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadChecks:
+    """What others' checks say of a commit."""
+
+    is_pending: bool
+    """Whether one of them is still waited for."""
+    failed: tuple[FailedCheck, ...]
