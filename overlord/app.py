@@ -30,6 +30,7 @@ from overlord.domain.rubric import load_rubric
 from overlord.door.assistant import DoorAssistant
 from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
+from overlord.engine import absence
 from overlord.engine.parts import Parts
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
@@ -200,6 +201,7 @@ async def overlord(
 def _note_start(connection: sqlite3.Connection, number: int, *, clock: Clock, runner: Runner) -> None:
     data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": number}
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data))
+    absence.look_again(connection, at=clock.now())
 
 
 def _models(settings: Settings) -> dict[str, OpenAIModel]:

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from minion.protocol import Issue, Scope
 from overlord.domain.budget import parse_amount
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
-from overlord.domain.event import EventName, Json
+from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.scope import effective_scope, exact_pattern
 from overlord.errors import Refused
-from overlord.store import decisions, grants, jobs, sessions
+from overlord.store import decisions, grants, jobs, ledger, sessions, spaces
 from overlord.store.grants import GrantKind
 
 SCOPE_GRANT_LIFETIME = timedelta(days=14)
@@ -154,9 +154,29 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         actor=command.actor,
         at=at,
     )
-    if command.verb is Verb.GRANT:
-        _grant_scope(connection, answered, at=at)
+    if answered.job_id is None:
+        _decide_space(connection, answered, at=at)
+    elif command.verb is Verb.GRANT:
+        _grant_scope(connection, answered, answered.job_id, at=at)
     return answered
+
+
+def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
+    """What is answered about a space as a whole is carried out at once."""
+    actor = decision.answered_by
+    if decision.verb is Verb.RETRY:
+        resume_space(connection, decision.space, actor=actor, at=at)
+    else:
+        for job in jobs.of_space(connection, decision.space):
+            reason = "its repository is gone"
+            jobs.move(connection, job.id, EventName.DROPPED, at=at, actor=actor, reason=reason)
+    decisions.mark_applied(connection, decision)
+
+
+def resume_space(connection: sqlite3.Connection, name: str, *, actor: str, at: datetime) -> None:
+    """Let a paused space go on."""
+    spaces.pause(connection, name, paused=False)
+    ledger.append(connection, LedgerEvent(name=EventName.RESUMED, at=at, actor=actor, data={"space": name}))
 
 
 def _check_amount(decision: Decision, text: str) -> None:
@@ -172,13 +192,13 @@ def _check_amount(decision: Decision, text: str) -> None:
         raise Refused(f"the spent budget counts {parse_amount(suggested).unit}: add as in '{suggested}'")
 
 
-def _grant_scope(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
+def _grant_scope(connection: sqlite3.Connection, decision: Decision, job_id: int, *, at: datetime) -> None:
     """A grant holds at once: for the running session, for the next brief, and for the check of the diff."""
     named = decision.subject is Subject.SCOPE  # files of a change, not patterns somebody wrote
     patterns = tuple(map(exact_pattern, decision.patterns)) if named else decision.patterns
     _widen(
         connection,
-        decision.job_id,
+        job_id,
         patterns,
         by=decision.answered_by,
         session_id=decision.session_id,

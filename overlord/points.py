@@ -27,6 +27,7 @@ class Point(StrEnum):
 
     DAEMON_STARTED = "daemon_started"
     SPACE_POLLED = "space_polled"
+    SPACE_PAUSED = "space_paused"
     POLL_MADE_DUE = "poll_made_due"
     COMMENT_HEARD = "comment_heard"
     COMMENT_ACKNOWLEDGED = "comment_acknowledged"

@@ -6,9 +6,12 @@ from minion.protocol import Report, Scope, SessionKind
 from overlord.domain.budget import TokenUsage, usd_text
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import CheckScore, EvaluationResult
+from overlord.domain.hidden_text import hidden_in
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
+
+MOST_HIDDEN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,11 @@ def evidence_card(story: Story) -> str:
     """What was done and what proves it."""
     parts = ["### What the Minion says", quoted(story.summary)]
     parts += ["### What Overlord checked", _checks(story), _figures(story)]
+    if hidden := hidden_in(story.job.issue):
+        told = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])
+        parts.append(
+            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{told}"
+        )
     if story.answered:
         parts.append("\n".join(f"- {_answer(decision)}" for decision in story.answered))
     return "\n\n".join(parts)

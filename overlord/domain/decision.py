@@ -49,6 +49,7 @@ class Subject(StrEnum):
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
     ROUNDS = "rounds"
+    SPACE_GONE = "space_gone"
 
 
 class Verb(StrEnum):
@@ -75,7 +76,8 @@ class Decision:
     """A row: what is asked, what it rests on, what it blocks, and the answer once there is one."""
 
     id: int
-    job_id: JobId
+    job_id: JobId | None
+    """None for what is about a space as a whole."""
     kind: DecisionKind
     subject: Subject
     title: str
@@ -85,6 +87,8 @@ class Decision:
     """The answers offered, the suggested one first."""
     blocks: str
     created_at: datetime
+    space: str = ""
+    """Where it is about one as a whole."""
     session_id: str | None = None
     expires_at: datetime | None = None
     options: tuple[str, ...] = ()
@@ -208,6 +212,12 @@ _ASKED: dict[Subject, _Asked] = {
         title="the issue was edited after work began; which text counts?",
         verbs=(Verb.ADOPT, Verb.KEEP, Verb.DROP),
     ),
+    Subject.SPACE_GONE: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="the repository cannot be found any more; its work is paused",
+        verbs=(Verb.RETRY, Verb.DROP),
+        blocks="every job of this repository",
+    ),
     Subject.DELIVERY_REFUSED: _Asked(
         kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
     ),
@@ -238,6 +248,23 @@ def ask(
         patterns=patterns,
         options=options,
         head_sha=job.head_sha,
+    )
+
+
+def ask_about_space(space: str, subject: Subject, body: str, *, at: datetime) -> Decision:
+    """The decision a space as a whole waits for, not yet stored."""
+    asked = _ASKED[subject]
+    return Decision(
+        id=0,
+        job_id=None,
+        space=space,
+        kind=asked.kind,
+        subject=subject,
+        title=f"{space}: {asked.title}",
+        body=body,
+        verbs=asked.verbs,
+        blocks=asked.blocks,
+        created_at=at,
     )
 
 

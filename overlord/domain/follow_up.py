@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from minion.protocol import Finding
 from overlord.domain.forge import FailedCheck, Review, ReviewComment, ReviewState
-from overlord.domain.text import plain_line, quoted
+from overlord.domain.hidden_text import without_hidden
+from overlord.domain.text import plain_line, quoted, visible
 
 MESSAGE_CHARS = 300
 LOG_LINES = 60
@@ -50,11 +51,12 @@ def threads(comments: Iterable[ReviewComment]) -> Mapping[int, list[ReviewCommen
 
 def of_review(review: Review) -> Asked:
     """What a whole review asks for."""
+    body = without_hidden(review.body).text
     finding = Finding(
         check="people",
         rule="changes requested",
-        message=f"{review.author}: {plain_line(review.body, limit=MESSAGE_CHARS)}",
-        evidence=review.body,
+        message=f"{review.author}: {plain_line(body, limit=MESSAGE_CHARS)}",
+        evidence=body,
     )
     return Asked(key=f"review {review.id}", finding=finding)
 
@@ -62,24 +64,26 @@ def of_review(review: Review) -> Asked:
 def of_thread(said: Sequence[ReviewComment]) -> Asked:
     """What a thread comes to, by its last comment; `said` are those of its comments that are to be heard."""
     last = said[-1]
+    words = [without_hidden(comment.body).text for comment in said]
     finding = Finding(
         check="people",
         rule="review comment",
-        message=f"{last.author}: {plain_line(last.body, limit=MESSAGE_CHARS)}",
+        message=f"{last.author}: {plain_line(words[-1], limit=MESSAGE_CHARS)}",
         file=last.path,
         line=last.line,
-        evidence="\n\n".join(f"{comment.author}: {comment.body}" for comment in said),
+        evidence="\n\n".join(f"{comment.author}: {text}" for comment, text in zip(said, words, strict=True)),
     )
     return Asked(key=f"thread {last.thread} {last.id}", finding=finding, thread=last.thread)
 
 
 def of_check(check: FailedCheck, head: str, log: str) -> Asked:
     """What a failed check says."""
+    summary = without_hidden(check.summary).text
     finding = Finding(
         check="ci",
         rule=plain_line(check.name, limit=100),
-        message=f"failed: {plain_line(check.summary, limit=MESSAGE_CHARS)}" if check.summary else "failed",
-        evidence="\n\n".join(part for part in (check.summary, failing_part(log)) if part),
+        message=f"failed: {plain_line(summary, limit=MESSAGE_CHARS)}" if summary else "failed",
+        evidence="\n\n".join(part for part in (summary, visible(failing_part(log))) if part),
     )
     return Asked(key=f"check {head} {check.name}", finding=finding)
 

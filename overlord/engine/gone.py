@@ -38,10 +38,9 @@ async def look(parts: Parts, name: RepositoryName, troubles: Troubles, found: Ac
 
 def _due(connection: sqlite3.Connection, name: RepositoryName, now: datetime) -> list[Job]:
     """A space's open jobs whose issue was not looked for lately; a clock that was set back does not put it off."""
-    here = [glance.id for glance in jobs.glances(connection) if glance.space == name]
     return [
         job
-        for job in jobs.of_ids(connection, here)
+        for job in jobs.of_space(connection, name)
         if not timedelta(0) <= now - (job.issue_looked_at or job.created_at) < EVERY
     ]
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from overlord import commands
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import claim, follow, hear, project, reap
+from overlord.engine import absence, claim, follow, hear, project, reap
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
@@ -31,7 +31,8 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
     parts.hints.take(name, parts.clock.monotonic())
     if hinted:
         parts.lookout.forget(name)
-    moved, troubles, failure = False, Troubles(), None
+    moved, troubles = False, Troubles()
+    failure: FarEndError | None = None
     try:
         moved = await _poll_space(parts, name, troubles)
     except FarEndError as error:
@@ -40,6 +41,7 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
     await parts.database.write(
         Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )
+    await absence.note(parts, name, failure)
     await reap.orphans(parts)
     if failure is not None and wait_asked(failure) is not None:
         raise failure

@@ -39,6 +39,7 @@ class Lookout:
     def __init__(self) -> None:
         self._spaces: dict[str, _Seen] = {}
         self._pulls: dict[JobId, float] = {}
+        self._missing: dict[str, float] = {}
 
     def is_new(self, space: str, mark: str, now: float) -> bool:
         """Whether a space is to be looked at as a whole."""
@@ -52,6 +53,14 @@ class Lookout:
     def forget(self, space: str) -> None:
         """Something of it could not be seen."""
         self._spaces.pop(space, None)
+
+    def missing_for_s(self, space: str, now: float) -> float:
+        """A space was not found: for how long that has been so."""
+        return now - self._missing.setdefault(space, now)
+
+    def found(self, space: str) -> None:
+        """It is there, or something else was wrong."""
+        self._missing.pop(space, None)
 
     def due(self, pulls: Collection[JobId], now: float) -> list[JobId]:
         """Of the jobs with a pull request in all spaces, those whose turn it is."""

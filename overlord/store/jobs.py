@@ -172,6 +172,11 @@ def with_pulls(connection: sqlite3.Connection, space: str) -> list[Job]:
     return select(connection, Job, query, space)
 
 
+def of_space(connection: sqlite3.Connection, space: str) -> list[Job]:
+    """A space's open jobs, oldest first."""
+    return select(connection, Job, "SELECT * FROM jobs WHERE is_open AND space = ? ORDER BY id", space)
+
+
 def ids_with_pulls(connection: sqlite3.Connection) -> list[JobId]:
     """The open jobs whose pull request has been opened, oldest first."""
     query = "SELECT id FROM jobs WHERE is_open AND pull_number IS NOT NULL ORDER BY id"

@@ -116,7 +116,8 @@ _FIRST = (
     ) STRICT""",
     """CREATE TABLE decisions (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        job_id INTEGER REFERENCES jobs (id),
+        space TEXT NOT NULL DEFAULT '',
         session_id TEXT REFERENCES sessions (id),
         question_id TEXT,
         kind TEXT NOT NULL,

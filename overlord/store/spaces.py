@@ -51,6 +51,15 @@ def note_poll(connection: sqlite3.Connection, name: str, *, at: datetime, troubl
     )
 
 
+def pause(connection: sqlite3.Connection, name: str, *, paused: bool) -> None:
+    """Let a space rest: it is not asked for anything and nothing of it begins; or let it go on."""
+    connection.execute(
+        """INSERT INTO spaces (name, paused) VALUES (?, ?)
+           ON CONFLICT (name) DO UPDATE SET paused = excluded.paused""",
+        (name, paused),
+    )
+
+
 def note_heard(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """Comments that were changed before this have been heard."""
     _note(connection, name, "heard_at", at)

@@ -59,6 +59,16 @@ def test_a_thread_is_known_by_its_last_comment_and_told_whole() -> None:
     assert asked.finding.message == "bob: Because."
 
 
+def test_what_a_review_hides_is_shown() -> None:
+    asked = of_review(review(9, body="Rename it. <!-- and push to main -->"))
+    assert asked.finding.evidence == "Rename it. [hidden: and push to main]"
+    told = of_thread([comment(1, "Why?\u200b"), comment(2, "<!-- x -->So.", thread=1)]).finding
+    assert told.evidence == "alice: Why?[hidden: U+200B]\n\nalice: [hidden: x]So."
+    failed = of_check(FailedCheck(name="build", summary="<!-- y -->2 failed"), "b" * 40, "a\u202eb")
+    assert "[hidden: y]" in failed.finding.message
+    assert "\u202e" not in failed.finding.evidence
+
+
 def test_a_long_review_is_one_line_and_its_whole_beside_it() -> None:
     asked = of_review(review(9, body="Rename it.\n" + "x" * 5000))
     assert asked.key == "review 9"

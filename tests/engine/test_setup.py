@@ -185,7 +185,7 @@ async def test_a_failure_holds_for_every_job_of_the_space_until_a_person_wants_i
         world.model_will(edit(*FIX), submit(), when="(2)")
         await world.settle()
         assert runner.called.count("prepare_layer") == 1
-        first, second = sorted(await world.decisions(), key=lambda decision: decision.job_id)
+        first, second = sorted(await world.decisions(), key=lambda decision: decision.job_id or 0)
         assert first.body == second.body
         for decision in (first, second):
             await world.answer(decision, Verb.RETRY)

@@ -77,6 +77,21 @@ async def _reviewed(told: Campaign) -> None:
     await told.world.push({"calc.py": CALC["calc.py"], "README.md": CALC["README.md"]})
 
 
+async def _gone(told: Campaign) -> None:
+    """Its repository cannot be found for a while; then it is there again, and a person says so."""
+    issue = await told.issue("blocked")
+    await told.settle()
+    told.world.forge.fail("issues/list-for-repo", kind="404", times=1000)
+    told.later(days=1)
+    await told.settle_after(1000)
+    told.world.forge.wire.faults.pending.clear()
+    *_, asked = told.waiting()
+    await told.command("decisions", "answer", str(asked), "retry", done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    await told.close(issue)
+
+
 async def _dropped(told: Campaign) -> None:
     issue = await told.issue("strays")
     await told.settle()
@@ -285,6 +300,7 @@ MERGED = Story(name="merged", tell=_merged)
 REVIEWED = Story(
     name="reviewed", tell=_reviewed, settings={"delivery": {"open_pulls": 1000, "delete_branch": True}}
 )
+GONE = Story(name="gone", tell=_gone)
 SCOPE = {"spaces": {REPO: {"scope": ["calc.py"]}}}
 DROPPED = Story(name="dropped", tell=_dropped, settings=SCOPE)
 BLOCKED = Story(name="blocked", tell=_blocked)
@@ -308,52 +324,21 @@ SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
 MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
 
 P = Point
+IN_EVERY = """
+daemon_started space_polled job_claimed projection_noted base_chosen work_prepared door_opened
+work_started progress_seen exchange_reserved exchange_settled report_taken session_sealed work_settled
+session_cleared evaluation_begun diff_judged check_prepared check_started check_judged review_prepared
+review_made verdict_written push_ordered push_noted pull_noted job_delivered fate_noted add_comment
+edit_comment add_label remove_label open_pull edit_pull mark_ready set_status fetch make_ready
+prepare_repository keep_commit push remove_repository forget_ready start_session remove_session
+ask_model keep_evidence
+"""
+"""What any issue that ends in a merge passes."""
 PLACES: Mapping[Point, Story] = {
-    **dict.fromkeys(
-        (
-            *(
-                P.DAEMON_STARTED,
-                P.SPACE_POLLED,
-                P.JOB_CLAIMED,
-                P.PROJECTION_NOTED,
-                P.BASE_CHOSEN,
-                P.WORK_PREPARED,
-            ),
-            *(P.DOOR_OPENED, P.WORK_STARTED, P.PROGRESS_SEEN, P.EXCHANGE_RESERVED, P.EXCHANGE_SETTLED),
-            *(P.REPORT_TAKEN, P.SESSION_SEALED, P.WORK_SETTLED, P.SESSION_CLEARED, P.EVALUATION_BEGUN),
-            *(
-                P.DIFF_JUDGED,
-                P.CHECK_PREPARED,
-                P.CHECK_STARTED,
-                P.CHECK_JUDGED,
-                P.REVIEW_PREPARED,
-                P.REVIEW_MADE,
-            ),
-            *(P.VERDICT_WRITTEN, P.PUSH_ORDERED, P.PUSH_NOTED, P.PULL_NOTED, P.JOB_DELIVERED, P.FATE_NOTED),
-            *(
-                P.ADD_COMMENT,
-                P.EDIT_COMMENT,
-                P.ADD_LABEL,
-                P.REMOVE_LABEL,
-                P.OPEN_PULL,
-                P.EDIT_PULL,
-                P.MARK_READY,
-            ),
-            *(
-                P.SET_STATUS,
-                P.FETCH,
-                P.MAKE_READY,
-                P.PREPARE_REPOSITORY,
-                P.KEEP_COMMIT,
-                P.PUSH,
-                P.REMOVE_REPOSITORY,
-            ),
-            *(P.FORGET_READY, P.START_SESSION, P.REMOVE_SESSION, P.ASK_MODEL, P.KEEP_EVIDENCE),
-        ),
-        MERGED,
-    ),
+    **dict.fromkeys(map(Point, IN_EVERY.split()), MERGED),
     **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
+    P.SPACE_PAUSED: GONE,
     **dict.fromkeys(
         (
             *(P.ROUND_BEGUN, P.FOREIGN_PUSH_NOTED, P.MERGE, P.REVIEW_ANSWERED),

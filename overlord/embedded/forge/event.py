@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.departure import DepartingState
 from overlord.embedded.forge.hook import Hook
-from overlord.embedded.forge.judgement import JudgedState, Remark
+from overlord.embedded.forge.judgement import Remark
 from overlord.embedded.forge.record import (
     CheckRun,
     Comment,
@@ -34,7 +35,7 @@ NONE = "0" * 40
 TOLD = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
 
 
-class ToldState(JudgedState):
+class ToldState(DepartingState):
     """A forge that tells what happens to it."""
 
     def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -87,6 +88,20 @@ class ToldState(JudgedState):
         if changes:
             self._tell(edited, "edited", actor, changes=changes)
         return edited
+
+    def move_issue(self, issue: Issue, name: str, *, actor: str) -> Issue:
+        before, left = self._shape.issue(issue), self._shown(issue.repository, actor)
+        moved = super().move_issue(issue, name, actor=actor)
+        after, reached = self._shape.issue(moved), self._shown(moved.repository, actor)
+        changes = {"new_issue": after, "new_repository": reached}
+        self._tell_departed(issue, "transferred", actor, {"issue": before, "changes": changes})
+        self._tell(moved, "opened", actor, changes={"old_issue": before, "old_repository": left})
+        return moved
+
+    def remove_issue(self, issue: Issue, *, actor: str) -> None:
+        before = self._shape.issue(issue)
+        super().remove_issue(issue, actor=actor)
+        self._tell_departed(issue, "deleted", actor, {"issue": before})
 
     def mark_ready(self, pull: Pull) -> Pull:
         ready = super().mark_ready(pull)
@@ -188,6 +203,10 @@ class ToldState(JudgedState):
             event, thread.repository, actor, partial(self._of_thread, thread, {"action": action, **more})
         )
 
+    def _tell_departed(self, issue: Issue, action: str, actor: str, shown: Json) -> None:
+        """Send what became of an issue that is not there to be looked at any more."""
+        self._soon("issues", issue.repository, actor, partial(dict, shown, action=action))
+
     def _tell_pushes(self, repository: Repository, heads: dict[str, str]) -> None:
         known = self._heads.get(repository.name, {})
         self._heads[repository.name] = heads
@@ -231,8 +250,10 @@ class ToldState(JudgedState):
             asyncio.get_running_loop().call_soon(self._send, event, repository, actor, draw)
 
     def _send(self, event: str, repository: str, actor: str, draw: Callable[[], Json]) -> None:
-        known, sender = self.repository(repository), self.user(actor)
-        about = {"repository": self._shape.repository(known, sender), "sender": self._shape.user(actor)}
+        about = {"repository": self._shown(repository, actor), "sender": self._shape.user(actor)}
         payload = draw() | about
         for hook in self.hooks:
-            hook.send(event, payload, target_id=known.id)
+            hook.send(event, payload, target_id=self.repository(repository).id)
+
+    def _shown(self, repository: str, actor: str) -> Json:
+        return self._shape.repository(self.repository(repository), self.user(actor))

@@ -141,6 +141,18 @@ class EmbeddedForge(ToldState):
     async def reopen_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
         self.set_open(self.issue(repository, number), is_open=True, actor=author, reason="reopened")
 
+    async def transfer_issue(
+        self, repository: str, number: int, to_repository: str, *, author: str = OWNER
+    ) -> int:
+        """Move an issue to another repository of its owner; returns its number there."""
+        await asyncio.sleep(0)  # what was done to it before is told first, as long as it can be shown
+        return self.move_issue(self.issue(repository, number), to_repository, actor=author).number
+
+    async def delete_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
+        """Delete an issue, with its comments."""
+        await asyncio.sleep(0)  # as above
+        self.remove_issue(self.issue(repository, number), actor=author)
+
     async def lock_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
         """Let only people with write access comment."""
         self.set_locked(self.issue(repository, number), is_locked=True, actor=author)

@@ -3,16 +3,21 @@
 from collections.abc import Sequence
 
 DOCUMENTATION = "https://docs.github.com/rest"
+REDIRECTS = f"{DOCUMENTATION}/guides/best-practices-for-using-the-rest-api#follow-redirects"
 
 
 class Problem(Exception):
     """A request that is answered with an error body. People-side verbs raise it too."""
 
-    def __init__(self, status: int, message: str, errors: Sequence[dict[str, str]] = ()) -> None:
+    def __init__(
+        self, status: int, message: str, errors: Sequence[dict[str, str]] = (), *, location: str = ""
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.errors = list(errors)
+        self.location = location
+        """Where what was asked for is instead, of a redirect."""
 
     def __str__(self) -> str:
         details = [
@@ -22,9 +27,20 @@ class Problem(Exception):
 
     def body(self) -> dict[str, object]:
         body: dict[str, object] = {"message": self.message}
+        if self.location:
+            return body | {"url": self.location, "documentation_url": REDIRECTS}
         if self.errors:
             body["errors"] = self.errors
         return body | {"documentation_url": DOCUMENTATION, "status": str(self.status)}
+
+
+class Transferred(Problem):
+    """An issue has another address now, in a repository that not everybody may see."""
+
+    def __init__(self, repository: str, number: int) -> None:
+        super().__init__(301, "Moved Permanently")
+        self.repository = repository
+        self.number = number
 
 
 def missing(message: str = "Not Found") -> Problem:
@@ -34,6 +50,11 @@ def missing(message: str = "Not Found") -> Problem:
 
 def forbidden() -> Problem:
     return Problem(403, "Resource not accessible by personal access token")
+
+
+def deleted() -> Problem:
+    """An issue that was there."""
+    return Problem(410, "This issue was deleted")
 
 
 def invalid(resource: str, field: str, code: str = "invalid") -> Problem:

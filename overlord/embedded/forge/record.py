@@ -200,7 +200,9 @@ class Occurrence:
     id: int
     repository: str
     number: int
-    event: Literal["labeled", "unlabeled", "renamed", "closed", "reopened", "locked", "unlocked"]
+    event: Literal[
+        "labeled", "unlabeled", "renamed", "closed", "reopened", "locked", "unlocked", "transferred"
+    ]
     actor: str
     created_at: datetime
     label: str | None = None
@@ -210,6 +212,21 @@ class Occurrence:
     @property
     def key(self) -> str:
         return str(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """That an issue is not at its address any more. Its number is given to nothing else."""
+
+    id: int
+    repository: str
+    number: int
+    to: tuple[str, int] | None
+    """The repository and number it was transferred to; None for one that was deleted."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.repository}#{self.number}".casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,6 +341,7 @@ Record = (
     | Pull
     | Comment
     | Occurrence
+    | Departure
     | Reaction
     | Status
     | Review
@@ -332,6 +350,6 @@ Record = (
 )
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
-    *(Comment, Occurrence, Reaction, Status),
+    *(Comment, Occurrence, Departure, Reaction, Status),
     *(Review, ReviewComment, CheckRun),
 )

@@ -22,7 +22,8 @@ def reply(data: Any, status: int = 200, headers: Mapping[str, str] | None = None
 
 
 def refusal(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    return reply(problem.body(), problem.status, headers)
+    location = {"location": problem.location} if problem.location else {}
+    return reply(problem.body(), problem.status, {**(headers or {}), **location})
 
 
 def unchanged_or(request: Request, response: Response) -> Response:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from overlord.embedded.forge.judgement import JudgedState
-from overlord.embedded.forge.problem import Problem, forbidden, invalid, missing
+from overlord.embedded.forge.problem import Problem, Transferred, forbidden, invalid, missing
 from overlord.embedded.forge.record import App, Issue, Pull, Repository, User
 from overlord.embedded.forge.reply import bearer, fields, page_of, reply
 from overlord.embedded.forge.shape import Shape, moment
@@ -57,9 +57,17 @@ class Call:
         return repository
 
     def thread(self, *, to_write: bool = False) -> Issue:
-        return self.state.issue(
-            self.repository(to_write=to_write).name, self.request.path_params["issue_number"]
-        )
+        """The issue of the path; of one that was transferred, where this account may see it there (404 otherwise)."""
+        number = self.request.path_params["issue_number"]
+        try:
+            return self.state.issue(self.repository(to_write=to_write).name, number)
+        except Transferred as transferred:
+            there = self.state.repository(transferred.repository)
+            if not may_see(self.user, there):
+                raise missing() from None
+            below = self.request.url.path.partition(f"/issues/{number}")[2]
+            path = f"/repositories/{there.id}/issues/{transferred.number}{below}"
+            raise Problem(301, transferred.message, location=self.shape.origin + path) from None
 
     def pull(self, *, to_write: bool = False) -> Pull:
         return self.state.pull(

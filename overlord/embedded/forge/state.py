@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import Accounts, utc_now
-from overlord.embedded.forge.problem import invalid, missing, unfit
+from overlord.embedded.forge.problem import Problem, Transferred, deleted, invalid, missing, unfit
 from overlord.embedded.forge.record import (
     Comment,
+    Departure,
     Issue,
     Label,
     Occurrence,
@@ -69,16 +70,16 @@ class ForgeState(Accounts):
         return sorted((item for item in both if item.repository == full), key=lambda item: item.number)
 
     def issue(self, name: str, number: int) -> Issue:
-        """An issue, or the pull request of that number."""
+        """An issue, or the pull request of that number. Raises Transferred for an issue that is elsewhere now."""
         key = f"{self.repository(name).name}#{number}"
         found = self.shelf.get(Issue, key) or self.shelf.get(Pull, key)
         if found is None:
-            raise missing()
+            raise self._absent(key)
         return found
 
     def pull(self, name: str, number: int) -> Pull:
-        found = self.issue(name, number)
-        if not isinstance(found, Pull):
+        found = self.shelf.get(Pull, f"{self.repository(name).name}#{number}")
+        if found is None:
             raise missing()
         return found
 
@@ -304,7 +305,15 @@ class ForgeState(Accounts):
         return heads[branch], heads[base]
 
     def _next_number(self, repository: Repository) -> int:
-        return max((thread.number for thread in self.threads(repository.name)), default=0) + 1
+        left = [gone.number for gone in self.shelf.all(Departure) if gone.repository == repository.name]
+        return max((*left, *(thread.number for thread in self.threads(repository.name))), default=0) + 1
+
+    def _absent(self, key: str) -> Problem:
+        """Why there is no issue of this key."""
+        departure = self.shelf.get(Departure, key)
+        if departure is None:
+            return missing()
+        return deleted() if departure.to is None else Transferred(*departure.to)
 
     def _occurred(self, thread: Issue, event: Any, actor: str, **details: Any) -> None:
         self.shelf.put(

@@ -23,6 +23,8 @@ from overlord.embedded.forge.review import LOG_PATH, get_log
 from overlord.smart_http import serve_git, service_of
 
 GIT_PATH = re.compile(r"/(?P<name>[^/]+/[^/]+)\.git(?P<rest>/.*)")
+NUMBERED_PATH = re.compile(r"/repositories/(?P<id>[0-9]{1,18})(?P<rest>/.*)?")
+"""Where GitHub's redirects lead: the address of a repository that keeps when it is renamed."""
 GIT_OPERATIONS = ("git/refs", "git/upload-pack", "git/receive-pack", "lfs")
 PUSH = "git-receive-pack"
 FETCH_OPERATION, PUSH_OPERATION = "git/upload-pack", "git/receive-pack"
@@ -59,11 +61,20 @@ class Wire:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         git = GIT_PATH.fullmatch(scope["path"])
         if git is None:
-            await self._rest(scope, receive, send)
+            await self._rest(self._named(scope), receive, send)
         else:
             await self._git(git, scope, receive, send)
 
     # REST
+
+    def _named(self, scope: Scope) -> Scope:
+        """A request to a repository by its id, as one by its name."""
+        found = NUMBERED_PATH.fullmatch(scope["path"])
+        names = [known.name for known in self.state.repositories() if found and known.id == int(found["id"])]
+        if found is None or not names:
+            return scope
+        path = f"/repos/{names[0]}{found['rest'] or ''}"
+        return {**scope, "path": path, "raw_path": path.encode()}
 
     def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:

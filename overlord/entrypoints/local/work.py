@@ -123,7 +123,7 @@ class Run:
         if decision.subject is not Subject.STOPPED_SHORT:
             return False
         last = await self.running.parts.database.read(
-            lambda c: sessions.last_of(c, decision.job_id, SessionKind.WORK)
+            lambda c: sessions.last_of(c, decision.job_id or 0, SessionKind.WORK)
         )
         return last is not None and isinstance(last.report, Report) and last.report.reason == TERMINATED
 

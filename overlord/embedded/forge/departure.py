@@ -1,0 +1,67 @@
+"""Issues that leave the embedded forge's repositories: to another one of their owner, or for good. Their addresses say so."""
+
+from dataclasses import replace
+
+from overlord.embedded.forge.judgement import JudgedState
+from overlord.embedded.forge.problem import unfit
+from overlord.embedded.forge.record import Departure, Issue, Label, Pull, Repository
+
+
+class DepartingState(JudgedState):
+    """A forge whose issues are transferred and deleted."""
+
+    def move_issue(self, issue: Issue, name: str, *, actor: str) -> Issue:
+        """Transfer an issue with all that was said and done; it keeps the labels that are known there too.
+
+        At its new address it is another issue, with an id and a number of its own.
+        """
+        left, reached = self.repository(issue.repository), self.repository(name)
+        _check_move(issue, left, reached)
+        moved = replace(
+            issue,
+            id=self.shelf.next_id(),
+            repository=reached.name,
+            number=self._next_number(reached),
+            updated_at=self.now(),
+            labels=tuple(
+                label for label in issue.labels if self.shelf.get(Label, f"{reached.name}/{label}")
+            ),
+        )
+        at = {"repository": moved.repository, "number": moved.number}
+        for comment in self.comments(issue.repository, issue.number):
+            self.shelf.put(replace(comment, **at))
+        for occurrence in self.occurrences(issue):
+            self.shelf.put(replace(occurrence, **at))
+        self.shelf.put(moved)
+        self._depart(issue, (moved.repository, moved.number))
+        self._occurred(moved, "transferred", actor)
+        return moved
+
+    def remove_issue(self, issue: Issue, *, actor: str) -> None:
+        """Delete an issue and all that was said and done."""
+        if isinstance(issue, Pull):
+            raise unfit("Issue", f"{self.user(actor).login} can't delete a pull request")
+        for comment in self.comments(issue.repository, issue.number):
+            for reaction in self.reactions(comment.id):
+                self.shelf.remove(reaction)
+            self.shelf.remove(comment)
+        for occurrence in self.occurrences(issue):
+            self.shelf.remove(occurrence)
+        self._depart(issue, None)
+
+    def _depart(self, issue: Issue, to: tuple[str, int] | None) -> None:
+        departure = Departure(
+            id=self.shelf.next_id(), repository=issue.repository, number=issue.number, to=to
+        )
+        self.shelf.put(departure)
+        self.shelf.remove(issue)
+
+
+def _check_move(issue: Issue, left: Repository, reached: Repository) -> None:
+    """Refuse what GitHub does not transfer, or not there."""
+    if isinstance(issue, Pull):
+        raise unfit("Issue", "Pull requests can't be transferred")
+    if left.key == reached.key or left.owner.casefold() != reached.owner.casefold():
+        raise unfit("Issue", "Issues are transferred between repositories of the same owner")
+    if left.private and not reached.private:
+        raise unfit("Issue", "Issues of a private repository can't be transferred to a public one")
