@@ -91,7 +91,7 @@ def _evidence(findings: Iterable[Finding], fence: str) -> list[str]:
     shown = [finding for finding in findings if finding.evidence or finding.suggestion]
     if not shown:
         return []
-    parts = ["What the evaluator saw of the earlier attempt:"]
+    parts = ["What the findings rest on:"]
     for finding in shown:
         text = "\n".join(part for part in (finding.evidence, finding.suggestion) if part)
         parts.append(_fenced(fence, f"{finding.check} {finding.rule}", text, COMMENT_CHARS))

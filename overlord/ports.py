@@ -74,6 +74,10 @@ class Forge(Protocol):
         """Who put this label on last; None when nobody did."""
         ...
 
+    async def edited_at(self, name: RepositoryName, number: int) -> datetime | None:
+        """When an issue's title or text was last changed, if it ever was."""
+        ...
+
     async def may_write(self, name: RepositoryName, login: str) -> bool:
         """Whether an account may push to the repository. Raises ForgeMissing for one the forge does not know."""
         ...
@@ -97,9 +101,7 @@ class Forge(Protocol):
         """Put a label on an issue; GitHub makes a label that does not exist yet."""
         ...
 
-    async def remove_label(
-        self, name: RepositoryName, number: int, label: str
-    ) -> None: ...  # also one that is not there
+    async def remove_label(self, name: RepositoryName, number: int, label: str) -> None: ...
     async def pulls_from(self, name: RepositoryName, branch: str) -> Sequence[Pull]:
         """Pull requests whose head is `branch` of this repository, open and closed, newest first."""
         ...

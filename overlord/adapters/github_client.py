@@ -42,6 +42,14 @@ class ForgeElsewhere(ForgeRefused):
         self.address = address
 
 
+class ForgeRelocated(ForgeRefused):
+    """What was asked for has another address for good. `address`: where, if the forge says."""
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
+        self.address = address
+
+
 SIGN_IN = "sign-in was refused; check GITHUB_TOKEN, or the GitHub App's id and private key, and this machine's clock"
 NOT_ACCESSIBLE = "Resource not accessible by"
 MOVED = "it has moved; if the repository was renamed or transferred, name it anew in OVERLORD_REPOS"
@@ -51,11 +59,11 @@ REFUSALS: Mapping[int, tuple[type[ForgeRefused], str]] = {
     404: (ForgeMissing, ""),
     410: (ForgeMissing, ""),
     451: (ForgeMissing, ""),
-    301: (ForgeRefused, MOVED),
     307: (ForgeRefused, MOVED),
-    308: (ForgeRefused, MOVED),
 }
 """What a status means beyond a plain refusal, and what to do about it."""
+REDIRECTS = {301: ForgeRelocated, 302: ForgeElsewhere, 308: ForgeRelocated}
+"""They are not followed here: whoever asked knows whether the other address is to be asked, and by whom."""
 
 
 def utc_now() -> datetime:
@@ -97,6 +105,10 @@ class GitHubClient(GitHubAPI):
     @property
     def graphql_url(self) -> str:
         return f"{self.base_url.removesuffix('/v3')}/graphql"
+
+    def path_of(self, address: str) -> str | None:
+        """What comes after the API's address; None when it is another's."""
+        return address.removeprefix(self.base_url) if address.startswith(f"{self.base_url}/") else None
 
     async def ask(
         self, method: str, template: str, sign_in: SignIn, variables: Mapping[str, Any], data: Any = b""
@@ -157,8 +169,8 @@ class GitHubClient(GitHubAPI):
             return ForgeUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
         if status >= 500 or status == 408:
             return ForgeUnavailable(said)
-        if status == 302:
-            return ForgeElsewhere(f"{said} ({MOVED})", self._joined(error.headers.get("location", "")))
+        if status in REDIRECTS:
+            return REDIRECTS[status](f"{said} ({MOVED})", self._joined(error.headers.get("location", "")))
         kind, advice = REFUSALS.get(status, (ForgeRefused, ""))
         advice = advice or _permission_advice(error)
         return kind(f"{said} ({advice})" if advice else said)

@@ -1,12 +1,16 @@
 """What is said and done around issues, as GitHub has it: issues, labels, comments, reactions, and who did what."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from pydantic import BaseModel
+
 from minion.protocol import Comment
+from overlord.adapters.github_client import ForgeRelocated
 from overlord.adapters.github_payload import (
     GHOST,
     CommentPayload,
@@ -19,7 +23,7 @@ from overlord.adapters.github_payload import (
 )
 from overlord.adapters.github_requests import NO_LABEL, GitHubRequests, parsed
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
-from overlord.errors import ForgeMissing
+from overlord.errors import FarEndError, ForgeMissing, ForgeMoved
 from overlord.points import Point, outward
 from overlord.ports import IssueState, RepositoryName
 
@@ -29,7 +33,16 @@ NEWEST = 10
 EDITED = """query($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { issue(number: $number) { lastEditedAt } }
 }"""
+PLACE = re.compile(r"(?a:/repos/([\w.-]+/[\w.-]+)/issues/(\d+))")
+NUMBERED_PLACE = re.compile(r"(?a:/repositories/\d+/issues/\d+)")
+"""The address of an issue in a repository that is named by its id, as GitHub writes it where something has moved."""
 MAY_WRITE = frozenset({"admin", "maintain", "write"})
+
+
+class PlacePayload(BaseModel):
+    """An issue, for its address alone."""
+
+    url: str
 
 
 class GitHubConversation(GitHubRequests):
@@ -49,7 +62,12 @@ class GitHubConversation(GitHubRequests):
         ]
 
     async def issue(self, name: RepositoryName, number: int) -> IssueState:
-        return (await self._read(IssuePayload, "issues/get", name, issue_number=number)).record()
+        """Raises ForgeMoved for one that was transferred, and for one of a repository that was renamed."""
+        try:
+            return (await self._read(IssuePayload, "issues/get", name, issue_number=number)).record()
+        except ForgeRelocated as relocated:
+            to = await self._place(name, relocated.address)
+            raise ForgeMoved(str(relocated), to=to) from None
 
     @outward(Point.CLOSE_ISSUE)
     async def close_issue(self, name: RepositoryName, number: int) -> None:
@@ -103,10 +121,19 @@ class GitHubConversation(GitHubRequests):
                 renamed_at = payload.created_at
         if found is None:
             return None
+        return found.with_changes(renamed_at, await self._text_edited_at(name, number))
+
+    async def edited_at(self, name: RepositoryName, number: int) -> datetime | None:
+        asked: dict[str, Any] = {"issue_number": number, "per_page": PAGE}
+        events = self._pages(EventPayload, "issues/list-events", name, **asked)
+        renamed = [payload.created_at async for payload in events if payload.event == "renamed"]
+        edited = await self._text_edited_at(name, number)
+        return max([*renamed, *([edited] if edited else [])], default=None)
+
+    async def _text_edited_at(self, name: RepositoryName, number: int) -> datetime | None:
         owner, _, repository = name.partition("/")
         variables = {"owner": owner, "name": repository, "number": number}
-        edited = parsed(EditPayload, await self._graphql(name, EDITED, variables)).edited_at
-        return found.with_changes(renamed_at, edited)
+        return parsed(EditPayload, await self._graphql(name, EDITED, variables)).edited_at
 
     async def may_write(self, name: RepositoryName, login: str) -> bool:
         if login == GHOST:
@@ -124,6 +151,19 @@ class GitHubConversation(GitHubRequests):
     async def react(self, name: RepositoryName, comment_id: int, reaction: Reaction) -> None:
         operation = "reactions/create-for-issue-comment"
         await self._call(operation, name, {"content": reaction}, comment_id=comment_id)
+
+    async def _place(self, name: RepositoryName, address: str) -> str:
+        """An issue's address as `owner/name#number`; as it is when it is on another host, which is asked nothing, or leads
+        to no issue."""
+        path = self._client.path_of(address) or ""
+        if NUMBERED_PLACE.fullmatch(path):
+            try:
+                answer, _ = await self._patiently("GET", address, name, {})
+                path = self._client.path_of(parsed(PlacePayload, answer).url) or ""
+            except FarEndError:
+                return address
+        found = PLACE.fullmatch(path)
+        return f"{found[1]}#{found[2]}" if found else address
 
 
 def _moment(at: datetime) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from overlord.domain.event import EventName as E
 from overlord.domain.event import Json
-from overlord.domain.text import visible
+from overlord.domain.text import count, visible
 
 SHOWN = 3
 """Findings told in one sentence."""
@@ -20,6 +20,16 @@ def _listed(findings: Json) -> str:
 
 def _joined(what: Json) -> str:
     return "; ".join(map(str, what)) if isinstance(what, list) else str(what)
+
+
+def _how_many(what: Json, noun: str) -> str:
+    return count(len(what), noun) if isinstance(what, list) else f"some {noun}s"
+
+
+def _edited(data: Mapping[str, Json]) -> str:
+    if data["edition"] is None:
+        return "the issue says again what is worked on"
+    return "the issue was edited; the work goes on with the text it began with"
 
 
 def _megabytes(size: Json) -> str:
@@ -57,6 +67,14 @@ _SENTENCES: Mapping[E, _Said] = {
     E.PULL_OPENED: lambda d: f"opened draft pull request #{d['pull']}",
     E.DELIVERED: lambda d: f"pull request #{d['pull']} is ready for review",
     E.DELIVERY_REFUSED: lambda d: f"the delivery was refused: {d['body']}",
+    E.CHANGES_REQUESTED: lambda d: f"reviewers ask for changes ({_how_many(d['asked'], 'point')})",
+    E.CI_FAILED: lambda d: f"{_how_many(d['asked'], 'check')} failed on the pull request",
+    E.CONFLICT_FOUND: lambda d: f"it conflicts with its base branch in {_how_many(d['asked'], 'file')}",
+    E.ROUNDS_SPENT: "something has come up again after the last round of its kind; a person decides",
+    E.REBASED: lambda d: (
+        f"the base branch was brought in at {str(d['onto'])[:12]}; {str(d['head'])[:12]} is judged again"
+    ),
+    E.FOREIGN_PUSH_FOUND: lambda d: f"somebody pushed {str(d['head'])[:12]} to its branch; it is judged anew",
     E.WORK_RESUMED: "the work goes on",
     E.SCOPE_GRANTED: "more scope was granted; the change is judged again",
     E.CHECKS_RESTORED: "the checks are made again",
@@ -69,8 +87,9 @@ _SENTENCES: Mapping[E, _Said] = {
     E.TAKEN_OVER: "taken over by a person",
     E.LIFETIME_EXCEEDED: "its lifetime is over",
     E.SCOPE_WIDENED: lambda d: f"more may be written: {_joined(d['patterns'])}",
-    E.ISSUE_CLOSED: "the issue was closed",
-    E.UNLABELLED: "the label of the work under way was taken off",
+    E.ISSUE_EDITED: _edited,
+    E.ISSUE_CLOSED: lambda d: str(d.get("reason") or "the issue was closed"),
+    E.UNLABELLED: lambda d: str(d.get("reason") or "the label of the work under way was taken off"),
     E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",
     E.BUDGET_SPENT: lambda d: f"spent: {d['says']}",
     E.BUDGET_ADDED: lambda d: (
@@ -80,6 +99,11 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
     E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
     E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
+    E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
+    E.PAUSED: "no more work is taken up for now",
+    E.RESUMED: "work is taken up again",
+    E.DAEMON_STARTED: lambda d: f"Overlord was started ({d['runner']})",
+    E.SIDE_TASK_FAILED: lambda d: f"{d['task']} failed and is started again: {d['error']}",
     E.STEP_FAILED: lambda d: f"a step failed and is tried again later: {d['trouble']}",
 }
 

@@ -1,12 +1,14 @@
 """What a job begins with: a label that counts, the issue's text as it stood then, and the branch it is for."""
 
 import asyncio
+import contextlib
 from dataclasses import replace
 
 from minion.protocol import Issue
 from overlord.domain.conversation import Labelling
 from overlord.domain.hidden_text import issue_without_hidden
 from overlord.engine.parts import Parts
+from overlord.errors import ForgeRefused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import refusals
@@ -52,7 +54,8 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
     )
     await _note(parts, refusal)
     if refusal.is_owed:
-        await _tell(parts, name, refusal)
+        with contextlib.suppress(ForgeRefused):  # in a locked conversation nothing can be told
+            await _tell(parts, name, refusal)
         await _note(parts, replace(refusal, is_owed=False))
     return False
 

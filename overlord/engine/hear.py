@@ -68,7 +68,7 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     if command is None:
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
         return True
-    await _obey(parts, name, heard, command)
+    await _obey(parts, name, heard, command, posted.at)
     parts.ring()
     return True
 
@@ -84,9 +84,21 @@ async def _remember(parts: Parts, heard: Hearing) -> None:
     await parts.database.write(Point.COMMENT_HEARD, lambda c: hearings.add(c, heard))
 
 
-async def _obey(parts: Parts, name: RepositoryName, heard: Hearing, command: CommentCommand) -> None:
+async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: datetime) -> bool:
+    """Whether an issue's text is another one than what somebody saw at this time, or may be."""
+    edited_at = await parts.forge.edited_at(name, number)
+    return edited_at is not None and edited_at >= at
+
+
+async def _obey(
+    parts: Parts, name: RepositoryName, heard: Hearing, command: CommentCommand, said_at: datetime
+) -> None:
     """Do it and remember it, or remember why not."""
     act, at = _ACTS[command.verb], parts.clock.now()
+    if command.verb is CommentVerb.WORK and await _is_edited_since(parts, name, heard.number, said_at):
+        reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
+        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        return
     issue, base = (
         await _material(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
     )

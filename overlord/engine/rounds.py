@@ -4,12 +4,12 @@ Each thing is taken up once. Those of one look make a round together, and its se
 """
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from minion.protocol import SessionKind
 from overlord.domain import follow_up
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.follow_up import Asked
 from overlord.domain.job import Job, JobState, RoundKind
@@ -38,22 +38,29 @@ _WHY = {
 async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
     """See what has come up at an open pull request that nobody works on; whether that moved its job. Without news in its
     space nobody has said anything."""
-    if job.state is not JobState.IN_REVIEW:
+    if job.state not in {JobState.IN_REVIEW, JobState.WAITING}:
         return False
-    if pull.head_sha != job.head_sha:
+    if job.head_sha == job.pushed_sha != pull.head_sha:
         return await _take_foreign(parts, job, Sha(pull.head_sha))
-    known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
-    if has_news and (asked := await _said(parts, job, pull, known)):
-        return await _begin(parts, job, RoundKind.REVIEW, asked)
+    if job.state is JobState.WAITING:
+        return has_news and await _take_up_said(parts, job, pull)
+    if has_news and await _take_up_said(parts, job, pull):
+        return True
     if pull.mergeable is False:
         return await _rebase(parts, job)
-    if parts.settings.delivery.follow_checks and (asked := await _failed(parts, job, known)):
+    if parts.settings.delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
     return False
 
 
-async def _said(parts: Parts, job: Job, pull: Pull, known: Collection[str]) -> list[Asked]:
+async def _take_up_said(parts: Parts, job: Job, pull: Pull) -> bool:
+    asked = await _said(parts, job, pull)
+    return bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked)
+
+
+async def _said(parts: Parts, job: Job, pull: Pull) -> list[Asked]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
+    known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = RepositoryName(job.space)
     standing = Standing(parts, name)
     found = []
@@ -75,8 +82,9 @@ async def _said(parts: Parts, job: Job, pull: Pull, known: Collection[str]) -> l
     return found
 
 
-async def _failed(parts: Parts, job: Job, known: Collection[str]) -> list[Asked]:
+async def _failed(parts: Parts, job: Job) -> list[Asked]:
     """The checks that failed on the head, once none is waited for any more."""
+    known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name, head = RepositoryName(job.space), Sha(job.head_sha or "")
     checks = await parts.forge.checks_of(name, head, but=deliver.STATUS_CONTEXT)
     if checks.is_pending:
@@ -98,12 +106,15 @@ async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked]
 
     def begin(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
-        if (now.state, now.head_sha) != (JobState.IN_REVIEW, job.head_sha):
+        if (now.state, now.head_sha) != (job.state, job.head_sha) or decisions.unapplied(connection, job.id):
             return False
-        had = follow_ups.rounds(connection, job.id, kind)
-        follow_ups.add(connection, [_taken_up(connection, now, kind, item) for item in asked])
-        moved: dict[str, Any] = {"round": now.round + 1, "round_kind": kind, "revision": 0, **changes}
-        if had < most:
+        had, number = follow_ups.rounds(connection, job.id, kind), _round(connection, now)
+        follow_ups.add(connection, [_taken_up(connection, now, number, kind, item) for item in asked])
+        moved: dict[str, Any] = {"round": number, "round_kind": kind, "revision": 0, **changes}
+        if (
+            had < most or now.state is JobState.WAITING
+        ):  # which is a person's word to go on, as good as an answer
+            decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
             jobs.move(connection, job.id, BEGINS[kind], at=at, data=data, reason=_WHY[kind], **moved)
             return True
         body = f"{_WHY[kind]}, after {count(had, 'round')} of that.\n\n{listed}"
@@ -117,11 +128,20 @@ async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked]
     return await parts.database.write(Point.ROUND_BEGUN, begin)
 
 
-def _taken_up(connection: sqlite3.Connection, job: Job, kind: RoundKind, asked: Asked) -> FollowUp:
+def _round(connection: sqlite3.Connection, job: Job) -> int:
+    """The number of the round that what is said now belongs to: the present one, if nobody has worked on that yet."""
+    present = follow_ups.of_round(connection, job)
+    is_fresh = present and present[-1].sessions == sessions.count(connection, job.id, SessionKind.WORK)
+    return job.round if is_fresh else job.round + 1
+
+
+def _taken_up(
+    connection: sqlite3.Connection, job: Job, number: int, kind: RoundKind, asked: Asked
+) -> FollowUp:
     return FollowUp(
         job_id=job.id,
         kind=kind,
-        round=job.round + 1,
+        round=number,
         key=asked.key,
         finding=asked.finding,
         head_sha=job.head_sha or "",
@@ -146,8 +166,9 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
 
     def take(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
-        if (now.state, now.head_sha) != (JobState.IN_REVIEW, job.head_sha):
+        if (now.state, now.head_sha) != (job.state, job.head_sha) or decisions.unapplied(connection, job.id):
             return False
+        decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
         jobs.move(
             connection,
             job.id,

@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from minion.protocol import Comment
 from overlord.adapters.etag import EtagStore, Kept
@@ -20,17 +19,18 @@ from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_client import GitHubClient
 from overlord.adapters.github_operation import OPERATIONS
 from overlord.adapters.github_requests import READ_ATTEMPTS
-from overlord.domain.conversation import Reaction
 from overlord.embedded.forge import operation
 from overlord.embedded.forge.fault import LIMIT_WAIT_S
 from overlord.embedded.forge.forge import EmbeddedForge
-from overlord.embedded.server import serve
-from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
-from overlord.ports import Pull, RepositoryName, Sha
-
-REPO = RepositoryName("demo/calc")
-
-Ask = Callable[[GitHubForge], Awaitable[object]]
+from overlord.errors import (
+    FarEndError,
+    ForgeMissing,
+    ForgeMoved,
+    ForgeRefused,
+    ForgeUnavailable,
+    SettingsError,
+)
+from tests.adapters.github_calls import READS, REPO, WRITES, answered, failure
 
 
 @pytest.fixture
@@ -50,55 +50,6 @@ async def forge(people: EmbeddedForge) -> AsyncIterator[GitHubForge]:
         await forge.close()
 
 
-A_PULL = Pull(
-    number=9,
-    node_id="PR_x",
-    url="http://127.0.0.1/demo/calc/pull/9",
-    head_branch="b",
-    head_sha="0",
-    draft=True,
-    open=True,
-    merged=False,
-    title="",
-    body="",
-)
-SINCE = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-READS: dict[str, Ask] = {
-    "repos/get": lambda forge: forge.repository(REPO),
-    "issues/list-for-repo": lambda forge: forge.issues_labelled(REPO, "ready"),
-    "issues/get": lambda forge: forge.issue(REPO, 1),
-    "issues/list-events": lambda forge: forge.labelling(REPO, 1, "ready"),
-    "issues/list-comments": lambda forge: forge.comments(REPO, 1),
-    "issues/list-comments-for-repo": lambda forge: forge.comments_since(REPO, SINCE),
-    "repos/get-collaborator-permission-level": lambda forge: forge.may_write(REPO, "alice"),
-    "pulls/list": lambda forge: forge.pulls_from(REPO, "topic"),
-    "pulls/get": lambda forge: forge.pull(REPO, 1),
-    "pulls/list-reviews": lambda forge: forge.reviews(REPO, 1),
-    "pulls/list-review-comments": lambda forge: forge.review_comments(REPO, 1),
-    "checks/list-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=""),
-    "repos/get-combined-status-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=""),
-    "actions/download-job-logs-for-workflow-run": lambda forge: forge.check_log(REPO, 1, limit_bytes=9),
-}
-WRITES: dict[str, Ask] = {
-    "issues/create-comment": lambda forge: forge.add_comment(REPO, 1, "Hello"),
-    "issues/update-comment": lambda forge: forge.edit_comment(REPO, 1, "Hello"),
-    "reactions/create-for-issue-comment": lambda forge: forge.react(REPO, 1, Reaction.SEEN),
-    "issues/update": lambda forge: forge.close_issue(REPO, 1),
-    "issues/add-labels": lambda forge: forge.add_label(REPO, 1, "x"),
-    "issues/remove-label": lambda forge: forge.remove_label(REPO, 1, "x"),
-    "pulls/create": lambda forge: forge.open_pull(
-        REPO, branch="b", base="main", title="T", body="", draft=True
-    ),
-    "pulls/update": lambda forge: forge.edit_pull(REPO, 1, title="T", body=""),
-    "pulls/create-reply-for-review-comment": lambda forge: forge.answer_review_comment(REPO, 1, 2, "Done"),
-    "git/delete-ref": lambda forge: forge.delete_branch(REPO, "minion/issue-1"),
-    "repos/create-commit-status": lambda forge: forge.set_status(
-        REPO, Sha("0" * 40), state="success", context="c", description=""
-    ),
-    "graphql": lambda forge: forge.mark_ready(A_PULL),
-}
 OF_OURSELVES = {
     *("users/get-authenticated", "rate-limit/get", "issues/list-labels-for-repo", "issues/create-label")
 }
@@ -125,12 +76,6 @@ NO_FAILURE = {
     *(("actions/download-job-logs-for-workflow-run", kind) for kind in ("403", "404", "410")),
 }
 """Tried in `test_github_review.py`."""
-
-
-async def failure(asked: Awaitable[object]) -> FarEndError:
-    with pytest.raises(FarEndError) as caught:
-        await asked
-    return caught.value
 
 
 def test_the_embedded_forge_offers_what_we_call_and_nothing_more() -> None:
@@ -309,20 +254,6 @@ async def test_a_proxy_of_the_environment_is_not_used_for_loopback(
 # A far end that answers what we tell it to
 
 
-async def answered(respond: Callable[[Request], Response], ask: Ask) -> object:
-    async def everything(request: Request) -> Response:
-        return respond(request)
-
-    methods = ["GET", "POST", "PATCH", "DELETE"]
-    app = Starlette(routes=[Route("/{path:path}", everything, methods=methods)])
-    async with serve(app) as url:
-        forge = GitHubForge.with_token("ghp_secret", base_url=url, retry_wait_s=0)
-        try:
-            return await ask(forge)
-        finally:
-            await forge.close()
-
-
 ISSUE = {
     "number": 1,
     "title": "One",
@@ -384,16 +315,74 @@ async def test_a_repository_that_moved_is_named() -> None:
     assert "OVERLORD_REPOS" in str(error)
 
 
-async def test_a_next_page_on_another_host_is_not_followed(unused_tcp_port: int) -> None:
+@pytest.mark.parametrize("status", [301, 308])
+@pytest.mark.parametrize(
+    ("location", "to"),
+    [
+        ("/repos/demo/other/issues/3", "demo/other#3"),
+        ("", ""),
+        ("/repos/demo/other", "{url}/repos/demo/other"),
+        ("/repos/demo/ot%0Aher/issues/3", "{url}/repos/demo/ot%0Aher/issues/3"),
+        ("/repositories/7/issues/3", "{url}/repositories/7/issues/3"),  # which has moved on in turn
+    ],
+)
+async def test_an_issue_that_was_transferred_says_where_it_is(status: int, location: str, to: str) -> None:
+    asked: list[str] = []
+
+    def moved(request: Request) -> Response:
+        asked.append(str(request.base_url).rstrip("/"))
+        return Response(status_code=status, headers={"location": location} if location else {})
+
+    error = await failure(answered(moved, READS["issues/get"]))
+    assert isinstance(error, ForgeMoved)
+    assert error.to == to.replace("{url}", asked[0])
+    assert error.__cause__ is None
+
+
+@pytest.mark.parametrize("url", [None, "", "http://[", "https://github.com/repos/demo/other/issues/3"])
+async def test_a_new_place_that_is_told_as_no_address_of_the_api_is_not_believed(url: str | None) -> None:
+    def moved(request: Request) -> Response:
+        if request.url.path.startswith("/repositories/"):
+            return JSONResponse(ISSUE | {"url": url})
+        return RedirectResponse("/repositories/7/issues/3", 301)
+
+    error = await failure(answered(moved, READS["issues/get"]))
+    assert isinstance(error, ForgeMoved)
+    assert error.to.endswith("/repositories/7/issues/3")
+
+
+@pytest.mark.parametrize("operation", ["issues/list-comments", "issues/add-labels", "issues/list-for-repo"])
+async def test_only_an_issue_itself_is_said_to_have_moved(operation: str) -> None:
+    moved = RedirectResponse("/repositories/7/issues/3", 301)
+    error = await failure(answered(lambda _: moved, (READS | WRITES)[operation]))
+    assert isinstance(error, ForgeRefused) and not isinstance(error, ForgeMissing)
+
+
+@asynccontextmanager
+async def another_host(port: int) -> AsyncIterator[asyncio.Event]:
+    """Somebody who notes whether they are connected to."""
     connected = asyncio.Event()
 
     async def listen(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.set()
         writer.close()
 
-    elsewhere = await asyncio.start_server(listen, "127.0.0.1", unused_tcp_port)
+    async with await asyncio.start_server(listen, "127.0.0.1", port):
+        yield connected
+
+
+async def test_an_issue_is_not_followed_to_another_host(unused_tcp_port: int) -> None:
+    place = f"http://127.0.0.1:{unused_tcp_port}/repositories/7/issues/3"
+    async with another_host(unused_tcp_port) as connected:
+        error = await failure(answered(lambda _: RedirectResponse(place, 301), READS["issues/get"]))
+    assert isinstance(error, ForgeMoved)
+    assert error.to == place
+    assert not connected.is_set()
+
+
+async def test_a_next_page_on_another_host_is_not_followed(unused_tcp_port: int) -> None:
     link = {"link": f'<http://127.0.0.1:{unused_tcp_port}/repos/demo/calc/issues?page=2>; rel="next"'}
-    async with elsewhere:
+    async with another_host(unused_tcp_port) as connected:
         error = await failure(
             answered(lambda _: JSONResponse([ISSUE], headers=link), READS["issues/list-for-repo"])
         )

@@ -27,13 +27,23 @@ DATA: dict[str, Json] = {
     "says": "this job's budget of $2.00",
     "amount": "500000",
     "unit": "tokens",
+    "asked": ["one", "two"],
+    "onto": "b" * 40,
+    "edition": "0123456789abcdef",
+    "environment": "e" * 64,
+    "runner": "docker",
+    "task": "listen",
+    "error": "the port is taken",
+    "what": ["pip install -e ."],
+    "size": 3_000_000,
+    "patterns": ["src/**", "docs/**"],
 }
 
 
 @pytest.mark.parametrize("name", EventName)
 def test_every_event_can_be_told(name: EventName) -> None:
     sentence = tell(name, DATA)
-    assert sentence
+    assert sentence != name.replace("_", " "), "it is told in words of its own"
     assert "\n" not in sentence
     assert "{" not in sentence
 
@@ -49,7 +59,29 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.REVISION_ORDERED, "sent back: a.py:1 wrong; b.py:2 wrong; c.py:3 wrong and 1 more"),
         (EventName.BUDGET_SPENT, "spent: this job's budget of $2.00"),
         (EventName.BUDGET_ADDED, "a person added 500000 tokens to its budget"),
-        (EventName.ROUNDS_SPENT, "rounds spent"),
+        (
+            EventName.ROUNDS_SPENT,
+            "something has come up again after the last round of its kind; a person decides",
+        ),
+        (EventName.CHANGES_REQUESTED, "reviewers ask for changes (2 points)"),
+        (EventName.CI_FAILED, "2 checks failed on the pull request"),
+        (EventName.CONFLICT_FOUND, "it conflicts with its base branch in 2 files"),
+        (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
+        (
+            EventName.FOREIGN_PUSH_FOUND,
+            "somebody pushed cccccccccccc to its branch; it is judged anew",
+        ),
+        (
+            EventName.ISSUE_EDITED,
+            "the issue was edited; the work goes on with the text it began with",
+        ),
+        (EventName.ISSUE_CLOSED, "not needed"),
+        (EventName.UNLABELLED, "not needed"),
+        (EventName.SCOPE_WIDENED, "more may be written: src/**; docs/**"),
+        (EventName.ENVIRONMENT_COMPLETED, "the environment is ready (3 MB)"),
+        (EventName.ENVIRONMENT_REMOVED, "the environment eeeeeeeeeeee was removed"),
+        (EventName.DAEMON_STARTED, "Overlord was started (docker)"),
+        (EventName.SIDE_TASK_FAILED, "listen failed and is started again: the port is taken"),
     ],
 )
 def test_an_event_is_told_with_its_facts(name: EventName, sentence: str) -> None:
@@ -60,6 +92,20 @@ def test_a_revision_without_findings_is_told_too() -> None:
     assert tell(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
     assert tell(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"
     assert tell(EventName.BUDGET_ADDED, {"amount": "$2", "unit": "usd"}) == "a person added $2 to its budget"
+
+
+def test_an_edit_that_was_taken_back_is_told_as_that() -> None:
+    assert tell(EventName.ISSUE_EDITED, {"edition": None}) == "the issue says again what is worked on"
+
+
+def test_an_end_without_a_reason_is_told_by_what_happened() -> None:
+    assert tell(EventName.ISSUE_CLOSED, {}) == "the issue was closed"
+    assert tell(EventName.UNLABELLED, {}) == "the label of the work under way was taken off"
+
+
+def test_how_many_are_told_as_they_are() -> None:
+    assert tell(EventName.CI_FAILED, {"asked": ["one"]}) == "1 check failed on the pull request"
+    assert tell(EventName.CI_FAILED, {"asked": "of old"}) == "some checks failed on the pull request"
 
 
 def test_an_event_of_another_version_is_told_by_its_name() -> None:

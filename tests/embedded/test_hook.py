@@ -110,6 +110,33 @@ async def test_issues(forge: EmbeddedForge, hook: Hook, ear: Ear) -> None:
     assert ear.payload("issues", "closed")["issue"]["number"] == number
 
 
+async def test_issues_that_leave(forge: EmbeddedForge, hook: Hook, ear: Ear) -> None:
+    other = "demo/other"
+    await forge.create_repository(other)
+    moved, gone = [await forge.open_issue(REPO, title) for title in ("Moved", "Gone")]
+    await forge.comment(REPO, moved, "Where to?")
+    await forge.transfer_issue(REPO, moved, other)
+    await forge.comment(REPO, gone, "Why?")
+    await forge.delete_issue(REPO, gone, author=AGENT)
+    await sent(hook)
+    assert [told for told in ear.told() if told[0] != "push"][3:] == [
+        ("issue_comment", "created"),
+        ("issues", "transferred"),
+        ("issues", "opened"),
+        ("issue_comment", "created"),
+        ("issues", "deleted"),
+    ]
+    transferred, opened = ear.payload("issues", "transferred"), ear.payload("issues", "opened")
+    assert (transferred["issue"]["number"], transferred["repository"]["full_name"]) == (moved, REPO)
+    assert transferred["changes"]["new_repository"]["full_name"] == other
+    assert transferred["changes"]["new_issue"]["id"] == opened["issue"]["id"]
+    assert opened["repository"]["full_name"] == other
+    assert opened["changes"]["old_issue"] == transferred["issue"]
+    assert opened["changes"]["old_repository"]["full_name"] == REPO
+    deleted = ear.payload("issues", "deleted")
+    assert (deleted["issue"]["title"], deleted["sender"]["login"]) == ("Gone", AGENT)
+
+
 async def test_comments(forge: EmbeddedForge, hook: Hook, ear: Ear) -> None:
     number = await forge.open_issue(REPO, "Broken")
     comment = await forge.comment(REPO, number, "Why?")

@@ -18,6 +18,7 @@ from tests.world import FIX, REPO, World, made_world
 
 LOCKED = ForgeRefused("403 Unable to create comment because issue is locked.")
 HOUR_S = 3600.0
+OTHER = "acme/other"
 
 
 def is_told(connection: sqlite3.Connection) -> bool:
@@ -161,11 +162,14 @@ async def an_hour_later(world: World) -> None:
     await world.settle()
 
 
-async def test_an_issue_that_is_gone_for_an_hour_ends_its_job_and_leaves_what_it_did() -> None:
-    async with forge_world() as (world, forge):
-        await vanished(world, forge, ForgeMissing("404 Not Found"))
+async def test_a_deleted_issue_that_is_missing_for_an_hour_ends_its_job_and_leaves_what_it_did() -> None:
+    async with made_world() as world:
+        number = await waiting(world)
+        await world.until(lambda: world.read(is_told))
+        await world.forge.delete_issue(REPO, number)
         await an_hour_later(world)
-        assert (await world.job()).state is JobState.WAITING
+        job = await world.job()
+        assert (job.state, job.issue_missing_at) == (JobState.WAITING, world.clock.now())
         await world.settle()
         assert (await world.job()).state is JobState.WAITING
         await an_hour_later(world)
@@ -177,25 +181,33 @@ async def test_an_issue_that_is_gone_for_an_hour_ends_its_job_and_leaves_what_it
         await world.until(lambda: world.read(is_told))
 
 
-async def test_an_issue_that_was_moved_ends_its_job_and_leaves_its_pull_request() -> None:
-    async with forge_world() as (world, forge):
+async def test_a_transferred_issue_ends_its_job_at_the_first_look_and_leaves_its_pull_request() -> None:
+    async with made_world() as world:
+        await world.forge.create_repository(OTHER)
         number = await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
         await world.until(lambda: world.read(is_told))
-        disappears(forge, number, ForgeMoved("301 Moved Permanently", to="acme/other#3\u202e"))
+        moved = await world.forge.transfer_issue(REPO, number, OTHER)
+        said = [comment.body for comment in world.forge.comments(OTHER, moved)]
         await an_hour_later(world)
         job = await world.job()
-        assert (job.state, job.reason) == (JobState.CANCELLED, "the issue was moved to acme/other#3")
+        assert (job.state, job.reason) == (JobState.CANCELLED, f"the issue was moved to {OTHER}#{moved}")
+        assert (await world.events()).count("issue_closed") == 1
         [pull] = world.forge.pulls(REPO)
         assert pull.open
+        await world.until(lambda: world.read(is_told))
+        assert [comment.body for comment in world.forge.comments(OTHER, moved)] == said
 
 
-async def test_an_issue_that_moved_nobody_knows_where_ends_its_job_too() -> None:
+@pytest.mark.parametrize(
+    ("to", "told"), [("", "another repository"), (f"{OTHER}#3\u202e\n", f"{OTHER}#3"), ("x" * 999, "x" * 200)]
+)
+async def test_wherever_an_issue_was_moved_its_job_ends(to: str, told: str) -> None:
     async with forge_world() as (world, forge):
-        await vanished(world, forge, ForgeMoved("301 Moved Permanently"))
+        await vanished(world, forge, ForgeMoved("301 Moved Permanently", to=to))
         await an_hour_later(world)
-        assert (await world.job()).reason == "the issue was moved to another repository"
+        assert (await world.job()).reason == f"the issue was moved to {told}"
 
 
 async def test_an_issue_that_is_there_again_was_never_gone() -> None:

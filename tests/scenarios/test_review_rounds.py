@@ -6,7 +6,7 @@ import pytest
 
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
-from overlord.embedded.play import Turn, call, edit, run, submit
+from overlord.embedded.play import Turn, call, edit, run, submit, write
 from overlord.engine.lookout import PULL_LOOK_S
 from overlord.store import follow_ups, ledger
 from tests.world import FIX, REPO, World, made_world
@@ -138,6 +138,25 @@ async def test_after_two_rounds_a_person_is_asked_and_may_give_one_more() -> Non
         assert (await world.job()).state is JobState.IN_REVIEW
 
 
+async def test_a_review_lets_a_job_go_on_that_waits_for_people() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        for factor in (2, 3, 4):
+            world.model_will(edit("calc.py", f"return a * {factor}", f"return a * {factor + 1}"), submit())
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.pull_number is not None) == (JobState.WAITING, True)
+        await world.forge.review(
+            REPO, job.pull_number or 0, author="alice", state="CHANGES_REQUESTED", body="Double is 2 * a."
+        )
+        world.model_will(
+            write("calc.py", CALC_BROKEN.replace("a * 3", "a * 2")), submit(), when="Double is 2 * a."
+        )
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        assert await world.decisions() == []
+
+
 async def test_a_check_that_fails_is_a_round_with_the_telling_part_of_its_log() -> None:
     async with made_world() as world:
         pull = await delivered(world)
@@ -192,6 +211,22 @@ async def test_a_push_of_somebody_else_that_breaks_the_tests_is_mended_on_top() 
         job = await world.job()
         assert job.state is JobState.IN_REVIEW
         assert [author for author, _ in await world.git_log(job.branch)][:2] == ["Overlord", "alice"]
+
+
+async def test_a_push_of_somebody_else_takes_back_what_was_asked_about_the_commit_before() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        for factor in (2, 3, 4):
+            world.model_will(edit("calc.py", f"return a * {factor}", f"return a * {factor + 1}"), submit())
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.head_sha) == (JobState.WAITING, job.pushed_sha)
+        await world.forge.push_files(
+            REPO, job.branch, {"calc.py": CALC_BROKEN.replace("a * 3", "a * 2")}, "Like this"
+        )
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        assert await world.decisions() == []
 
 
 CALC_BROKEN = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 3\n"

@@ -17,21 +17,19 @@ class DepartingState(JudgedState):
         """
         left, reached = self.repository(issue.repository), self.repository(name)
         _check_move(issue, left, reached)
+        known = [self.shelf.get(Label, f"{reached.name}/{label}") for label in issue.labels]
         moved = replace(
             issue,
             id=self.shelf.next_id(),
             repository=reached.name,
             number=self._next_number(reached),
             updated_at=self.now(),
-            labels=tuple(
-                label for label in issue.labels if self.shelf.get(Label, f"{reached.name}/{label}")
-            ),
+            labels=tuple(label.name for label in known if label),
         )
-        at = {"repository": moved.repository, "number": moved.number}
         for comment in self.comments(issue.repository, issue.number):
-            self.shelf.put(replace(comment, **at))
+            self.shelf.put(replace(comment, repository=moved.repository, number=moved.number))
         for occurrence in self.occurrences(issue):
-            self.shelf.put(replace(occurrence, **at))
+            self.shelf.put(replace(occurrence, repository=moved.repository, number=moved.number))
         self.shelf.put(moved)
         self._depart(issue, (moved.repository, moved.number))
         self._occurred(moved, "transferred", actor)
