@@ -235,6 +235,7 @@ def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: Integrit
 def _in_lines(file: FileDiff) -> Iterator[_Found]:
     path = file.change.path
     yield from _secrets(file)
+    yield from _conflict_marks(file)
     for line in file.added:
         if not line.text.isascii() and any(_hides(char) for char in line.text):
             message = "This line has characters that hide or turn round what it says."
@@ -246,6 +247,15 @@ def _in_lines(file: FileDiff) -> Iterator[_Found]:
             yield _found(
                 Strength.NOTES, "check-silenced", message, path, line=line.number, evidence=line.text
             )
+
+
+def _conflict_marks(file: FileDiff) -> Iterator[_Found]:
+    """Both sides of a merge that nobody has made one of."""
+    begins = [line for line in file.added if line.text.startswith("<<<<<<< ")]
+    if begins and any(line.text.startswith(">>>>>>> ") for line in file.added):
+        message = "A conflict begins here that was not resolved: both sides are in the file, between marks."
+        for line in begins:
+            yield _found(Strength.REVISES, "conflict-mark", message, file.change.path, line=line.number)
 
 
 def _secrets(file: FileDiff) -> Iterator[_Found]:

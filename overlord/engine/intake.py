@@ -75,8 +75,8 @@ async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) ->
             return await follow.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
         return False
     parts.lookout.forget(name)
-    moved = await _look_at_all(parts, name, troubles)
-    if not len(troubles):
+    moved, is_all = await _look_at_all(parts, name, troubles)
+    if is_all and not len(troubles):
         parts.lookout.saw(name, mark, now)
     return moved
 
@@ -86,11 +86,14 @@ async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
     return parts.lookout.due(await parts.database.read(jobs.ids_with_pulls), now)
 
 
-async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
-    """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting."""
+async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -> tuple[bool, bool]:
+    """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting.
+
+    Whether anything moved, and whether nothing asks to be looked at again: no label that could not be acted on yet.
+    """
     labels = parts.settings.labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
-    moved, base = False, ""
+    moved, is_all, base = False, True, ""
     for state in in_order(labelled, labels.priority):
         number = state.issue.number
         live = await parts.database.read(partial(jobs.live_for, space=name, issue_number=number))
@@ -100,11 +103,12 @@ async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -
             base = base or await claim.base_branch(parts, name)
             act = partial(_claim, parts, name, state, base)
         with troubles.kept():
-            moved |= await act()
+            is_taken = await act()
+            moved, is_all = moved or is_taken, is_all and is_taken
     for look in (hear.comments, follow.pulls, follow.issues):
         with troubles.kept():
             moved |= await look(parts, name, troubles)
-    return moved
+    return moved, is_all
 
 
 async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:

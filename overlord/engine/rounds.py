@@ -111,9 +111,8 @@ async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked]
         had, number = follow_ups.rounds(connection, job.id, kind), _round(connection, now)
         follow_ups.add(connection, [_taken_up(connection, now, number, kind, item) for item in asked])
         moved: dict[str, Any] = {"round": number, "round_kind": kind, "revision": 0, **changes}
-        if (
-            had < most or now.state is JobState.WAITING
-        ):  # which is a person's word to go on, as good as an answer
+        is_answer = now.state is JobState.WAITING  # a person's word to go on
+        if had < most or is_answer:
             decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
             jobs.move(connection, job.id, BEGINS[kind], at=at, data=data, reason=_WHY[kind], **moved)
             return True

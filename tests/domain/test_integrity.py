@@ -153,6 +153,14 @@ def test_hidden_characters_are_sent_back(char: str) -> None:
     assert check(edit("calc.py", None, "größer = '“x”'\n")).score is CheckScore.PASS
 
 
+def test_a_conflict_that_was_left_is_sent_back() -> None:
+    left = "one\n<<<<<<< mine\ntwo\n=======\n2\n>>>>>>> theirs\n"
+    result = check(edit("a.md", "one\ntwo\n", left))
+    assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, ["conflict-mark"])
+    assert [finding.line for finding in result.findings] == [2]
+    assert check(edit("a.md", "one\n", "one\n<<<<<<< as git writes it\n")).score is CheckScore.PASS
+
+
 def test_silencing_a_linter_is_noted() -> None:
     result = check(edit("calc.py", None, "import os  # noqa: F401\n"))
     assert (result.score, rules(result)) == (CheckScore.PASS, ["check-silenced"])

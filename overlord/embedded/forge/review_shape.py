@@ -1,5 +1,8 @@
 """Reviews, comments on a diff and check runs as GitHub shows them."""
 
+import zlib
+
+from overlord.embedded.forge import address
 from overlord.embedded.forge.record import CheckRun, Review, ReviewComment
 from overlord.embedded.forge.shape import Json, Shape, moment, node_id
 
@@ -12,14 +15,16 @@ class ReviewShape:
 
     def review(self, review: Review) -> Json:
         api, page = self._addresses(review)
+        html_url = f"{page}#pullrequestreview-{review.id}"
         return {
             "id": review.id,
             "node_id": node_id("PRR", review.id),
             "user": self._shape.user(review.author),
             "body": review.body,
             "state": review.state,
-            "html_url": f"{page}#pullrequestreview-{review.id}",
+            "html_url": html_url,
             "pull_request_url": api,
+            "_links": address.links(html=html_url, pull_request=api),
             "author_association": self._association(review.author),
             "submitted_at": moment(review.submitted_at),
             "commit_id": review.commit_id,
@@ -28,13 +33,14 @@ class ReviewShape:
     def review_comment(self, comment: ReviewComment, line: int | None) -> Json:
         """A comment, with the line it is at now; GitHub leaves `in_reply_to_id` out where there is none."""
         api, page = self._addresses(comment)
-        url = f"{api.rpartition('/')[0]}/comments/{comment.id}"
+        url, html_url = f"{api.rpartition('/')[0]}/comments/{comment.id}", f"{page}#discussion_r{comment.id}"
         shown: Json = {
             "id": comment.id,
             "node_id": node_id("PRRC", comment.id),
             "url": url,
-            "html_url": f"{page}#discussion_r{comment.id}",
+            "html_url": html_url,
             "pull_request_url": api,
+            "_links": address.links(self=url, html=html_url, pull_request=api),
             "pull_request_review_id": comment.review_id,
             "diff_hunk": f"@@ -{comment.line} +{comment.line} @@",
             "path": comment.path,
@@ -67,6 +73,7 @@ class ReviewShape:
             "details_url": f"{page}/runs/{run.id}",
             "status": run.status,
             "conclusion": run.conclusion,
+            "check_suite": {"id": zlib.crc32(f"{run.sha} {run.app}".encode())},
             "started_at": moment(run.started_at),
             "completed_at": moment(run.completed_at),
             "output": {
@@ -76,8 +83,26 @@ class ReviewShape:
                 "annotations_count": 0,
                 "annotations_url": f"{api}/check-runs/{run.id}/annotations",
             },
-            "app": {"slug": run.app, "name": run.app.replace("-", " ").title()},
+            "app": self._app(run),
             "pull_requests": [],
+        }
+
+    def _app(self, run: CheckRun) -> Json:
+        """The app that runs a check; the repository's owner counts as its owner, and it as old as the repository."""
+        repository, number = self._shape.state.repository(run.repository), zlib.crc32(run.app.encode())
+        return {
+            "id": number,
+            "slug": run.app,
+            "node_id": node_id("A", number),
+            "owner": self._shape.user(repository.owner),
+            "name": run.app.replace("-", " ").title(),
+            "description": None,
+            "external_url": f"{self._shape.origin}/apps/{run.app}",
+            "html_url": f"{self._shape.origin}/apps/{run.app}",
+            "created_at": moment(repository.created_at),
+            "updated_at": moment(repository.created_at),
+            "permissions": {"checks": "write", "metadata": "read"},
+            "events": [],
         }
 
     def _addresses(self, item: Review | ReviewComment) -> tuple[str, str]:

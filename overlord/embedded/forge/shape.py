@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from overlord.embedded.forge import address
 from overlord.embedded.forge.record import (
     Comment,
     Issue,
@@ -13,12 +14,17 @@ from overlord.embedded.forge.record import (
     Pull,
     Reaction,
     Repository,
+    ReviewComment,
     Status,
     User,
 )
 from overlord.embedded.forge.state import ForgeState
 
 Json = dict[str, Any]
+ABSENT = ("has_projects", "has_wiki", "has_pages", "has_discussions", "has_downloads")
+"""What no repository has here."""
+UNCOUNTED = {"commits": 0, "additions": 0, "deletions": 0, "changed_files": 0}
+"""GitHub counts what a pull request changes. That takes a diff for each answer, and nobody here reads it."""
 
 
 def node_id(kind: str, number: int) -> str:
@@ -39,11 +45,14 @@ class Shape:
 
     def user(self, login: str) -> Json:
         user = self.state.user(login)
-        return {
+        url = f"{self.origin}/users/{user.login}"
+        return address.below(url, address.OF_USER) | {
             "login": user.login,
             "id": user.id,
             "node_id": node_id("U", user.id),
-            "url": f"{self.origin}/users/{user.login}",
+            "avatar_url": self._avatar(user),
+            "gravatar_id": "",
+            "url": url,
             "html_url": f"{self.origin}/{user.login}",
             "type": user.kind,
             "site_admin": False,
@@ -53,24 +62,9 @@ class Shape:
         # These are an account's; an app's token has none, whatever it was granted.
         writes = viewer.may_write and viewer.permissions is None
         admin = viewer.association == "OWNER"
-        return {
-            "id": repository.id,
-            "node_id": node_id("R", repository.id),
-            "name": repository.name.split("/")[1],
-            "full_name": repository.name,
-            "private": repository.private,
-            "visibility": "private" if repository.private else "public",
-            "owner": self.user(repository.owner),
-            "html_url": f"{self.origin}/{repository.name}",
-            "description": None,
-            "fork": False,
-            "url": self._api(repository.name),
-            "clone_url": f"{self.origin}/{repository.name}.git",
-            "default_branch": repository.default_branch,
-            "archived": False,
-            "disabled": False,
-            "has_issues": True,
-            "created_at": moment(repository.created_at),
+        return self._repository(repository) | {
+            "network_count": 0,
+            "subscribers_count": 0,
             "permissions": {
                 "admin": admin,
                 "maintain": admin,
@@ -110,29 +104,44 @@ class Shape:
             "state_reason": issue.state_reason,
         }
         if isinstance(issue, Pull):
-            url = f"{api}/pulls/{issue.number}"
-            shown |= {"draft": issue.draft, "pull_request": {"url": url, "html_url": shown["html_url"]}}
+            at = address.of_pull(api, shown["html_url"], issue.number, issue.head_sha)
+            named = {name: at[name] for name in ("url", "html_url", "diff_url", "patch_url")}
+            shown |= {
+                "draft": issue.draft,
+                "pull_request": {**named, "merged_at": moment(issue.merged_at)},
+            }
         return shown
 
     def pull(self, pull: Pull, *, alone: bool, merges: bool | None = None) -> Json:
         """A pull request; some fields are shown only when it is asked for alone."""
-        api = self._api(pull.repository)
-        shown = self._thread(pull) | {
-            "node_id": node_id("PR", pull.id),
-            "url": f"{api}/pulls/{pull.number}",
-            "issue_url": f"{api}/issues/{pull.number}",
-            "comments_url": f"{api}/issues/{pull.number}/comments",
-            "statuses_url": f"{api}/statuses/{pull.head_sha}",
-            "html_url": f"{self.origin}/{pull.repository}/pull/{pull.number}",
-            "diff_url": f"{self.origin}/{pull.repository}/pull/{pull.number}.diff",
-            "draft": pull.draft,
-            "merged_at": moment(pull.merged_at),
-            "merge_commit_sha": pull.merge_commit_sha,
-            "head": self._end(pull, pull.head_branch, pull.head_sha),
-            "base": self._end(pull, pull.base_branch, pull.base_sha),
-            "requested_reviewers": [],
-            "auto_merge": None,
-        }
+        api, page = self._api(pull.repository), f"{self.origin}/{pull.repository}/pull/{pull.number}"
+        at = address.of_pull(api, page, pull.number, pull.head_sha)
+        repository = self._repository(self.state.repository(pull.repository))
+        shown = (
+            self._thread(pull)
+            | at
+            | {
+                "node_id": node_id("PR", pull.id),
+                "draft": pull.draft,
+                "merged_at": moment(pull.merged_at),
+                "merge_commit_sha": pull.merge_commit_sha,
+                "head": self._end(repository, pull.head_branch, pull.head_sha),
+                "base": self._end(repository, pull.base_branch, pull.base_sha),
+                "requested_reviewers": [],
+                "requested_teams": [],
+                "auto_merge": None,
+                "_links": address.links(
+                    self=at["url"],
+                    html=page,
+                    issue=at["issue_url"],
+                    comments=at["comments_url"],
+                    review_comments=at["review_comments_url"],
+                    review_comment=at["review_comment_url"],
+                    commits=at["commits_url"],
+                    statuses=at["statuses_url"],
+                ),
+            }
+        )
         if alone:
             shown |= {
                 "merged": pull.merged,
@@ -140,7 +149,9 @@ class Shape:
                 "mergeable": merges,
                 "mergeable_state": {None: "unknown", True: "clean", False: "dirty"}[merges],
                 "comments": len(self.state.comments(pull.repository, pull.number)),
+                "review_comments": self._remarks(pull),
                 "maintainer_can_modify": False,
+                **UNCOUNTED,
             }
         return shown
 
@@ -194,6 +205,7 @@ class Shape:
             "id": status.id,
             "node_id": node_id("SC", status.id),
             "url": f"{self._api(status.repository)}/statuses/{status.sha}",
+            "avatar_url": self._avatar(self.state.user(status.creator)),
             "state": status.state,
             "description": status.description,
             "target_url": status.target_url,
@@ -233,21 +245,50 @@ class Shape:
             "closed_at": moment(thread.closed_at),
         }
 
-    def _end(self, pull: Pull, branch: str, sha: str) -> Json:
-        repository = self.state.repository(pull.repository)
-        owner = self.user(repository.owner)
-        return {
-            "label": f"{repository.owner}:{branch}",
-            "ref": branch,
-            "sha": sha,
-            "user": owner,
-            "repo": {
-                "id": repository.id,
-                "name": repository.name.split("/")[1],
-                "full_name": repository.name,
-                "private": repository.private,
-                "owner": owner,
-                "default_branch": repository.default_branch,
-                "url": self._api(repository.name),
-            },
+    def _repository(self, repository: Repository) -> Json:
+        """A repository as whoever may see it is shown it. Nobody stars, forks or watches one here."""
+        api, page = self.addresses(repository.name)
+        waiting = sum(thread.open for thread in self.state.threads(repository.name))
+        return address.below(api, address.OF_REPOSITORY) | {
+            "id": repository.id,
+            "node_id": node_id("R", repository.id),
+            "name": repository.name.split("/")[1],
+            "full_name": repository.name,
+            "private": repository.private,
+            "visibility": "private" if repository.private else "public",
+            "owner": self.user(repository.owner),
+            "description": None,
+            "homepage": None,
+            "language": None,
+            "license": None,
+            "fork": False,
+            "url": api,
+            "html_url": page,
+            "clone_url": f"{page}.git",
+            "git_url": f"git:{page.partition(':')[2]}.git",
+            "ssh_url": f"git@{page.partition('://')[2].replace('/', ':', 1)}.git",
+            "svn_url": page,
+            "mirror_url": None,
+            "default_branch": repository.default_branch,
+            "archived": False,
+            "disabled": False,
+            "has_issues": True,
+            **dict.fromkeys(ABSENT, False),
+            **dict.fromkeys(("forks", "forks_count", "stargazers_count"), 0),
+            **dict.fromkeys(("watchers", "watchers_count", "size"), 0),
+            **dict.fromkeys(("open_issues", "open_issues_count"), waiting),
+            **dict.fromkeys(("created_at", "updated_at", "pushed_at"), moment(repository.created_at)),
         }
+
+    def _remarks(self, pull: Pull) -> int:
+        """How many comments its diff has."""
+        found = self.state.shelf.all(ReviewComment)
+        return sum((item.repository, item.number) == (pull.repository, pull.number) for item in found)
+
+    def _avatar(self, user: User) -> str:
+        return f"{self.origin}/avatars/{user.id}"
+
+    def _end(self, repository: Json, branch: str, sha: str) -> Json:
+        owner = repository["owner"]
+        label = f"{owner['login']}:{branch}"
+        return {"label": label, "ref": branch, "sha": sha, "user": owner, "repo": repository}
