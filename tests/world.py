@@ -31,6 +31,7 @@ from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.store import decisions, evaluations, jobs, ledger, sessions
 from overlord.store.database import open_reader
+from tests.github_openapi.check import served
 from tests.turning import Turning, WorldClock
 
 REPO = "acme/calc"
@@ -307,7 +308,7 @@ async def made_world(files: dict[str, str] | None = None, **overrides: Any) -> A
     try:
         await forge.create_repository(REPO, files=CALC if files is None else files)
         async with (
-            forge.serve() as forge_url,
+            served(forge) as forge_url,
             model.serve() as model_url,
             World(root, forge, model, clock, forge_url, model_url, overrides) as world,
         ):

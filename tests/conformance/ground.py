@@ -1,12 +1,14 @@
 """Where the forge's suite is run: a repository with an issue tracker, and the few things people do there.
 
 The embedded one is always there. A real one is added by `GITHUB_TOKEN` and `OVERLORD_LIVE_REPOSITORY` (`owner/name`,
-a repository for nothing else: issues, branches and pull requests are made in it and closed again).
+a repository for nothing else: issues, branches and pull requests are made in it and closed again). The token is that of
+the people there; with `GITHUB_APP_ID` and `GITHUB_APP_PRIVATE_KEY_FILE`, or `OVERLORD_LIVE_TOKEN`, Overlord is somebody else.
 """
 
 import base64
 import os
 import secrets
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,8 +18,11 @@ from typing import Any, Protocol
 import httpx
 
 from overlord.adapters.github import GitHubForge
+from overlord.adapters.github_connection import connect
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.ports import Forge, RepositoryName, Sha
+from overlord.settings import load
+from tests.github_openapi.check import served
 
 LIVE_VARIABLES = ("GITHUB_TOKEN", "OVERLORD_LIVE_REPOSITORY")
 
@@ -106,7 +111,7 @@ class LiveGround:
 async def embedded_ground(root: Path) -> AsyncIterator[Ground]:
     people, name = EmbeddedForge(root), RepositoryName("demo/calc")
     await people.create_repository(name, files={"README.md": "# Calc\n"})
-    async with people.serve() as url:
+    async with served(people) as url:
         forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
         yield EmbeddedGround(people, forge, name)
         await forge.close()
@@ -118,7 +123,11 @@ async def live_ground() -> AsyncIterator[Ground]:
     token, name = (os.environ[variable] for variable in LIVE_VARIABLES)
     url = os.environ.get("GITHUB_API_URL", "https://api.github.com")
     headers = {"authorization": f"Bearer {token}", "accept": "application/vnd.github+json"}
-    forge = GitHubForge.with_token(token, base_url=url)
+    ours = {key: value for key, value in os.environ.items() if key.startswith(("GITHUB_API", "GITHUB_APP"))}
+    if not any(key.startswith("GITHUB_APP_") for key in ours):
+        ours["GITHUB_TOKEN"] = os.environ.get("OVERLORD_LIVE_TOKEN", token)
+    with tempfile.TemporaryDirectory() as home:
+        forge = connect(GitHubForge, load({**ours, "OVERLORD_HOME": home}))
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30) as client:
         ground = LiveGround(forge, RepositoryName(name), client)
         yield ground

@@ -12,6 +12,7 @@ from overlord.domain.conversation import Reaction
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing
 from overlord.ports import Forge, RepositoryName
+from tests.github_openapi.check import served
 from tests.turning import WorldClock
 
 NAME = RepositoryName("demo/people")
@@ -36,7 +37,7 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
     clock = WorldClock()
     people = EmbeddedForge(tmp_path / "forge", now=clock.now)
     await people.create_repository(NAME, files={"a.txt": "a"})
-    async with people.serve() as url:
+    async with served(people) as url:
         forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
         yield Ground(people, forge, clock)
         await forge.close()

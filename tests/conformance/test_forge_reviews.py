@@ -11,6 +11,7 @@ from overlord.domain.forge import FailedCheck, ReviewState
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.ports import Forge, RepositoryName, Sha
+from tests.github_openapi.check import served
 from tests.turning import WorldClock
 
 NAME = RepositoryName("demo/reviews")
@@ -39,7 +40,7 @@ async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
     clock = WorldClock()
     people = EmbeddedForge(tmp_path / "forge", now=clock.now)
     await people.create_repository(NAME, files={"a.txt": "a\n"})
-    async with people.serve() as url:
+    async with served(people) as url:
         forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
         await people.push_files(NAME, BRANCH, {"a.txt": LINES}, "Change")
         pull = await forge.open_pull(NAME, branch=BRANCH, base="main", title="T", body="", draft=False)

@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from overlord.embedded.forge import account_shape
 from overlord.embedded.forge.problem import missing
 from overlord.embedded.forge.record import Comment, User
 from overlord.embedded.forge.reply import page_of, reply
@@ -22,7 +23,8 @@ async def get_permission(call: Call) -> Response:
         raise missing()
     roles = {"OWNER": ("admin", "admin"), "MEMBER": ("write", "write"), "COLLABORATOR": ("write", "write")}
     permission, role = roles.get(user.association, ("none", "") if repository.private else ("read", "read"))
-    return reply({"permission": permission, "role_name": role, "user": call.shape.user(user.login)})
+    shown = account_shape.collaborator(call.shape, user.login, permission, role)
+    return reply({"permission": permission, "role_name": role, "user": shown})
 
 
 async def list_recent_comments(call: Call) -> Response:

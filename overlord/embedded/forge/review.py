@@ -68,6 +68,9 @@ async def get_combined_status(call: Call) -> Response:
         "statuses": [call.shape.status(status) for status in page],
         "sha": sha,
         "total_count": len(statuses),
+        "repository": call.shape.repository(call.repository(), call.user),
+        "commit_url": f"{call.shape.addresses(repository)[0]}/commits/{sha}",
+        "url": f"{call.shape.addresses(repository)[0]}/commits/{sha}/status",
     }
     return reply(shown, headers=link)
 

@@ -1,12 +1,10 @@
 """What the embedded forge answers to those who ask about themselves: apps, their installations and tokens, limits."""
 
-from typing import Any
-
 from starlette.responses import Response
 
+from overlord.embedded.forge import account_shape
 from overlord.embedded.forge.permission import REFUSED, SUSPENDED
 from overlord.embedded.forge.problem import Problem, missing
-from overlord.embedded.forge.record import App
 from overlord.embedded.forge.reply import fields, reply
 from overlord.embedded.forge.rest import Call
 from overlord.embedded.forge.shape import moment
@@ -16,19 +14,19 @@ async def get_authenticated(call: Call) -> Response:
     """Who a token belongs to; an app's belongs to nobody."""
     if call.user.permissions is not None:
         raise Problem(403, REFUSED)
-    return reply(call.shape.user(call.user.login))
+    return reply(account_shape.account(call.shape, call.user.login))
 
 
 async def get_rate_limit(call: Call) -> Response:
     core = call.state.limit.shown(call.user.login, call.state.now().timestamp())
-    return reply({"resources": {"core": core}, "rate": core})
+    return reply(account_shape.limits(core))
 
 
 async def get_installation(call: Call) -> Response:
     app, repository = call.app(), call.state.repository(call.repository_name)
     if not app.is_installed or repository.name not in app.repositories:
         raise missing()
-    return reply(_installation(call, app, repository.owner))
+    return reply(account_shape.installation(call.shape, app, repository.owner))
 
 
 async def create_installation_token(call: Call) -> Response:
@@ -45,19 +43,3 @@ async def create_installation_token(call: Call) -> Response:
         "repository_selection": "selected",
     }
     return reply(shown, 201)
-
-
-def _installation(call: Call, app: App, owner: str) -> dict[str, Any]:
-    return {
-        "id": app.installation_id,
-        "app_id": app.id,
-        "app_slug": app.slug,
-        "account": call.shape.user(owner),
-        "target_type": "Organization",
-        "repository_selection": "selected",
-        "html_url": f"{call.shape.origin}/organizations/{owner}/settings/installations/{app.installation_id}",
-        "permissions": app.permissions,
-        "events": [],
-        "suspended_at": moment(app.suspended_at),
-        "suspended_by": None,
-    }
