@@ -106,9 +106,15 @@ async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
 
 async def _taken_off(parts: Parts, name: RepositoryName, job: Job, state: IssueState) -> str | None:
     """The label of the work under way, if somebody has taken it off."""
-    label = project.label_for(job.state, parts.settings.labels)
-    if job.state not in project.UNDER_WAY or label is None or label in state.issue.labels:
+    labels = parts.settings.labels
+    label, ours = (
+        project.label_for(job.state, labels),
+        {labels.in_progress, labels.in_review, labels.attention},
+    )
+    if job.state not in project.UNDER_WAY or label is None:
         return None
+    if not ours.isdisjoint(state.issue.labels):
+        return None  # it is there, or another of ours: then Overlord put that in its place, which this database may not know
     if job.projected != project.projection_key(job):
         return None  # it may not have been put on yet
     labelling = await parts.forge.labelling(name, job.issue.number, label)

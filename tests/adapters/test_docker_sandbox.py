@@ -1,12 +1,14 @@
 """The attacks that live inside a container (SANDBOX §5). Each wall is also taken away, to see that its test can fail."""
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +107,15 @@ def stranger() -> Iterator[None]:
 def service() -> Iterator[tuple[str, int]]:
     """A service of this machine, on the address that a container on the engine's own network would find it at."""
     found = subprocess.run(
-        ["docker", "network", "inspect", "bridge", "--format", "{{(index .IPAM.Config 0).Gateway}}"],
+        ["docker", "network", "inspect", "bridge", "--format", "{{json (index .IPAM.Config 0)}}"],
         capture_output=True,
         text=True,
         check=True,
     )
-    with socket.create_server((found.stdout.strip() or "127.0.0.1", 0)) as listening:
+    network = json.loads(found.stdout)
+    # An engine that has just made its network tells no gateway; it is the first address then.
+    gateway = network.get("Gateway") or str(ip_network(network["Subnet"])[1])
+    with socket.create_server((gateway, 0)) as listening:
         yield listening.getsockname()
 
 

@@ -83,7 +83,7 @@ async def _end_well(world: World) -> None:
 
 
 def _polls(world: World) -> int:
-    return sum("issues?labels" in line for line in world.forge.transcript().splitlines())
+    return sum("sort=updated&direction=desc" in line for line in world.forge.transcript().splitlines())
 
 
 async def test_a_wall_clock_that_jumps_while_the_daemon_runs_changes_nothing() -> None:
