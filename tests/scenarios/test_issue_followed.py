@@ -78,6 +78,22 @@ async def test_work_whose_label_is_taken_off_stops() -> None:
         )
 
 
+async def test_a_label_that_is_put_on_again_while_work_is_under_way_changes_nothing() -> None:
+    async with made_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(world.hold(), edit(*FIX), submit())
+        await world.until_holding()
+        await world.forge.label(REPO, number, "nebulus-ready")
+        await world.make_due()
+        await world.until(lambda: True)
+        assert [job.state for job in await world.jobs()] == [JobState.RUNNING]
+        world.let_go()
+        await world.settle()
+        assert [job.state for job in await world.jobs()] == [JobState.IN_REVIEW]
+        assert world.forge.issue(REPO, number).labels == ("in-review",)
+        assert len(world.forge.comments(REPO, number)) == 1
+
+
 async def test_an_issue_that_is_locked_is_worked_on() -> None:
     async with made_world() as world:
         number = await world.issue("add() subtracts")
