@@ -52,7 +52,7 @@ class Bell:
                 yield
             finally:
                 loop.remove_reader(ear)
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(OSError):  # as for a door
                     if path.stat().st_ino == ours:  # another daemon's, once this one was replaced
                         path.unlink()
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from overlord.adapters.git_command import git
+from overlord.adapters.git_command import LASTING, git
 from overlord.adapters.git_fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git_gathering import Places, gather
 from overlord.adapters.git_listing import excess
@@ -84,6 +84,7 @@ class GitMirrors(GitReading):
                 return
             begun = time.monotonic()
             if not is_there(mirror):
+                self._trash.discard(mirror)
                 mirror.parent.mkdir(parents=True, exist_ok=True)
                 await git(mirror, "init", "--quiet", "--bare", "--template=", str(mirror))
             depth = self._extent(name).history_depth if await is_empty(mirror) else 0
@@ -199,7 +200,7 @@ class GitMirrors(GitReading):
                 "--no-auto-gc",
                 str(quarantine),
                 f"+refs/overlord/canonical:refs/overlord/canonical/{commit}",
-                settings={"fetch.fsckObjects": "true"},
+                settings={"fetch.fsckObjects": "true", **LASTING},
             )
         return commit
 

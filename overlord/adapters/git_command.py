@@ -13,6 +13,8 @@ from overlord.errors import GitFailed
 TIMEOUT_S = 600.0
 SILENT_S = 120
 """The longest a forge may send nothing; while they work, servers send something every few seconds."""
+LASTING = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
+"""Settings for what the database is about to name: objects and references are on the disk before git says so."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

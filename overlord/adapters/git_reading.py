@@ -121,5 +121,8 @@ def _lines(names: Iterable[str]) -> bytes:
 
 
 def is_there(repository: Path) -> bool:
-    """Whether it was made."""
-    return (repository / "HEAD").exists()
+    """Whether it was made, and what is written at its making has come to the disk: a machine may have been cut off."""
+    try:
+        return all((repository / name).stat().st_size for name in ("HEAD", "config"))
+    except OSError:
+        return False

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
-from overlord.adapters.git_command import git
+from overlord.adapters.git_command import LASTING, git
 from overlord.adapters.git_diff import shown
 from overlord.ports import Sha
 
@@ -19,7 +19,9 @@ async def commit_tree(
     """One commit under our name; `more` are further parents. Same arguments, same SHA."""
     parents = (argument for commit in (parent, *more) for argument in ("-p", commit))
     arguments = ("commit-tree", tree, *parents, "-F", "-")
-    output = await git(repository, *arguments, environment=_identity(at), stdin=message.encode())
+    output = await git(
+        repository, *arguments, environment=_identity(at), stdin=message.encode(), settings=LASTING
+    )
     return Sha(output.decode().strip())
 
 
@@ -35,14 +37,14 @@ async def tree_without(
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
         await git(repository, "read-tree", commit, environment=index)
         await git(repository, "update-index", "-z", "--index-info", environment=index, stdin=entries)
-        tree = await git(repository, "write-tree", environment=index)
+        tree = await git(repository, "write-tree", environment=index, settings=LASTING)
     return Sha(tree.decode().strip())
 
 
 async def merge_tree(repository: Path, head: Sha, other: Sha) -> tuple[Sha, tuple[str, ...]]:
     """The tree of a merge, and the paths in conflict, whose files hold both sides between marks."""
     arguments = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, other)
-    output = await git(repository, *arguments, fine=(0, 1))
+    output = await git(repository, *arguments, fine=(0, 1), settings=LASTING)
     tree, *paths = output.split(b"\0")
     return Sha(tree.decode()), tuple(dict.fromkeys(shown(path) for path in paths if path))
 

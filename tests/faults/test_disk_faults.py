@@ -145,6 +145,76 @@ async def test_a_home_that_is_read_only_is_refused_in_a_sentence_and_used_again_
         await check_world(world)
 
 
+@dataclass
+class Failing:
+    """A disk that the kernel stops writing to, as it does when one fails."""
+
+    image: Path
+    root: Path
+
+    def mount(self) -> None:
+        subprocess.run(["mount", "-o", "loop", str(self.image), str(self.root)], check=True)
+
+    def fail(self) -> None:
+        subprocess.run(["mount", "-o", "remount,abort", str(self.root)], check=True)
+
+    def repair(self) -> None:
+        subprocess.run(["umount", str(self.root)], check=True)
+        subprocess.run(["e2fsck", "-p", "-f", str(self.image)], capture_output=True, check=False)
+        self.mount()
+
+
+@contextlib.contextmanager
+def failing() -> Iterator[Failing]:
+    """A small ext4 in a file; it goes with everything on it."""
+    with tempfile.TemporaryDirectory(prefix="disk-", dir="/tmp") as directory:
+        disk = Failing(Path(directory, "image"), Path(directory, "root"))
+        disk.root.mkdir()
+        with disk.image.open("wb") as file:
+            file.truncate(96 * 1024 * 1024)
+        try:
+            subprocess.run(["mkfs.ext4", "-q", str(disk.image)], capture_output=True, check=True)
+            disk.mount()
+        except (OSError, subprocess.CalledProcessError):
+            missing(
+                "tmpfs",
+                "no file system can be made and mounted here: this needs root, e2fsprogs and a loop device",
+            )
+        try:
+            yield disk
+        finally:
+            subprocess.run(["umount", "--lazy", str(disk.root)], check=True)
+
+
+async def test_a_disk_that_turns_read_only_under_a_daemon_costs_nothing_once_it_is_repaired() -> None:
+    async with made_world() as world:
+        world.overrides["process"] = {"python": played(world.root)}
+        world.model_will(*(say("Go on.") for _ in range(10)), when=OPENING)
+        with failing() as disk:
+            (world.root / "home").symlink_to(disk.root)
+            await _until(world, "in review")
+            with capture_logs() as logs:
+                disk.fail()
+                await world.issue("plain")
+                world.clock.move(interval_s(world.settings()) + 1)
+                await world.until(lambda: any("trouble" in line for line in logs))
+                for _ in range(TRIES):
+                    await world.overlord.turn()
+                    await world.something_happens()
+            assert await world.read(lambda c: c.execute("SELECT 1").fetchone()[0]) == 1, (
+                "what is there can be read"
+            )
+            await world.stop()
+            disk.repair()
+            await world.settle()
+            await world.settle()
+            for job in await world.jobs():
+                assert (job.state, job.revision, job.reason) == (S.IN_REVIEW, 0, ""), job.reason
+            assert len(await world.jobs()) == 2
+            await check_world(world)
+            await world.stop()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_full_disk_at_the_start_is_told_in_a_sentence(kind: str) -> None:
     async with _on(KINDS[kind]) as (world, disk):
