@@ -34,7 +34,7 @@ TAMPERED = {
     "UPDATE evaluations SET checks = replace(checks, 'evidence', 'gone')": "without a report",
     "UPDATE evaluations SET closed = 0 WHERE id = 1": "2 verdicts and 1 closed",
     "DELETE FROM evidence": "is cited and has no row",
-    "UPDATE evidence SET sha256 = '00'": "evidence 00 is missing",
+    f"UPDATE evidence SET sha256 = '{'0' * 64}'": f"evidence {'0' * 64} is missing",
     "DELETE FROM exchanges": "of which 0 were metered",
     "UPDATE exchanges SET completion = -5": "gives something back",
     f"{FORGED} DELETE FROM ledger WHERE seq = 4": "event 4 is missing",

@@ -5,7 +5,7 @@ that GitHub does not know: it would take it, and do nothing with it.
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -127,7 +127,7 @@ class Recorder:
         if not path or find(scope["method"], path) is None:
             await self._app(scope, receive, send)
             return
-        request = await _read(receive)
+        given = await _read(receive)
         statuses, answer = [UNANSWERED], bytearray()
 
         async def seeing(message: Message) -> None:
@@ -137,36 +137,34 @@ class Recorder:
             await send(message)
 
         try:
-            await self._app(scope, _replaying(request, receive), seeing)
+            await self._app(scope, _replaying(given, receive), seeing)
         finally:
-            exchange = Exchange(
-                method=scope["method"],
-                path=path,
-                query=scope["query_string"].decode(),
-                request=request,
-                status=statuses[-1],
-                response=bytes(answer),
-            )
-            self._exchanges[exchange] = None
+            if given[-1]["type"] == "http.request":  # else whoever asked was cut off in the middle of it
+                exchange = Exchange(
+                    method=scope["method"],
+                    path=path,
+                    query=scope["query_string"].decode(),
+                    request=b"".join(message.get("body", b"") for message in given),
+                    status=statuses[-1],
+                    response=bytes(answer),
+                )
+                self._exchanges[exchange] = None
 
 
-async def _read(receive: Receive) -> bytes:
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return bytes(body)
+async def _read(receive: Receive) -> list[Message]:
+    """A request as it comes, to its end."""
+    given = [await receive()]
+    while given[-1].get("more_body", False):
+        given.append(await receive())
+    return given
 
 
-def _replaying(request: bytes, receive: Receive) -> Receive:
+def _replaying(given: Sequence[Message], receive: Receive) -> Receive:
     """A request that was read already, once more; then whatever comes."""
-    waiting = [request]
+    waiting = list(given)
 
     async def replayed() -> Message:
-        if waiting:
-            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
-        return await receive()
+        return waiting.pop(0) if waiting else await receive()
 
     return replayed
 

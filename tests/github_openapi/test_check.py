@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from overlord.adapters.github_operation import OPERATIONS
 from overlord.embedded.forge.forge import EmbeddedForge
@@ -215,6 +215,33 @@ async def test_what_was_sent_reaches_the_application_and_is_kept_once() -> None:
     [kept] = recorder.exchanges
     assert json.loads(kept.request) == body
     assert kept.response == kept.request
+
+
+async def test_a_request_that_was_cut_off_reaches_the_application_as_that_and_is_held_against_nobody() -> (
+    None
+):
+    seen: list[str] = []
+
+    async def app(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while not seen or seen[-1] != "http.disconnect":
+            seen.append((await receive())["type"])
+
+    messages: list[Message] = [
+        {"type": "http.request", "body": b'{"bo', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(_message: Message) -> None:
+        raise AssertionError("there is nobody to answer")
+
+    recorder, path = Recorder(app), f"{ISSUE}/comments"
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+    await recorder(scope, receive, send)
+    assert seen == ["http.request", "http.disconnect"]
+    assert list(recorder.exchanges) == []
 
 
 async def test_a_request_without_an_answer_is_kept_as_that() -> None:
