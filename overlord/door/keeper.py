@@ -159,7 +159,9 @@ class _Door:
 
     def stop_listening(self) -> None:
         self._server.close()
-        with contextlib.suppress(OSError):  # gone, or on a disk that takes no change: the next one to open it looks
+        with contextlib.suppress(
+            OSError
+        ):  # gone, or on a disk that takes no change: the next one to open it looks
             if (
                 self._directory / "s"
             ).stat().st_ino == self._socket:  # another daemon's, once this one was replaced
