@@ -1,6 +1,7 @@
 """The disk under the home is full, has no names left, or is read-only: the daemon says so, loses nothing, and goes on when it can."""
 
 import contextlib
+import shutil
 import sqlite3
 import subprocess
 import tempfile
@@ -159,7 +160,9 @@ class Failing:
         subprocess.run(["mount", "-o", "remount,abort", str(self.root)], check=True)
 
     def repair(self) -> None:
-        subprocess.run(["umount", str(self.root)], check=True)
+        """Go on with a copy: a container that starts meanwhile may keep the failed one mounted for itself."""
+        subprocess.run(["umount", "--lazy", str(self.root)], check=True)
+        self.image = Path(shutil.copy(self.image, self.image.with_name("repaired")))
         subprocess.run(["e2fsck", "-p", "-f", str(self.image)], capture_output=True, check=False)
         self.mount()
 
