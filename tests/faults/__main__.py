@@ -90,7 +90,7 @@ AREAS = (
     Area(
         fault="the disk is full or read-only",
         promise="said clearly, nothing lost, goes on by itself when there is room",
-        tried="bytes and inodes, at commit, WAL and evidence",
+        tried="bytes and inodes, at commit, WAL and evidence; read-only at the start and under a running daemon",
         modules=("test_disk_faults",),
     ),
     Area(
