@@ -95,13 +95,14 @@ async def _obey(
 ) -> None:
     """Do it and remember it, or remember why not."""
     act, at = _ACTS[command.verb], parts.clock.now()
-    if command.verb is CommentVerb.WORK and await _is_edited_since(parts, name, heard.number, said_at):
-        reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
-        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
-        return
     issue, base = (
         await _material(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
     )
+    # Asked after the text was read: an edit between the two is one too.
+    if issue is not None and await _is_edited_since(parts, name, heard.number, said_at):
+        reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
+        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        return
 
     def obey(connection: sqlite3.Connection) -> None:
         told = _Told(

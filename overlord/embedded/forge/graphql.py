@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from overlord.embedded.forge.permission import REFUSED
 from overlord.embedded.forge.problem import Problem
-from overlord.embedded.forge.record import User
+from overlord.embedded.forge.record import Pull, User
 from overlord.embedded.forge.reply import fields, reply
 from overlord.embedded.forge.rest import Call, may_see
 from overlord.embedded.forge.shape import moment, node_id
@@ -50,7 +50,7 @@ def _edited(call: Call, viewer: User, variables: dict[str, Any]) -> Response:
         issue = call.state.issue(name, int(variables.get("number") or 0))
     except Problem:
         issue = None
-    if issue is None or not may_see(viewer, call.state.repository(name)):
+    if issue is None or isinstance(issue, Pull) or not may_see(viewer, call.state.repository(name)):
         return _refused({"repository": None}, f"Could not resolve to an Issue of '{name}'.", "NOT_FOUND")
     if not viewer.permits(issues="read"):
         return _refused({"repository": None}, REFUSED, "FORBIDDEN")
