@@ -117,7 +117,5 @@ def replies(said: Iterable[str]) -> dict[int, str]:
 
 def answer(head: str, reply: str, *, is_changed: bool) -> str:
     """What is written into a thread once the work on it is delivered."""
-    what = (
-        f"Taken up in {head}, which passed the evaluation." if is_changed else "Nothing was changed for this."
-    )
+    what = f"Taken up in {head}." if is_changed else "Nothing was changed for this."
     return f"{what}\n\n{quoted(reply)}" if reply else what

@@ -8,6 +8,7 @@ from minion.protocol import Issue
 from overlord.domain.conversation import Labelling
 from overlord.domain.hidden_text import issue_without_hidden
 from overlord.engine.parts import Parts
+from overlord.engine.standing import Standing
 from overlord.errors import ForgeRefused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
@@ -65,9 +66,9 @@ async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | No
     if labelling is None:
         return f"Nobody is known to have put `{label}` on this issue."
     who = f"`{labelling.actor.replace('`', '')}`"
-    if labelling.is_bot and labelling.actor not in parts.settings.intake.bots:
-        return f"`{label}` was put on by the bot {who}, which is not among those whose labels count here."
-    if not labelling.is_bot and not await parts.forge.may_write(name, labelling.actor):
+    if not await Standing(parts, name).counts(labelling.actor, is_bot=labelling.is_bot):
+        if labelling.is_bot:
+            return f"`{label}` was put on by the bot {who}, which is not among those whose labels count here."
         return f"`{label}` was put on by {who}, who may not write to this repository."
     if labelling.is_edited:
         return f"The issue was edited after {who} put `{label}` on it."

@@ -1,6 +1,7 @@
 """An issue that is edited while it is worked on: the work goes on with the text that stood when it began, the one comment
 says so, and a person is asked before the next brief. The new text waits beside the job until then."""
 
+import asyncio
 import sqlite3
 from datetime import datetime
 
@@ -8,6 +9,7 @@ from minion.protocol import Issue
 from overlord.domain import edit
 from overlord.domain.decision import DecisionState, Subject, Verb, ask
 from overlord.domain.event import EventName, Json
+from overlord.domain.hidden_text import issue_without_hidden
 from overlord.domain.job import Job, JobState
 from overlord.engine import claim, project
 from overlord.engine.parts import Parts
@@ -19,13 +21,12 @@ from overlord.store import decisions, jobs
 async def look(parts: Parts, name: RepositoryName, job: Job, issue: Issue) -> bool:
     """Take note of what an open job's issue says now. Whether that is news.
 
-    It costs nothing while the text is the known one, and a look at the comments when it is another.
+    It asks nothing of the forge while the text is the known one, and for the comments when it is another.
     """
-    if edit.is_same(job.edited_issue or job.issue, issue):
+    shown = await asyncio.to_thread(issue_without_hidden, issue)  # as a snapshot has it
+    if edit.is_same(job.edited_issue or job.issue, shown):
         return False
     now, at = await claim.snapshot(parts, name, issue), parts.clock.now()
-    if edit.is_same(job.edited_issue or job.issue, now):
-        return False  # as it is worked on: a snapshot is not the raw text
     return await parts.database.write(Point.FATE_NOTED, lambda c: _note(c, job, now, at))
 
 

@@ -18,8 +18,8 @@ class Standing:
     name: RepositoryName
     _known: dict[str, bool] = field(default_factory=dict)
 
-    async def counts(self, author: str, *, is_bot: bool, text: str) -> bool:
-        """Whether what an account wrote is to be acted on; what Overlord itself wrote never is."""
+    async def counts(self, author: str, *, is_bot: bool, text: str = "") -> bool:
+        """Whether what an account did or wrote is to be acted on; what Overlord itself wrote never is."""
         if OURS in text:
             return False
         if author not in self._known:

@@ -104,7 +104,7 @@ def test_replies_are_known_by_their_numbers() -> None:
 
 
 def test_an_answer_quotes_the_minion_and_says_whether_anything_changed() -> None:
-    assert answer("c" * 40, "", is_changed=True) == f"Taken up in {'c' * 40}, which passed the evaluation."
+    assert answer("c" * 40, "", is_changed=True) == f"Taken up in {'c' * 40}."
     told = answer("c" * 40, "@everyone: closes #1", is_changed=False)
     assert told.startswith("Nothing was changed for this.\n\n> ")
     assert "@everyone" not in told
