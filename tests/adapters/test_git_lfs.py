@@ -1,6 +1,5 @@
 """What Git LFS keeps, in a ready copy: fetched by Overlord alone, and only what the pointers name."""
 
-import base64
 from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 from pathlib import Path
@@ -10,19 +9,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from minion.ready import ReadyCopy
-from overlord.adapters.git import KEPT_COPIES, GitMirrors
+from overlord.adapters.git import KEPT_COPIES
 from overlord.adapters.git_lfs import headers_for
-from overlord.adapters.git_ready import MOST_BYTES
 from overlord.domain.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import FarEndError, ForgeUnavailable, Unobtainable
-from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, Sha
+from overlord.ports import Remote, Sha
+from tests.adapters.fetching_ground import NAME, FetchingGround
 from tests.plumbing import Files, commit
 
-NAME = RepositoryName("acme/calc")
 CONTENT = b"large\r\n\0" * 1000
 ATTRIBUTES = "*.bin filter=lfs diff=lfs merge=lfs -text\n"
 SECRET = "Basic canary-0123456789"
@@ -33,33 +29,15 @@ def pointer(content: bytes) -> str:
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
 
 
-class Ground:
+class Ground(FetchingGround):
     """A forge with `acme/calc`, and an Overlord's git that fetches what Git LFS keeps."""
 
-    def __init__(self, root: Path, forge: EmbeddedForge, url: str) -> None:
-        self.root, self.forge, self.url = root, forge, url
-        self.home = Home(root / "home")
-        self.home.root.mkdir()
-        self.git = self.overlord()
-
-    def overlord(self, extent: Extent | None = None, ready_bytes: int = MOST_BYTES) -> GitMirrors:
-        return GitMirrors(self.home, extent=lambda _: extent or Extent(lfs=True), ready_bytes=ready_bytes)
-
-    async def remote(self) -> Remote:
-        token = base64.b64encode(f"x-access-token:{self.forge.token}".encode()).decode()
-        return Remote(url=f"{self.url}/{NAME}.git", authorization=f"Basic {token}")
+    usual = Extent(lfs=True)
 
     async def base(self, files: Files) -> Sha:
         made = commit(self.forge.directory(NAME), "main", {".gitattributes": ATTRIBUTES, **files})
         await self.git.refresh_mirror(NAME, await self.remote())
         return made
-
-    async def laid_out(self, base: Sha, git: GitMirrors | None = None) -> Path:
-        place = await (git or self.git).ready_copy(NAME, base, self.remote)
-        assert place is not None
-        root = self.root / f"tree-{len(list(self.root.glob('tree-*')))}"
-        ReadyCopy(place).lay_out(root, head="ref: refs/heads/x", config="", references={"refs/heads/x": base})
-        return root
 
     def asked(self) -> int:
         return sum("/info/lfs/" in seen.path for seen in self.forge.requests)

@@ -15,7 +15,8 @@ from overlord.domain.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import Unobtainable
 from overlord.ports import Sha
-from tests.adapters.submodule_ground import LIB, NAME, SESSION, Ground, made_ground
+from tests.adapters.fetching_ground import NAME
+from tests.adapters.submodule_ground import LIB, SESSION, Ground, made_ground
 from tests.plumbing import commit, run
 
 

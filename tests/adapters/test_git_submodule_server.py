@@ -16,7 +16,8 @@ from overlord.adapters.git_submodule import Module, Submodules
 from overlord.errors import GitFailed, Unobtainable
 from overlord.ports import Remote, Sha
 from tests.adapters.far_end import served_as_files
-from tests.adapters.submodule_ground import LIB, NAME, Ground, made_ground
+from tests.adapters.fetching_ground import NAME
+from tests.adapters.submodule_ground import LIB, Ground, made_ground
 from tests.plumbing import Files, bomb, commit, run
 
 GATE = """#!/bin/sh
