@@ -272,17 +272,22 @@ class World:
 
 
 def _processes_of(session: str, root: Path) -> list[int]:
-    """The processes whose environment names this session, of the world at `root`: other tests have such names too."""
+    """The processes whose environment names this session, or any, of the world at `root`: other tests have such names too."""
     mark = f"MINION_ID={session}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdecimal() and mark in (entry / "environ").read_bytes().split(b"\0"):
+            if entry.name.isdecimal() and _names(entry, mark, any_of=not session):
                 # A process works below the world; into a container its door is mounted from there.
                 places = (entry / "environ").read_bytes() + (entry / "mountinfo").read_bytes()
                 if str(root).encode() in places:
                     found.append(int(entry.name))
     return found
+
+
+def _names(process: Path, mark: bytes, *, any_of: bool) -> bool:
+    given = (process / "environ").read_bytes().split(b"\0")
+    return any(item.startswith(mark) for item in given) if any_of else mark in given
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:
@@ -315,4 +320,7 @@ async def made_world(files: dict[str, str] | None = None, **overrides: Any) -> A
             yield world
     finally:
         forge.close()
+        for process in _processes_of("", root):
+            with contextlib.suppress(ProcessLookupError):  # what waits for its daemon would wait for minutes
+                os.kill(process, signal.SIGKILL)
         shutil.rmtree(root, ignore_errors=True)

@@ -1,6 +1,8 @@
 """After delivery: reviews, failing checks, conflicts and pushes of others make rounds of their own, and are answered."""
 
 import sqlite3
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, call, edit, run, submit, write
 from overlord.engine.lookout import PULL_LOOK_S
 from overlord.store import follow_ups, ledger
+from tests.engine.between import Instead, forge_world
 from tests.world import FIX, REPO, World, made_world
 
 NOTED = ("calc.py", "return a + b", "return a + b  # the sum")
@@ -251,6 +254,34 @@ async def test_a_conflict_that_only_a_session_can_solve_is_a_round() -> None:
         await world.forge.merge(REPO, pull)
         await world.settle()
         assert (await world.job()).state is JobState.COMPLETED
+
+
+async def test_a_base_that_git_can_merge_is_brought_in_by_code_and_judged_again() -> None:
+    """The forge says that there is a conflict, and that was so a moment ago: what git finds is what counts."""
+    async with forge_world() as (world, forge):
+        pull = await delivered(world)
+        before = await world.job()
+        await world.push({"README.md": "# calc\n\nAdds two numbers.\n"})
+
+        async def conflicting(real: Instead, *arguments: Any) -> Any:
+            seen = await real(*arguments)
+            return replace(seen, mergeable=False) if seen.head_sha == before.head_sha else seen
+
+        forge.instead["pull"] = conflicting
+        asked = len(world.model.requests)
+        world.clock.move(PULL_LOOK_S)
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.round) == (JobState.IN_REVIEW, 0)
+        assert [(await world.events()).count(name) for name in ("rebased", "passed", "delivered")] == [
+            1,
+            2,
+            2,
+        ]
+        assert world.forge.pull(REPO, pull).head_sha == job.head_sha != before.head_sha
+        assert "Adds two numbers." in await world.git_show(job.branch, "README.md")
+        assert "a + b" in await world.git_show(job.branch, "calc.py")
+        assert len(world.model.requests) == asked + 1, "no session but the review"
 
 
 async def test_after_a_merge_the_issue_is_closed_and_the_branch_gone_where_that_is_wished() -> None:
