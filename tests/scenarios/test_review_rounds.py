@@ -296,6 +296,19 @@ async def test_after_a_merge_the_issue_is_closed_and_the_branch_gone_where_that_
         assert branch not in await world.forge.heads(REPO)
 
 
+async def test_a_pull_request_that_is_closed_ends_its_job_and_the_reason_is_kept() -> None:
+    async with made_world() as world:
+        pull = await delivered(world)
+        await world.forge.close_pull(REPO, pull)
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.reason) == (JobState.CANCELLED, "its pull request was closed without a merge")
+        assert world.forge.issue(REPO, 1).open
+        [comment] = world.forge.comments(REPO, 1)
+        assert "its pull request was closed without a merge" in comment.body
+        assert (await world.events()).count("pr_closed") == 1
+
+
 async def test_a_review_that_came_while_overlord_was_down_is_taken_up_once() -> None:
     async with made_world() as world:
         pull = await delivered(world)
