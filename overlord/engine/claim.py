@@ -1,7 +1,6 @@
 """What a job begins with: a label that counts, the issue's text as it stood then, and the branch it is for."""
 
 import asyncio
-import contextlib
 from dataclasses import replace
 
 from minion.protocol import Issue
@@ -9,6 +8,7 @@ from overlord.domain.conversation import Labelling
 from overlord.domain.hidden_text import issue_without_hidden
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
+from overlord.engine.trouble import says_locked
 from overlord.errors import ForgeRefused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
@@ -55,8 +55,7 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
     )
     await _note(parts, refusal)
     if refusal.is_owed:
-        with contextlib.suppress(ForgeRefused):  # in a locked conversation nothing can be told
-            await _tell(parts, name, refusal)
+        await _tell(parts, name, refusal)
         await _note(parts, replace(refusal, is_owed=False))
     return False
 
@@ -80,10 +79,14 @@ async def _note(parts: Parts, refusal: Refusal) -> None:
 
 
 async def _tell(parts: Parts, name: RepositoryName, refusal: Refusal) -> None:
-    """Say it at the issue, unless that was done before a crash."""
+    """Say it at the issue, unless that was done before a crash; in a locked conversation nobody can be told."""
     mark = REFUSED.format(refusal.labelled_at.isoformat())
     present = await parts.forge.comments(name, refusal.issue_number)
     if not any(mark in comment.body for _, comment in present):
         advice = "Somebody with write access can put the label on (again), and the work begins with the text as it stands then."
         body = f"**Overlord has not begun.** {refusal.reason}\n\n{advice}\n\n{mark}"
-        await parts.forge.add_comment(name, refusal.issue_number, body)
+        try:
+            await parts.forge.add_comment(name, refusal.issue_number, body)
+        except ForgeRefused as error:
+            if not says_locked(error):
+                raise

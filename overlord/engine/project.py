@@ -11,6 +11,7 @@ from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine import deliver
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
+from overlord.engine.trouble import says_locked
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
 from overlord.ports import RepositoryName
@@ -21,8 +22,6 @@ from overlord.store.jobs import Glance
 log = structlog.get_logger()
 
 COMMENT_MARK = "<!-- overlord:job -->"
-LOCKED = "locked"
-"""A word of GitHub's when it refuses a comment on a conversation that was locked."""
 UNSURE = "? "
 """Put before what was last shown as long as it may stand at the forge in parts, or something else in parts."""
 HELD_BY_PEOPLE = frozenset({JobState.WAITING, JobState.IN_REVIEW})
@@ -138,7 +137,7 @@ async def _told(parts: Parts, name: RepositoryName, job: Job) -> int | None:
     try:
         return await _comment(parts, name, job)
     except ForgeRefused as error:
-        if isinstance(error, ForgeMissing) or LOCKED not in str(error).casefold():
+        if not says_locked(error):
             raise
         log.warning("comment_refused", job=job.id, issue=job.issue_ref, reason=str(error))
         return job.comment_id

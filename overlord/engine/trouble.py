@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from overlord.errors import FarEndError
+from overlord.errors import FarEndError, ForgeMissing, ForgeRefused
 
 News = TypeVar("News")
 LOOKS_BACK = timedelta(minutes=10)
 """What is asked for again where a list is asked for by time: clocks differ."""
+
+LOCKED = "locked"
+"""A word of GitHub's when it refuses a comment on a conversation that was locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,11 @@ def wait_asked(error: FarEndError) -> float | None:
     """For how many seconds a far end asks to be left alone, if it does."""
     seconds: float | None = getattr(error, "retry_after_s", None)
     return seconds
+
+
+def says_locked(error: ForgeRefused) -> bool:
+    """Whether a comment was refused because its conversation is locked for us too: nothing can be told there."""
+    return not isinstance(error, ForgeMissing) and LOCKED in str(error).casefold()
 
 
 async def through(
