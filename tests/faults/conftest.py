@@ -55,9 +55,37 @@ SHARE = 3
 HERE = Path(__file__).parent
 
 
+LONGEST = (
+    *("test_mutants", "test_forge_matrix", "test_sqlite_faults", "test_soak", "test_nth_call"),
+    *("test_random_kills", "test_docker_faults"),
+)
+"""Modules with tests of half a minute."""
+
+
+@pytest.hookimpl(trylast=True)  # after the order was shuffled
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("FAULT_ALL"):
-        return
+    if not os.environ.get("FAULT_ALL"):
+        _leave_out(config, items)
+    _begin_with_the_longest(items)
+
+
+def _begin_with_the_longest(items: list[pytest.Item]) -> None:
+    """Every worker is dealt a row of the list first, and takes from the others' ends: the longest tests begin the rows."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    longest = [item for item in items if item.path.parent == HERE and item.path.stem in LONGEST]
+    longest.sort(key=lambda item: LONGEST.index(item.path.stem))
+    first = set(longest)
+    others = [item for item in items if item not in first]
+    size, rows = len(items) // workers, [longest[number::workers] for number in range(workers)]
+    items.clear()
+    for row in rows:
+        items += row
+        items += others[: max(0, size - len(row))]
+        del others[: max(0, size - len(row))]
+    items += others
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     many = sorted((item for item in items if _is_one_of_many(item)), key=lambda item: item.nodeid)
     kept = {item.nodeid for item in many[::SHARE]}
     left_out = [item for item in many if item.nodeid not in kept]

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.timeout(600)
 ROOT = Path(__file__).parents[2]
 COPIED = ("overlord", "minion", "tests", "pyproject.toml")
 RUN_S = 150
-ALL = {"FAULT_ALL": "1"}
+GIVEN = {"FAULT_ALL": "1", "FAULT_DEADLINE_S": "20"}
+"""All cases, and no minute for each daemon that does not do without the defence what it would with it."""
 CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
@@ -95,7 +96,9 @@ MUTANTS = (
         file="overlord/store/database.py",
         before='if row is None or row["token"] != token:',
         after="if row is None:",
-        tests=("tests/faults/test_two_daemons.py",),
+        tests=(
+            "tests/faults/test_two_daemons.py::test_a_daemon_that_was_suspended_and_replaced_ends_by_itself[0]",
+        ),
     ),
     Mutant(
         name="an answer counts once (compare and swap)",
@@ -138,7 +141,10 @@ MUTANTS = (
         file="overlord/adapters/docker_profile.py",
         before='"AutoRemove": False',
         after='"AutoRemove": True',
-        tests=("tests/faults/test_docker_meddling.py",),
+        tests=(
+            "tests/faults/test_docker_meddling.py::test_containers_that_others_restart_are_no_second_session"
+            "_and_their_work_is_done_again",
+        ),
         needs_docker=True,
     ),
     Mutant(
@@ -170,7 +176,10 @@ def test_the_campaign_notices_that_a_defence_is_gone(mutant: Mutant, tmp_path: P
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:xdist", *mutant.tests],
         cwd=tmp_path,
-        env={**{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}, **ALL},
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+            **GIVEN,
+        },
         capture_output=True,
         text=True,
         timeout=RUN_S,
