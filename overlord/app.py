@@ -25,13 +25,17 @@ from overlord.adapters.github_connection import connect
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process import ProcessRunner
 from overlord.bell import Bell
+from overlord.domain.chat_card import Place
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.forge import web_of
+from overlord.domain.names import ChannelId
 from overlord.domain.rubric import load_rubric
 from overlord.door.assistant import DoorAssistant
 from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
 from overlord.engine import absence
 from overlord.engine.parts import Parts
+from overlord.engine.speech import Speech
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
@@ -191,10 +195,10 @@ async def overlord(
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
+            speech=_speech(settings, clock, home, database, stack),
         )
         await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
-        tick = Tick(parts)
-        stack.push_async_callback(tick.close)
+        stack.push_async_callback((tick := Tick(parts)).close)
         yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell, watchers=watchers)
 
 
@@ -218,6 +222,31 @@ def _models(settings: Settings) -> dict[str, OpenAIModel]:
 
 def _forge(settings: Settings, clock: Clock) -> GitHubForge:
     return connect(GitHubForge, settings, now=clock.now)
+
+
+def _speech(
+    settings: Settings, clock: Clock, home: Home, database: Database, stack: contextlib.AsyncExitStack
+) -> Speech | None:
+    """What steps talk to people with; None without a chat."""
+    slack = settings.slack
+    if not slack.is_on:
+        return None
+    from overlord.adapters.slack import SlackChat  # its libraries are large, and not everybody has a chat
+
+    chat = SlackChat(
+        api_url=slack.api_url,
+        bot_token=slack.bot_token.get_secret_value(),
+        timeout_s=slack.timeout_s,
+        now=clock.now,
+    )
+    stack.push_async_callback(chat.close)
+    return Speech(
+        chat=guarded(chat, database.check_held),
+        channel=ChannelId(slack.channel),
+        instance=home.instance(),
+        place=Place(web=web_of(settings.forge.api_url)),
+        monotonic=clock.monotonic,
+    )
 
 
 async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:

@@ -10,13 +10,17 @@ from datetime import datetime, timedelta
 
 from minion.protocol import Issue, Scope
 from overlord.domain.budget import parse_amount
+from overlord.domain.card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
+from overlord.domain.pause import EVERYTHING, Pause, name_of
 from overlord.domain.scope import effective_scope, exact_pattern
+from overlord.domain.text import plain_line
 from overlord.errors import Refused
-from overlord.store import decisions, grants, jobs, ledger, sessions, spaces
+from overlord.store import decisions, grants, jobs, ledger, pauses, sessions, spaces, wishes
 from overlord.store.grants import GrantKind
+from overlord.store.wishes import Wish
 
 SCOPE_GRANT_LIFETIME = timedelta(days=14)
 
@@ -102,6 +106,121 @@ _TRY_AGAIN = frozenset({Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOn:
+    """Have an issue worked on although nobody put the work label on it, or let its waiting job go on."""
+
+    space: str
+    """A repository in Overlord's care, as the settings spell it."""
+    number: int
+    actor: str
+
+
+def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> Wish:
+    """Written down only: the tick reads the issue and answers the wish, seconds later where a daemon runs.
+
+    Raises Refused when a job works on it already, or its repository cannot be found.
+    """
+    reference = f"{command.space}#{command.number}"
+    live = jobs.live_for(connection, command.space, command.number)
+    if live is not None and live.state is not JobState.WAITING:
+        raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
+    if spaces.get(connection, command.space).paused:
+        raise Refused(_why_gone(connection, command.space))
+    wish = wishes.add(connection, space=command.space, number=command.number, actor=command.actor, at=at)
+    if wish.at == at:
+        _note(
+            connection, EventName.WORK_REQUESTED, {"issue": reference}, actor=command.actor, at=at, job=live
+        )
+    return wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseWork:
+    """Begin nothing new for now. What runs goes on and is judged; labels and comments are heard, and their jobs queue."""
+
+    space: str | None
+    """A repository, as the settings spell it; None for everything."""
+    actor: str
+    reason: str = ""
+
+
+def pause_work(connection: sqlite3.Connection, command: PauseWork, *, at: datetime) -> Pause:
+    """It holds at once, and over restarts. Raises Refused for what is paused already."""
+    known = pauses.of(connection, command.space or EVERYTHING)
+    if known is not None:
+        raise Refused(f"{known.what} is paused already, by {name_of(known.actor)}")
+    reason = plain_line(command.reason[:1000], limit=200)
+    pause = Pause(space=command.space or EVERYTHING, actor=command.actor, at=at, reason=reason)
+    pauses.add(connection, pause)
+    data = {name: said for name, said in (("space", pause.space), ("reason", reason)) if said}
+    _note(connection, EventName.PAUSED, data, actor=command.actor, at=at)
+    return pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeWork:
+    """Let what a person paused go on."""
+
+    space: str | None
+    """A repository, as the settings spell it; None ends the pause of everything, and no repository's own."""
+    actor: str
+
+
+def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: datetime) -> tuple[Pause, ...]:
+    """Returns the pauses that still hold back some of it. Raises Refused for what is not paused, and for a repository that
+    cannot be found: that one's decision says what becomes of it."""
+    pause = pauses.of(connection, command.space or EVERYTHING)
+    others = [
+        other for name, other in pauses.every(connection).items() if name != (command.space or EVERYTHING)
+    ]
+    if pause is None:
+        if command.space is None or not spaces.get(connection, command.space).paused:
+            raise Refused(_not_paused(command.space or "everything", others))
+        if _asked_about(connection, command.space) is not None:
+            raise Refused(_why_gone(connection, command.space))
+        resume_space(connection, command.space, actor=command.actor, at=at)
+    else:
+        pauses.remove(connection, pause.space)
+        for glance in jobs.glances(connection):
+            if glance.state is JobState.QUEUED and glance.reason == pause.describe():
+                jobs.repair(connection, glance.id, reason="")
+        data: dict[str, str] = {"space": pause.space} if pause.space else {}
+        _note(connection, EventName.RESUMED, data, actor=command.actor, at=at)
+    return tuple(other for other in others if command.space is None or other.space == EVERYTHING)
+
+
+def _not_paused(what: str, others: list[Pause]) -> str:
+    paused = ", ".join(other.what for other in others)
+    return f"{what} is not paused{f'; what is: {paused}' if paused else ''}"
+
+
+def _asked_about(connection: sqlite3.Connection, space: str) -> Decision | None:
+    """The open decision about a space whose repository cannot be found."""
+    return next((item for item in decisions.waiting(connection) if item.space == space), None)
+
+
+def _why_gone(connection: sqlite3.Connection, space: str) -> str:
+    asked, why = _asked_about(connection, space), f"{space} is paused because its repository cannot be found"
+    if asked is None:
+        return f"{why}; `overlord resume {space}` looks for it again"
+    verbs = "|".join(asked.verbs)
+    return f"{why}: say what becomes of it with `overlord decisions answer {asked.id} {verbs}`"
+
+
+def _note(
+    connection: sqlite3.Connection,
+    name: EventName,
+    data: dict[str, str],
+    *,
+    actor: str,
+    at: datetime,
+    job: Job | None = None,
+) -> None:
+    event = LedgerEvent(name=name, at=at, actor=actor, data={**data}, job_id=job.id if job else None)
+    ledger.append(connection, event)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WidenScope:
     """Let a job write more paths, for 14 days."""
 
@@ -174,9 +293,9 @@ def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: dat
 
 
 def resume_space(connection: sqlite3.Connection, name: str, *, actor: str, at: datetime) -> None:
-    """Let a paused space go on."""
+    """Look again for a repository that could not be found."""
     spaces.pause(connection, name, paused=False)
-    ledger.append(connection, LedgerEvent(name=EventName.RESUMED, at=at, actor=actor, data={"space": name}))
+    _note(connection, EventName.RESUMED, {"space": name}, actor=actor, at=at)
 
 
 def _check_amount(decision: Decision, text: str) -> None:

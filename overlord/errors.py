@@ -69,6 +69,30 @@ class ForgeMoved(ForgeMissing):
         self.to = to
 
 
+class ChatUnavailable(FarEndError):
+    """The chat did not answer, or asked us to wait. Repeating later is right; a message may have been posted all the same."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ChatRefused(FarEndError):
+    """The chat understood and said no: a token, a permission, what it does not take. Repeating will not help."""
+
+
+class ChatMissing(ChatRefused):
+    """No such message, channel, person or group, or none that we may see."""
+
+
+class MessageMissing(ChatMissing):
+    """That very message was deleted, or the one whose thread was meant."""
+
+
+class ChatExpired(ChatRefused):
+    """What a person pressed was too long ago to be answered with a form, or in the place they pressed it."""
+
+
 class GitFailed(FarEndError):
     """A git command failed; the message has its last words."""
 

@@ -1,4 +1,4 @@
-"""What we don't own, on one page: the forge, git, the runner, the model and the clock.
+"""What we don't own, on one page: the forge, git, the runner, the model, the chat and the clock.
 
 Each has one implementation that speaks the real thing (`adapters/`) and one conformance suite. Engine and routines
 see only these. A failure of the far end is an exception of `errors.py` that says whose fault it was.
@@ -6,17 +6,22 @@ see only these. A failure of the far end is an exception of `errors.py` that say
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from minion.protocol import Comment
+from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Posted
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
 from overlord.domain.forge import HeadChecks, Review, ReviewComment
 from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
 from overlord.domain.forge import Pull as Pull  # noqa: PLC0414
 from overlord.domain.forge import Repository as Repository  # noqa: PLC0414
+from overlord.domain.launch import Launch as Launch  # noqa: PLC0414
+from overlord.domain.launch import Remote as Remote  # noqa: PLC0414
+from overlord.domain.launch import RunnerCapabilities as RunnerCapabilities  # noqa: PLC0414
+from overlord.domain.launch import Running as Running  # noqa: PLC0414
+from overlord.domain.names import ChannelId, MessageTs, UserId
 from overlord.domain.names import RepositoryName as RepositoryName  # noqa: PLC0414
 from overlord.domain.names import SessionId as SessionId  # noqa: PLC0414
 from overlord.domain.names import Sha as Sha  # noqa: PLC0414
@@ -36,15 +41,6 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds that never go back; comparable only within this process."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
-    """Where git fetches and pushes, and the credential for it (never part of the URL or of an argument list)."""
-
-    url: str
-    authorization: str = field(default="", repr=False)
-    """The value of an HTTP `Authorization` header, or nothing."""
 
 
 class Forge(Protocol):
@@ -116,12 +112,10 @@ class Forge(Protocol):
         ...
 
     async def close_issue(self, name: RepositoryName, number: int) -> None:
-        """Close an issue as completed; also one that is closed."""
+        """Close an issue as completed; also one that is closed. As `delete_branch`, for a branch that is not there."""
         ...
 
-    async def delete_branch(
-        self, name: RepositoryName, branch: str
-    ) -> None: ...  # also one that is not there
+    async def delete_branch(self, name: RepositoryName, branch: str) -> None: ...
     async def reviews(self, name: RepositoryName, number: int) -> Sequence[Review]:
         """The submitted reviews of a pull request, oldest first."""
         ...
@@ -272,44 +266,6 @@ class Git(Protocol):
     async def remove_session(self, session: SessionId) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerCapabilities:
-    """What a runner promises, so that a promise it does not keep can be shown to the user."""
-
-    isolates_files: bool
-    isolates_network: bool
-    limits_memory: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """What a runner starts: one session's program, with environment only."""
-
-    session: SessionId
-    job: str
-    environment: Mapping[str, str]
-    door: Path
-    """The directory that holds the door's socket `s`; mounted read-only where the runner mounts."""
-    memory_mb: int = 2048
-    cpus: float = 1.0
-    space: str = ""
-    """Whose repository it works on; a setup keeps its downloads by that."""
-    layer: str = ""
-    """The key of the environment it runs in; its program finds the directory in `MINION_ENVIRONMENT`. Empty for none."""
-    makes_layer: bool = False
-    """Whether this session makes that environment: it has network and may write there, and nothing of a model's."""
-    ready: Path | None = None
-    """A ready copy of the base commit, for reading only; its program finds the directory in `MINION_READY`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """One session as the runner sees it: still going while `ending` is None."""
-
-    session: SessionId
-    ending: Ending | None = None
-
-
 class Runner(Protocol):
     """Processes, Docker, Swarm. Raises RunnerUnavailable when the engine does not answer (nothing is known then),
     RunnerRefused when it will not start this launch (no such image, a profile that does not hold)."""
@@ -397,4 +353,47 @@ class Assistant(Protocol):
     async def answer(self, session: Session, messages: Sequence[Mapping[str, str]], *, model: str) -> str:
         """The text of one reply, on the account of `session`. Raises ModelUnavailable when there was none, ModelRefused
         when the endpoint or a budget said no."""
+        ...
+
+
+class Chat(Protocol):
+    """Slack, or what speaks like it. Every call raises ChatUnavailable (worth repeating later), ChatRefused (repeating
+    will not help) or ChatMissing (no such message, channel, person or group)."""
+
+    async def identity(self) -> ChatIdentity:
+        """Who we are there. The cheapest call: it tells whether the token is good."""
+        ...
+
+    async def post(
+        self, channel: ChannelId, message: ChatMessage, *, key: str, thread: MessageTs | None = None
+    ) -> Posted:
+        """Post a message, into the thread of another if one is named. `key` goes with it, unseen by people: `find` finds it."""
+        ...
+
+    async def find(
+        self, channel: ChannelId, key: str, *, since: datetime, thread: MessageTs | None = None
+    ) -> MessageTs | None:
+        """A message of ours posted at `since` or later with this key, in the channel or in one of its threads."""
+        ...
+
+    async def edit(self, posted: Posted, message: ChatMessage) -> None:
+        """Show something else in its place, buttons too. Raises MessageMissing for one that was deleted."""
+        ...
+
+    async def whisper(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
+        """Show something to one person in a channel. It cannot be found, edited or counted on to last."""
+        ...
+
+    async def respond(self, address: str, message: ChatMessage) -> None:
+        """Answer a command or a press for its giver's eyes: `address` came with it, good for half an hour and five answers.
+        Raises ChatExpired after that, ChatRefused for an address that is not the chat's."""
+        ...
+
+    async def ask(self, trigger: str, form: Form) -> None:
+        """Open a form for who has just pressed or commanded: `trigger` came with that. Raises ChatExpired after 3 s."""
+        ...
+
+    async def person(self, user: UserId) -> ChatUser: ...
+    async def group(self, group: str) -> Collection[UserId]:
+        """Who is in a user group."""
         ...

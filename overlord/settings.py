@@ -15,6 +15,8 @@ from overlord.domain.extent import Extent
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
+from overlord.settings_chat import Approver, Briefing, Slack
+from overlord.settings_environment import ENVIRONMENT, from_environment, reason_of
 from overlord.settings_model import (
     PRIMARY,
     BudgetLimits,
@@ -108,6 +110,8 @@ class SpaceSettings(Section):
     history_depth: Annotated[int, Field(ge=0)] | None = None
     submodules: bool | None = None
     lfs: bool | None = None
+    approvers: tuple[Approver, ...] | None = None
+    """Whose word counts for this repository, in place of `slack.approvers`."""
     issue_scopes: dict[int, tuple[str, ...]] = Field(default_factory=dict)
     """What single issues may write, by number, in place of `scope`."""
 
@@ -154,6 +158,8 @@ class Settings(Section):
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     listen: Listen
+    slack: Slack
+    briefing: Briefing
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
@@ -192,6 +198,11 @@ class Settings(Section):
             (own for space, own in self.spaces.items() if space.casefold() == folded), SpaceSettings()
         )
 
+    def approvers(self, name: str) -> tuple[str, ...]:
+        """Whose word counts for a repository in the chat; of no repository, those for all."""
+        own = self.space(name).approvers
+        return self.slack.approvers if own is None else own
+
     def extent(self, name: str) -> Extent:
         """How much of a repository is fetched: what its space says, else what is said for all."""
         given = self.space(name).model_dump(include=set(Fetch.model_fields), exclude_none=True)
@@ -219,40 +230,6 @@ class Settings(Section):
         return tuple(secrets_in(self))
 
 
-REACHING_PACKAGES = (
-    *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
-    *(
-        "PIP_INDEX_URL",
-        "PIP_EXTRA_INDEX_URL",
-        "UV_DEFAULT_INDEX",
-        "UV_INDEX",
-        "NPM_CONFIG_REGISTRY",
-        "GOPROXY",
-    ),
-)
-"""How programs on Overlord's own machine reach package indexes; a setup must reach them too."""
-
-ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
-    "OVERLORD_REPOS": ("repositories",),
-    "OVERLORD_RUNNER": ("runner",),
-    "OVERLORD_MODEL": ("model", "name"),
-    "OPENAI_BASE_URL": ("model", "base_url"),
-    "OPENAI_API_KEY": ("model", "api_key"),
-    "GITHUB_API_URL": ("forge", "api_url"),
-    "GITHUB_TOKEN": ("forge", "token"),
-    "GITHUB_APP_ID": ("forge", "app_id"),
-    "GITHUB_APP_PRIVATE_KEY_FILE": ("forge", "private_key_file"),
-    "GITHUB_WEBHOOK_SECRET": ("listen", "webhook_secret"),
-    "OVERLORD_LISTEN": ("listen", "address"),
-    "DOCKER_HOST": ("docker", "host"),
-    **{name: ("environments", "variables", name) for name in REACHING_PACKAGES},
-}
-"""Environment variables and the setting each one sets. Each that names no file itself also exists as `<NAME>_FILE`: a
-file that holds the value."""
-
-_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
-
-
 def packaged(name: str) -> str:
     """A text file of `overlord/config/`, from the installed package."""
     return (files("overlord") / "config" / name).read_text(encoding="utf-8")
@@ -268,7 +245,7 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
     defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
     merged = _merge(defaults, _read_yaml(path, required=bool(explicit)))
-    merged = _merge(merged, _from_environment(environment))
+    merged = _merge(merged, from_environment(environment))
     if "token" in overrides.get("forge", {}):
         # An embedded forge's: it stands in place of whatever people sign in with.
         merged = _merge(merged, {"forge": {"app_id": "", "private_key_file": ""}})
@@ -277,7 +254,7 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
         settings = Settings.model_validate({**merged, "home": home})
     except ValidationError as error:
         raise SettingsError(_explain(error, path, environment)) from None
-    if problem := settings.forge.problem():
+    if problem := settings.forge.problem() or settings.slack.problem():
         raise SettingsError(problem)
     check_socket_path(settings.home)
     if settings.model.name:
@@ -308,7 +285,7 @@ def contract_for(settings: Settings, space: str) -> Contract:
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"contract: {name} cannot be read: {_reason(error)}") from None
+        raise SettingsError(f"contract: {name} cannot be read: {reason_of(error)}") from None
 
 
 def check_socket_path(home: Path) -> None:
@@ -331,7 +308,7 @@ def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise SettingsError(f"{path} cannot be read as YAML: {yaml_problem(error)}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {_reason(error)}") from None
+        raise SettingsError(f"{path} cannot be read: {reason_of(error)}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -339,39 +316,6 @@ def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
     if "home" in value:
         raise SettingsError(f"{path}: home cannot be set in the file; set OVERLORD_HOME")
     return value
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = _NOT_SETTINGS | ENVIRONMENT.keys() | {f"{name}_FILE" for name in ENVIRONMENT}
-    if unknown := sorted(name for name in environment if name.startswith("OVERLORD_") and name not in known):
-        raise SettingsError(f"unknown environment variable {unknown[0]}; known: {', '.join(sorted(known))}")
-    found: dict[str, Any] = {}
-    for name, keys in ENVIRONMENT.items():
-        value = _variable(environment, name)
-        if value is None:
-            continue
-        section = found
-        for key in keys[:-1]:
-            section = section.setdefault(key, {})
-        is_list = keys == ("repositories",)
-        section[keys[-1]] = [part.strip() for part in value.split(",") if part.strip()] if is_list else value
-    return found
-
-
-def _variable(environment: Mapping[str, str], name: str) -> str | None:
-    file = environment.get(f"{name}_FILE")
-    if not file or name.endswith("_FILE"):
-        return environment.get(name) or None
-    if environment.get(name):
-        raise SettingsError(f"both {name} and {name}_FILE are set; keep one")
-    try:
-        return Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{name}_FILE names {file}, which cannot be read: {_reason(error)}") from None
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return error.strerror or "unknown" if isinstance(error, OSError) else "it is no UTF-8 text"
 
 
 def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from overlord.app import Overlord
 from overlord.domain.job import JobState
-from overlord.engine import room
+from overlord.engine import converse, room
 from overlord.engine.lookout import interval_s
-from overlord.store import jobs, sessions
+from overlord.store import jobs, requests, sessions
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 
@@ -77,7 +77,16 @@ class Turning:
         open_jobs = await self.overlord.parts.database.read(jobs.open_jobs)
         held = room.no_pull_left(self.overlord.parts)
         moving = [job for job in open_jobs if job.state in ACTIVE and job.reason != held]
-        return not moving and not await self.is_live()
+        return not moving and not await self.is_live() and not await self.is_talking()
+
+    async def is_talking(self) -> bool:
+        """Whether somebody waits for an answer in the chat, or something is still to be said there."""
+        speech = self.overlord.parts.speech
+        if speech is None:
+            return False
+        return await self.overlord.parts.database.read(
+            lambda c: bool(requests.unanswered(c)) or converse.is_behind(c, speech)
+        )
 
     async def runs(self) -> bool:
         """Whether the program of a session runs; that of a live one may be over, and its job put off."""
@@ -87,7 +96,10 @@ class Turning:
         return bool(await self.overlord.parts.database.read(sessions.live))
 
     async def _wait(self, seen: int) -> None:
-        delay = self.overlord.tick.next_delay_s()
+        speech, delay = self.overlord.parts.speech, self.overlord.tick.next_delay_s()
+        if speech is not None and delay is not None and delay == speech.wait_s():
+            self.clock.move(delay)  # the chat's pace, which nobody works by
+            return
         if delay is not None and not await self.runs():
             self.clock.move(delay + 0.1)
             return

@@ -22,10 +22,12 @@ from overlord.app import Overlord, overlord
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.evaluation import CheckResult, EvaluationResult
 from overlord.domain.job import Job
+from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
 from overlord.engine.lookout import interval_s
+from overlord.entrypoints.chat.talk import talking
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings import Settings, load
@@ -67,6 +69,7 @@ class World:
     model_url: str
     overrides: dict[str, Any] = field(default_factory=dict)
     deadline_s: float = DEADLINE_S
+    chat: EmbeddedChat | None = None
     _running: Overlord | None = None
     _stack: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
@@ -86,6 +89,7 @@ class World:
             "forge": {"api_url": self.forge_url, "token": self.forge.token},
             "model": {"base_url": f"{self.model_url}/v1", "name": "scripted", "api_key": self.model.key},
             "sessions": {"grace_s": 1},
+            "slack": {"page": ""},
             "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }
         return _merged(given, self.overrides)
@@ -95,6 +99,9 @@ class World:
         self._stack = contextlib.AsyncExitStack()
         self._running = await self._stack.enter_async_context(overlord(self.settings(), clock=self.clock))
         self._stack.push_async_callback(_cancelled, asyncio.create_task(self.turning.follow()))
+        if self.chat is not None:
+            await self._stack.enter_async_context(talking(self._running))
+            await self.chat.until(lambda: self.chat is not None and self.chat.links > 0)
 
     async def stop(self) -> None:
         """Let the Overlord go; what it started goes on."""
@@ -258,7 +265,8 @@ class World:
                 logs.append(
                     f"{session.id}: {session.state} {session.ending} report={str(session.report)[:300]}"
                 )
-        return "\n".join(["LEDGER", *told, "SESSIONS", *logs, "FORGE", self.forge.transcript()])
+        said = ["CHAT", self.chat.transcript()] if self.chat is not None else []
+        return "\n".join(["LEDGER", *told, "SESSIONS", *logs, "FORGE", self.forge.transcript(), *said])
 
     async def __aenter__(self) -> Self:
         return self

@@ -71,6 +71,8 @@ class EventName(StrEnum):
     SCOPE_WIDENED = "scope_widened"
     ISSUE_EDITED = "issue_edited"
     STEP_FAILED = "step_failed"
+    WORK_REQUESTED = "work_requested"
+    CHAT_REFUSED = "chat_refused"
     PAUSED = "paused"
     RESUMED = "resumed"
     DAEMON_STARTED = "daemon_started"

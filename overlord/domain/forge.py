@@ -3,9 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from minion.protocol import Issue
 from overlord.domain.names import RepositoryName
+
+
+def web_of(api_url: str) -> str:
+    """Where people see what an API is about: https://github.com for api.github.com, an Enterprise Server's own address."""
+    parts = urlsplit(api_url)
+    host = parts.netloc.removeprefix("api.") if parts.netloc == "api.github.com" else parts.netloc
+    return f"{parts.scheme}://{host}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

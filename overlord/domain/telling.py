@@ -36,6 +36,14 @@ def _megabytes(size: Json) -> str:
     return f"{size / 1e6:.0f} MB" if isinstance(size, int) else "of unknown size"
 
 
+def _where(data: Mapping[str, Json]) -> str:
+    return f" in {data['space']}" if data.get("space") else ""
+
+
+def _because(data: Mapping[str, Json]) -> str:
+    return f": {data['reason']}" if data.get("reason") else ""
+
+
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
@@ -100,8 +108,10 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
     E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
     E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
-    E.PAUSED: "no more work is taken up for now",
-    E.RESUMED: "work is taken up again",
+    E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
+    E.WORK_REQUESTED: lambda d: f"a person asks for work on {d['issue']}",
+    E.PAUSED: lambda d: f"no more work is taken up{_where(d)} for now{_because(d)}",
+    E.RESUMED: lambda d: f"work is taken up again{_where(d)}",
     E.DAEMON_STARTED: lambda d: f"Overlord was started ({d['runner']})",
     E.SIDE_TASK_FAILED: lambda d: f"{d['task']} failed and is started again: {d['error']}",
     E.STEP_FAILED: lambda d: f"a step failed and is tried again later: {d['trouble']}",

@@ -62,15 +62,17 @@ async def until_disconnected(receive: Receive) -> None:
 
 
 @asynccontextmanager
-async def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
-    """Serve `app` while the block runs; gives its base URL. Port 0 takes any free one."""
+async def serve(
+    app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0, ws: str | type[asyncio.Protocol] = "none"
+) -> AsyncIterator[str]:
+    """Serve `app` while the block runs; gives its base URL. Port 0 takes any free one. `ws` speaks WebSocket, as uvicorn knows it."""
     listener = socket.create_server((host, port), backlog=128)
     # Inherited by every connection. Without it a reply of two writes waits for the other side's delayed acknowledgement, 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(
         app,
         http=_Protocol,
-        ws="none",
+        ws=ws,
         lifespan="off",
         log_config=None,
         access_log=False,

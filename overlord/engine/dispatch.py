@@ -21,7 +21,7 @@ from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, environments, evaluations, follow_ups, grants, jobs, sessions
+from overlord.store import decisions, environments, evaluations, follow_ups, grants, jobs, pauses, sessions
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -53,6 +53,8 @@ async def step(parts: Parts, job: Job) -> bool:
 
 
 async def _prepare_work(parts: Parts, job: Job) -> bool:
+    if await parts.database.read(lambda c: pauses.over(c, job.space)) is not None:
+        return await parts.database.write(Point.TROUBLE_NOTED, lambda c: room.say_paused(c, job.id))
     if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
         return False
     if await edited.asked(parts, job):

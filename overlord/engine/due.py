@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
 from overlord.engine import intake, room
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
-from overlord.store import decisions, jobs, sessions, spaces
+from overlord.store import decisions, jobs, pauses, sessions, spaces, wishes
 from overlord.store.jobs import Glance
 from overlord.store.spaces import Space
 
@@ -55,7 +56,7 @@ def look(
         behind=[*jobs.of_ids(connection, behind), *jobs.unprojected_closed(connection)],
         remains=jobs.with_remains(connection),
         uncleared=sessions.uncleared(connection),
-        polls=tuple(_to_poll(parts, flags, at)),
+        polls=tuple(_to_poll(connection, parts, flags, at)),
         questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
     )
 
@@ -76,10 +77,11 @@ class _Able:
         flags: Mapping[str, Space],
         put_off: Collection[JobId],
     ) -> "_Able":
-        live = sessions.jobs_with_live(connection)
+        live, paused = sessions.jobs_with_live(connection), pauses.every(connection)
         return cls(
             answered=decisions.jobs_with_unapplied(connection),
-            dispatched=live | frozenset(_next_in_line(parts, glances, live, flags, put_off)),
+            dispatched=live
+            | frozenset(_next_in_line(parts, glances, live, flags, put_off=put_off, paused=paused)),
         )
 
     def is_due(self, glance: Glance, at: datetime) -> bool:
@@ -95,10 +97,12 @@ def _next_in_line(
     glances: Sequence[Glance],
     live: Collection[int],
     flags: Mapping[str, Space],
+    *,
     put_off: Collection[JobId],
+    paused: Mapping[str, Pause],
 ) -> Iterator[JobId]:
     """The queued jobs to prepare sessions for, urgent ones first, then the oldest: of each space as many as there is
-    room for, and those that wait for others' pull requests and do not say so yet.
+    room for, and those that wait for others' pull requests or the end of a pause and do not say so yet.
 
     Counted by space, because jobs of one may all wait for an environment that others do not need.
     """
@@ -115,7 +119,11 @@ def _next_in_line(
         is_waiting = glance.state is JobState.QUEUED and glance.id not in live and glance.id not in put_off
         if not is_waiting or (space and space.paused):
             continue
-        if glance.pull_number is None and pulls[glance.space] >= pulls_left:
+        pause = paused.get(EVERYTHING) or paused.get(glance.space)
+        if pause is not None:
+            if glance.reason != pause.describe():
+                yield glance.id
+        elif glance.pull_number is None and pulls[glance.space] >= pulls_left:
             if glance.reason != held:
                 yield glance.id
         elif taken[glance.space] < sessions_left:
@@ -124,10 +132,13 @@ def _next_in_line(
             yield glance.id
 
 
-def _to_poll(parts: Parts, flags: Mapping[str, Space], at: datetime) -> Iterator[str]:
+def _to_poll(
+    connection: sqlite3.Connection, parts: Parts, flags: Mapping[str, Space], at: datetime
+) -> Iterator[str]:
+    """The spaces whose turn it is, and those of issues that people wish to see worked on."""
+    wished = {wish.space for wish in wishes.waiting(connection)}
     for name in parts.settings.repositories:
-        hinted = parts.hints.is_due(name, parts.clock.monotonic())
-        if intake.is_to_poll(
-            flags.get(name, Space(name=name)), at, interval_s(parts.settings), hinted=hinted
-        ):
+        hinted, space = parts.hints.is_due(name, parts.clock.monotonic()), flags.get(name, Space(name=name))
+        if name in wished or intake.is_to_poll(space, at, interval_s(parts.settings), hinted=hinted):
             yield name
+    yield from sorted(wished - set(parts.settings.repositories))

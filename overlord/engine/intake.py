@@ -7,11 +7,11 @@ from functools import partial
 
 from overlord import commands
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import absence, claim, follow, hear, project, reap
+from overlord.engine import absence, claim, follow, hear, project, reap, wish
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
-from overlord.errors import FarEndError, Refused
+from overlord.errors import FarEndError, ForgeUnavailable, Refused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs, spaces
@@ -19,14 +19,25 @@ from overlord.store.spaces import Space
 
 
 async def poll(parts: Parts, name: RepositoryName) -> bool:
-    """Ask a space whose turn it is for labelled issues and for the fate of its pull requests.
+    """Look at issues that people wish to see worked on; ask a space whose turn it is for labelled ones and for the fate of
+    its pull requests.
 
     Raises what the forge answers when it asks to be left alone for a while.
     """
+    troubles = Troubles()
+    is_granted = await wish.grant(parts, name, troubles)
+    moved = await _poll_in_turn(parts, name) or is_granted
+    if len(troubles):
+        raise ForgeUnavailable(str(troubles))  # to be asked again, less and less often
+    return moved
+
+
+async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     now = parts.clock.now()
     space = await parts.database.read(lambda c: spaces.get(c, name))
     hinted = parts.hints.is_due(name, parts.clock.monotonic())
-    if not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
+    is_ours = name in parts.settings.repositories
+    if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
         return False
     parts.hints.take(name, parts.clock.monotonic())
     if hinted:

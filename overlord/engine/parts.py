@@ -9,6 +9,7 @@ from overlord.domain.rubric import Rubric
 from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout
+from overlord.engine.speech import Speech
 from overlord.home import Home
 from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
@@ -36,5 +37,7 @@ class Parts:
     vigil: Vigil = field(default_factory=Vigil)
     hints: Hints = field(default_factory=Hints)
     lookout: Lookout = field(default_factory=Lookout)
+    speech: Speech | None = None
+    """The chat; None where there is none, and everything works all the same."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""

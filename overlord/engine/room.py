@@ -3,15 +3,26 @@
 import sqlite3
 
 from minion.protocol import Limits
-from overlord.domain.job import Job
+from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.text import count
 from overlord.engine.parts import Parts
-from overlord.store import jobs, sessions, spaces
+from overlord.store import jobs, pauses, sessions, spaces
 
 
 def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether the job's space goes on and fewer sessions run than may."""
-    return not spaces.get(connection, job.space).paused and is_left(connection, parts)
+    is_held = spaces.get(connection, job.space).paused or pauses.over(connection, job.space) is not None
+    return not is_held and is_left(connection, parts)
+
+
+def say_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
+    """Let people see whose pause a queued job waits for, if it does; whether that is news."""
+    job = jobs.get(connection, job_id)
+    pause = pauses.over(connection, job.space)
+    if pause is None or job.state is not JobState.QUEUED or job.reason == pause.describe():
+        return False
+    jobs.repair(connection, job_id, reason=pause.describe())
+    return True
 
 
 def for_a_pull(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:

@@ -15,7 +15,9 @@ import structlog
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
 from overlord.engine import (
+    brief,
     collect,
+    converse,
     deliver,
     dispatch,
     due,
@@ -24,6 +26,7 @@ from overlord.engine import (
     follow,
     inbox,
     intake,
+    obey,
     project,
     prune,
     reap,
@@ -31,10 +34,11 @@ from overlord.engine import (
 from overlord.engine.due import Due
 from overlord.engine.errands import Errands
 from overlord.engine.parts import Parts
+from overlord.engine.speech import Speech
 from overlord.errors import FarEndError, Fenced, IllegalMove
 from overlord.points import Point
 from overlord.ports import RepositoryName
-from overlord.store import jobs
+from overlord.store import jobs, requests
 
 log = structlog.get_logger()
 
@@ -78,6 +82,7 @@ class Tick:
         self._errands = Errands(parts.ring)
         self._pruned_at = -prune.EVERY_S
         self._shortage = ""
+        self._is_behind = False
 
     async def run(self) -> bool:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
@@ -94,6 +99,8 @@ class Tick:
         if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
             self._pruned_at = parts.clock.monotonic()
             wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
+        if parts.speech is not None:
+            wanted |= await self._talk(parts.speech)
         for key, act in wanted.items():
             self._errands.start(key, act)
         known = wanted.keys() | {_key(number) for number in found.open_ids}
@@ -134,6 +141,24 @@ class Tick:
             wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
         return wanted
 
+    async def _talk(self, speech: Speech) -> dict[str, Act]:
+        """What there is to hear, to compile and to say in the chat."""
+        parts, wanted = self._parts, dict[str, Act]()
+        heard, due, self._is_behind = await parts.database.read(
+            lambda c: (
+                bool(requests.unanswered(c)),
+                brief.is_due(c, parts),
+                converse.is_behind(c, speech),
+            )
+        )
+        if heard:
+            wanted["requests"] = self._act("requests", None, partial(obey.step, parts, speech))
+        if due:
+            wanted["briefing"] = self._act("briefing", None, partial(brief.step, parts, speech))
+        if self._is_behind and not speech.wait_s():
+            wanted["chat"] = self._act("chat", None, partial(converse.step, parts, speech))
+        return wanted
+
     def _failed_before(self) -> tuple[set[JobId], set[JobId]]:
         """The jobs whose step failed: those that are to be tried again now, and those whose time has not come."""
         now, retried, put_off = self._parts.clock.monotonic(), set[JobId](), set[JobId]()
@@ -157,8 +182,11 @@ class Tick:
 
     def next_delay_s(self) -> float | None:
         """How long until something that failed is due again; None when nothing waits. What is due is under way."""
-        now = self._parts.clock.monotonic()
-        return min((delay.until - now for delay in self._delays.values() if delay.until > now), default=None)
+        now, speech = self._parts.clock.monotonic(), self._parts.speech
+        waits = [delay.until - now for delay in self._delays.values() if delay.until > now]
+        if speech is not None and self._is_behind and speech.wait_s():
+            waits.append(speech.wait_s())
+        return min(waits, default=None)
 
     async def _step_later(self, job: Job) -> bool:
         """A step that waited for the end of another of its job: the row may be another one by now."""

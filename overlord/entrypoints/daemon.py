@@ -13,6 +13,8 @@ from collections.abc import Callable
 import structlog
 
 from overlord.app import overlord
+from overlord.entrypoints.chat.stand_in import with_chat
+from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.listen.listener import listening
 from overlord.settings import Settings
 
@@ -54,7 +56,12 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.ask)
-    async with overlord(settings) as running, listening(settings.listen, running):
+    async with (
+        with_chat(settings) as given,
+        overlord(given) as running,
+        talking(running) as signed,
+        listening(settings.listen, running, slack=signed),
+    ):
         ending.wake = running.bell.ring
         log.info(
             "serving",

@@ -242,6 +242,76 @@ _FIRST = (
         is_owed INTEGER NOT NULL DEFAULT 1,
         PRIMARY KEY (space, issue_number)
     ) STRICT""",
+    """CREATE TABLE pauses (
+        space TEXT PRIMARY KEY,
+        actor TEXT NOT NULL,
+        at TEXT NOT NULL,
+        reason TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    """CREATE TABLE wishes (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        space TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        at TEXT NOT NULL,
+        state TEXT NOT NULL,
+        answer TEXT NOT NULL DEFAULT '',
+        job_id INTEGER REFERENCES jobs (id),
+        answered_at TEXT
+    ) STRICT""",
+    "CREATE INDEX open_wishes ON wishes (space) WHERE state = 'open'",
+    """CREATE TABLE messages (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL,
+        ref INTEGER NOT NULL,
+        part INTEGER NOT NULL DEFAULT 0,
+        channel TEXT NOT NULL,
+        thread TEXT,
+        ts TEXT,
+        ordered_at TEXT,
+        stamp TEXT NOT NULL DEFAULT '',
+        shown TEXT NOT NULL DEFAULT '',
+        told INTEGER NOT NULL DEFAULT 0,
+        is_final INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (kind, ref, part)
+    ) STRICT""",
+    "CREATE INDEX living_messages ON messages (kind, ref) WHERE NOT is_final",
+    "CREATE INDEX message_places ON messages (channel, ts)",
+    """CREATE TABLE buttons (
+        nonce TEXT PRIMARY KEY,
+        message_id INTEGER NOT NULL REFERENCES messages (id),
+        decision_id INTEGER REFERENCES decisions (id),
+        verb TEXT NOT NULL,
+        text TEXT NOT NULL DEFAULT '',
+        digest TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE INDEX buttons_of_message ON buttons (message_id)",
+    """CREATE TABLE briefings (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        since TEXT NOT NULL,
+        at TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        is_told INTEGER NOT NULL
+    ) STRICT""",
+    """CREATE TABLE requests (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        key TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        user TEXT NOT NULL,
+        team TEXT NOT NULL,
+        channel TEXT NOT NULL,
+        ts TEXT NOT NULL DEFAULT '',
+        thread TEXT NOT NULL DEFAULT '',
+        text TEXT NOT NULL DEFAULT '',
+        value TEXT NOT NULL DEFAULT '',
+        address TEXT NOT NULL DEFAULT '',
+        at TEXT NOT NULL,
+        state TEXT NOT NULL DEFAULT 'heard',
+        said TEXT NOT NULL DEFAULT '',
+        wish_id INTEGER REFERENCES wishes (id)
+    ) STRICT""",
+    "CREATE INDEX unanswered_requests ON requests (id) WHERE state != 'answered'",
+    "CREATE INDEX answered_requests ON requests (at) WHERE state = 'answered'",
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

@@ -57,6 +57,12 @@ AREAS = (
         modules=("test_forge_matrix",),
     ),
     Area(
+        fault="Slack answers badly, is away, or is cut off",
+        promise="the work goes on without it; what is to stand there stands once when it is back; what was acknowledged counts once",
+        tried="each method × limits, errors, timeouts and resets on both sides of the effect; an hour away; dropped sockets; 200 jobs at once",
+        modules=("test_chat_faults",),
+    ),
+    Area(
         fault="the model answers badly",
         promise="it is asked again or a person is; what it cost is on the books",
         tried="400 to 529, cut streams, malformed calls, silence, refusals, endless talk",

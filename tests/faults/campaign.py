@@ -6,27 +6,36 @@ The forge, the model and the sessions live on. What is cut off is run again, as 
 import asyncio
 import contextlib
 import multiprocessing
+import os
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
+from overlord.bell import ring
 from overlord.domain.job import Job, JobState
+from overlord.embedded.chat.chat import EmbeddedChat
+from overlord.embedded.chat.delivery import EVENTS, Delivered
 from overlord.embedded.play import say
 from overlord.home import Home
 from overlord.store import decisions, jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import cut as processes
+from tests.faults.chat_invariants import of_chat
 from tests.faults.cut import Cut, Place
 from tests.faults.invariants import differences, state_of, violations
 from tests.faults.player import OPENING, played
 from tests.world import REPO, World, made_world
 
-DEADLINE_S = 60.0
+DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "60"))
 """How long one process may take; only a broken one does."""
 PLAYS = 6
 """Conversations an issue may begin: its sessions, again after each loss."""
+
+ALICE = "alice"
+"""Whose word counts in the chat, where there is one."""
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["pytest", "tests.faults.warm"])
@@ -40,6 +49,13 @@ class Campaign:
     cuts: list[Cut] = field(default_factory=list)
     refused: str = ""
     passes_s: float = 0.0
+    heard: list[Delivered] = field(default_factory=list)
+    """What people did in the chat and was acknowledged."""
+
+    @property
+    def chat(self) -> EmbeddedChat:
+        assert self.world.chat is not None, "this world has no chat"
+        return self.world.chat
 
     @property
     def place(self) -> Place:
@@ -48,6 +64,7 @@ class Campaign:
             "OPENAI_BASE_URL": f"{world.model_url}/v1",
             "OPENAI_API_KEY": world.model.key,
             "OVERLORD_MODEL": "scripted",
+            "OVERLORD_REPOS": REPO,
         }
         return Place(
             root=world.root,
@@ -74,6 +91,30 @@ class Campaign:
         """A person's command; given again when it was cut off, and then it may be told that it was done (`done`)."""
         code = await self._go_through(processes.command, *words)
         assert code in done, f"overlord {' '.join(words)}: exit code {code}\n{self.log()}"
+
+    async def says(self, act: Callable[[EmbeddedChat], Awaitable[Delivered | None]]) -> Delivered:
+        """Somebody acts in the chat, and again when that was not acknowledged (or `act` gives nothing). Daemons live until
+        it was, and then until all is settled."""
+        self.place.said.unlink(missing_ok=True)
+        acting = asyncio.create_task(self._acknowledged(act))
+        try:
+            await self._go_through(processes.until_said, DEADLINE_S)
+            return await acting
+        finally:
+            acting.cancel()
+
+    async def _acknowledged(self, act: Callable[[EmbeddedChat], Awaitable[Delivered | None]]) -> Delivered:
+        chat = self.chat
+        while True:
+            await chat.until(lambda: chat.links > 0, timeout_s=DEADLINE_S)
+            said = await act(chat)
+            if said is not None and said.kind == EVENTS:  # which Slack sends again by itself
+                await chat.until(partial(_is_acknowledged, said), timeout_s=DEADLINE_S)
+            if said is not None and said.acked:
+                self.heard.append(said)
+                self.place.said.touch()
+                ring(Home(self.place.home).bell)
+                return said
 
     async def _go_through(self, target: Callable[..., None], *arguments: Any) -> int:
         while (code := await self._end_of(target, *arguments)) == -signal.SIGKILL:
@@ -161,7 +202,7 @@ class Campaign:
         settings = self.world.settings()
         with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
             replies = sum(seen.status == 200 for seen in self.world.model.requests)
-            return violations(
+            found = violations(
                 connection,
                 self.world.forge,
                 Home(self.place.home),
@@ -169,12 +210,46 @@ class Campaign:
                 labels=settings.labels,
                 replies=replies,
             )
+            if self.world.chat is not None:
+                found += of_chat(connection, self.chat, heard=self.heard, canaries=settings.secrets())
+            return found
+
+
+def _is_acknowledged(said: Delivered) -> bool:
+    return said.acked
 
 
 @contextlib.asynccontextmanager
 async def under_fire(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[Campaign]:
-    """A fresh world whose sessions are played, and no daemon yet."""
-    async with made_world(files, **overrides) as world:
+    """A fresh world whose sessions are played, and no daemon yet. With `slack` among the settings, one with a chat."""
+    async with made_world(files, **overrides) as world, contextlib.AsyncExitStack() as stack:
         world.overrides.setdefault("delivery", {"open_pulls": 1000})
         world.overrides.setdefault("process", {"python": played(world.root)})
-        yield Campaign(world)
+        told = Campaign(world)
+        if "slack" in overrides:
+            await stack.enter_async_context(_with_chat(told))
+        yield told
+
+
+@contextlib.asynccontextmanager
+async def _with_chat(told: Campaign) -> AsyncIterator[None]:
+    """A chat whose clock goes with the daemons'."""
+    world, kept = told.world, told.place.time
+
+    def now() -> datetime:
+        known = datetime.fromisoformat(kept.read_text()) if kept.exists() else world.clock.now()
+        return max(known, world.clock.now())
+
+    chat = EmbeddedChat(now=now, retry_after_s=(0.0, 0.0, 0.0))
+    alice = chat.add_user(ALICE)
+    chat.add_user("bob")
+    async with chat.serve() as base_url:
+        world.chat = chat
+        world.overrides["slack"] = {
+            "api_url": f"{base_url}/api/",
+            "bot_token": chat.bot_token,
+            "app_token": chat.app_token,
+            "channel": chat.channel,
+            "approvers": [alice],
+        }
+        yield

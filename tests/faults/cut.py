@@ -9,16 +9,18 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
-from overlord.app import overlord
+from overlord.app import Overlord, overlord
 from overlord.engine.lookout import interval_s
+from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.cli.main import main
 from overlord.entrypoints.daemon import configure_logs
 from overlord.errors import RunnerRefused
@@ -68,6 +70,11 @@ class Place:
     def time(self) -> Path:
         return self.root / "time"
 
+    @property
+    def said(self) -> Path:
+        """Is there once what a person does in the chat was acknowledged."""
+        return self.root / "said"
+
 
 class KeptClock(WorldClock):
     """A clock that goes on where the process before it was cut off."""
@@ -79,7 +86,9 @@ class KeptClock(WorldClock):
     @override
     def move(self, seconds: float) -> None:
         super().move(seconds)
-        self._kept.write_text(self.now().isoformat())
+        written = self._kept.with_suffix(".new")
+        written.write_text(self.now().isoformat())
+        written.replace(self._kept)  # the chat reads it meanwhile
 
 
 def cutting(cut: Cut | None, refused: str = "") -> Watch:
@@ -112,6 +121,12 @@ def until_holding(place: Place, cut: Cut | None, deadline_s: float) -> None:
     asyncio.run(_turn(place, deadline_s, lambda c: _holds(c) or bool(decisions.waiting(c))))
 
 
+def until_said(place: Place, cut: Cut | None, deadline_s: float) -> None:
+    """A daemon that works until a person was heard in the chat, and then until all is settled."""
+    _begin(place, cut)
+    asyncio.run(_turn(place, deadline_s, lambda _: place.said.exists(), is_last=False))
+
+
 def command(place: Place, cut: Cut | None, *arguments: str) -> None:
     """One command of the CLI."""
     _begin(place, cut)
@@ -130,23 +145,45 @@ def _begin(place: Place, cut: Cut | None) -> None:
     listen(cutting(cut, place.refused))
 
 
-async def _turn(place: Place, deadline_s: float, done: Callable[[sqlite3.Connection], bool] | None) -> None:
+async def _turn(
+    place: Place,
+    deadline_s: float,
+    done: Callable[[sqlite3.Connection], bool] | None,
+    *,
+    is_last: bool = True,
+) -> None:
+    """Turn until it is done, and what is done is told in the chat; until all is settled where that is not the last."""
     settings = load({"OVERLORD_HOME": str(place.home)}, **place.given)
     clock = KeptClock(place.time)
-    async with overlord(settings, clock=clock) as running:
+    async with overlord(settings, clock=clock) as running, _heard(running):
         turning = Turning(overlord=running, clock=clock, deadline_s=deadline_s)
         following = asyncio.create_task(turning.follow())
         if place.passes_s:
             await turning.until(lambda: True)
             clock.move(place.passes_s)
-        if done is None:
+        if done is not None:
+            clock.move(interval_s(settings) + 1 if is_last else 0.0)
+            await turning.until(partial(_is_done, turning, done))
+        if done is None or not is_last:
             await turning.settle()
-        else:
-            clock.move(interval_s(settings) + 1)
-            await turning.until(lambda: running.parts.database.read(done))
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
+
+
+async def _is_done(turning: Turning, done: Callable[[sqlite3.Connection], bool]) -> bool:
+    return await turning.overlord.parts.database.read(done) and not await turning.is_talking()
+
+
+@contextlib.asynccontextmanager
+async def _heard(running: Overlord) -> AsyncIterator[None]:
+    """Hear people, and what rings for them, where there is a chat."""
+    if running.parts.speech is None:
+        yield
+        return
+    with running.bell.listening(running.parts.home.bell):
+        async with talking(running):
+            yield
 
 
 def _holds(connection: sqlite3.Connection) -> bool:

@@ -28,6 +28,7 @@ from tests.world import World
 _HINTS = {
     "spaces": {"polled_at", "heard_at", "seen_at"},
     "environments": {"used_at"},
+    "jobs": {"issue_looked_at"},
     "daemon": {"epoch", "token"},
 }
 """Columns that say when something was last looked at; a look may change them."""
@@ -234,6 +235,9 @@ def state_of(world: World) -> dict[str, Any]:
         heads = _heads(world.forge, name)
         state[f"{name} branches"] = [f"{branch} {sha}" for branch, sha in heads.items()]
         state[f"{name} statuses"] = [repr(world.forge.statuses(name, sha)) for sha in heads.values()]
+    if world.chat is not None:
+        state["chat"] = [repr(message) for message in world.chat.workspace.standing.values()]
+        state["whispers"] = [repr(message) for message in world.chat.workspace.whispers]
     state["requests to the model"] = [str(len(world.model.requests))]
     return state
 

@@ -6,34 +6,21 @@ in it fails a test.
 
 import contextlib
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
 
 from overlord.domain.job import JobState
 from overlord.points import Point
 from overlord.store import jobs
 from overlord.store.database import open_reader
+from tests.faults import chat_stories
 from tests.faults.campaign import Campaign
+from tests.faults.story import Story
 from tests.local import made
 from tests.world import CALC, REPO
 
 S = JobState
 NEEDS_SETUP = {**CALC, "requirements.txt": "", ".nebulus/environment.yaml": "setup: 'true'\n"}
 BROKEN_CHECKS = {**CALC, ".nebulus/checks.yaml": "test: [1\n"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """What happens, in which world."""
-
-    name: str
-    tell: Callable[[Campaign], Awaitable[None]]
-    files: Mapping[str, str] = field(default_factory=lambda: dict(CALC))
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    refused: str = ""
-    is_checked: bool = True
-    """Whether the world is one whose invariants hold: not where somebody meddled with the database, nor without a daemon."""
 
 
 async def _merged(told: Campaign) -> None:
@@ -371,4 +358,5 @@ PLACES: Mapping[Point, Story] = {
     ),
     P.SETUP_FAILED: SETUP_FAILED,
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
+    **chat_stories.PLACES,
 }

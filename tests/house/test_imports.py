@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 LEAVES = {"overlord.errors", "overlord.points"}
 """What every room of Overlord may import."""
-CHAIN = ("entrypoints", "app", "routines", "engine", "commands", "store", "domain")
+CHAIN = ("entrypoints", "app", "routines", "engine", "commands", "inquiries", "store", "domain")
 """Each may import those after it."""
 ALLOWED: dict[str, set[str]] = {
     **{
@@ -19,7 +19,15 @@ ALLOWED: dict[str, set[str]] = {
     "home": {"overlord.domain"},
     "bell": set(),
     "smart_http": set(),
-    "settings": {"minion.protocol", "overlord.domain", "overlord.settings_model"},
+    "settings": {
+        "minion.protocol",
+        "overlord.domain",
+        "overlord.settings_chat",
+        "overlord.settings_environment",
+        "overlord.settings_model",
+    },
+    "settings_chat": {"overlord.settings_model"},
+    "settings_environment": set(),
     "settings_model": {"overlord.domain"},
     "adapters": {
         "minion",
@@ -47,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 for _room in ("engine", "routines"):
     ALLOWED[_room] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["inquiries"] |= {"overlord.settings"}
 ALLOWED["app"] |= {
     "minion",
     "overlord.adapters",
@@ -57,7 +66,7 @@ ALLOWED["app"] |= {
     "overlord.settings_model",
     "overlord.bell",
 }
-ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded"}
+ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.settings_chat"}
 
 
 def modules(package: str) -> Iterator[Path]:

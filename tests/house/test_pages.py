@@ -2,7 +2,7 @@
 
 import re
 
-from overlord.settings import ENVIRONMENT
+from overlord.settings_environment import ENVIRONMENT
 from tests.faults.__main__ import AREAS, written
 from tests.house.diagram import PAGE, drawn
 from tests.house.test_imports import ROOT

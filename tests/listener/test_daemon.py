@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import httpx
 import yaml
 
 from overlord.domain.job import JobState
@@ -162,3 +163,32 @@ async def test_an_address_that_is_not_this_machines_is_said() -> None:
             _, said = await daemon.process.communicate()
         assert daemon.process.returncode == 3
         assert b"203.0.113.7:8712 cannot be listened on: Cannot assign requested address" in said
+
+
+async def test_without_slack_it_offers_a_page_to_talk_on_and_what_is_said_there_counts() -> None:
+    async with made_world(slack={"page": "127.0.0.1:0"}) as world:
+        world.model_will(edit(*FIX), submit("add() adds again."))
+        number = await world.issue("add() subtracts", label="")
+        async with served(world) as daemon:
+            address = (await daemon.told("talk_here"))["page"]
+            base = "/".join(address.split("/")[:3])
+            async with httpx.AsyncClient(base_url=base, headers={"origin": base}) as page:
+                assert (await page.get("/")).status_code == 403
+                assert (await page.get(address)).is_success
+                state = (await page.get("/page/state")).json()
+                while not state["is_connected"]:
+                    state = (await page.get("/page/state", params={"after": state["revision"]})).json()
+                asked = {"act": "send", "channel": state["channels"][0]["id"]}
+                said = await page.post("/page/act", json={**asked, "text": f"/overlord work on #{number}"})
+                assert said.is_success, said.text
+                await daemon.until(lambda: daemon.states() == [JobState.IN_REVIEW])
+            assert await daemon.stopped() == 0
+
+
+async def test_a_page_whose_port_is_taken_keeps_nobody_from_working() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        page = f"127.0.0.1:{taken.getsockname()[1]}"
+        async with made_world(slack={"page": page}) as world, served(world) as daemon:
+            assert (await daemon.told("no_page"))["address"] == page
+            await daemon.until(daemon.has_polled)
+            assert await daemon.stopped() == 0

@@ -1,12 +1,14 @@
 """`overlord decisions …`: what waits for a person, and the answer."""
 
+import sqlite3
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from overlord import commands
-from overlord.domain.decision import Verb, label_of
+from overlord.domain.decision import Decision, Verb, label_of
+from overlord.domain.decision_words import decision_verb
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
@@ -70,3 +72,29 @@ def answer(
         Point.DECISION_ANSWERED, lambda c: commands.answer_decision(c, command, at=datetime.now(UTC))
     )
     say(f"Decision {decision.id}: {line(decision.answer)}.")
+
+
+Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
+
+
+@app.command()
+def approve(number: Number, reason: Why = "", _repo: Repo = "") -> None:
+    """Say yes: the one answer of the decision that allows what it asks for, or has it tried again."""
+    _decide(number, reason, approves=True)
+
+
+@app.command()
+def reject(number: Number, reason: Why = "", _repo: Repo = "") -> None:
+    """Say no: the one answer of the decision that refuses what it asks for, or drops the job."""
+    _decide(number, reason, approves=False)
+
+
+def _decide(number: int, reason: str, *, approves: bool) -> None:
+    def decide(connection: sqlite3.Connection) -> Decision:
+        verb = decision_verb(decisions.get(connection, number), approves=approves)
+        command = commands.AnswerDecision(decision_id=number, verb=verb, actor=person(), text=reason)
+        return commands.answer_decision(connection, command, at=datetime.now(UTC))
+
+    decision = state.write(Point.DECISION_ANSWERED, decide)
+    verb = f" ({label_of(decision.verb)})" if decision.verb and reason else ""
+    say(f"Decision {decision.id}: {line(decision.answer)}{verb}.")

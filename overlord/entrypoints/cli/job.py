@@ -1,15 +1,14 @@
 """`overlord status` and `overlord job …`."""
 
-import sqlite3
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from overlord import commands
+from overlord import commands, inquiries
 from overlord.domain.budget import cost_text
 from overlord.domain.card import evidence_card, state_in_words
-from overlord.domain.job import Job
+from overlord.domain.inquiry import JobView
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.engine.story import story_of
@@ -19,37 +18,41 @@ from overlord.entrypoints.cli.state import Repo
 from overlord.errors import NotFound
 from overlord.points import Point
 from overlord.settings import contract_for
-from overlord.store import decisions, evidence, exchanges, jobs, ledger, sessions, spaces
+from overlord.store import evidence, jobs, ledger, sessions
 from overlord.store.evidence import EvidenceStore
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
+Reason = Annotated[str, typer.Option(help="Why; it is kept in the ledger.")]
 
 
 def status(json: Json = False, _repo: Repo = "") -> None:
-    """What is going on: open jobs, what waits for people, and repositories that give trouble."""
+    """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
     settings = state.settings()
     with state.reading() as connection:
-        open_jobs = jobs.open_jobs(connection)
-        waiting = decisions.waiting(connection)
-        troubled = [spaces.get(connection, name) for name in settings.repositories]
-        rows = [_row(connection, job) for job in open_jobs]
-        today = exchanges.day_cost(connection, datetime.now(UTC))
-    troubled = [space for space in troubled if space.trouble or space.paused]
+        found = inquiries.status(connection, settings, at=datetime.now(UTC))
+    waiting = [asked.decision for asked in found.waiting]
     if json:
-        as_json({"jobs": open_jobs, "decisions": waiting, "spaces": troubled, "today": today})
+        jobs_now = [view.job for view in found.jobs]
+        spaces = {"spaces": found.troubles, "pauses": found.pauses}
+        as_json({"jobs": jobs_now, "decisions": waiting, "today": found.today, **spaces})
         return
-    if rows:
-        table(("job", "issue", "state", "doing", "pull request", "age"), rows)
+    if found.jobs:
+        table(COLUMNS, map(_row, found.jobs))
     else:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
         say(f"decision {decision.id}: {line(decision.title)}\n    overlord decisions show {decision.id}")
-    say(f"Today: {cost_text(today)}.")
-    for space in troubled:
-        say(line(f"{space.name}: {'paused ' if space.paused else ''}{space.trouble}"))
+    say(f"Today: {cost_text(found.today)}.")
+    for pause in found.pauses:
+        say(line(pause.line))
+    for space in found.troubles:
+        say(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
+
+
+COLUMNS = ("job", "issue", "state", "doing", "pull request", "age")
 
 
 @app.command("list")
@@ -61,11 +64,11 @@ def list_jobs(
     """Open jobs, or all of them."""
     with state.reading() as connection:
         found = jobs.all_jobs(connection) if every else jobs.open_jobs(connection)
-        rows = [_row(connection, job) for job in found]
+        rows = [_row(inquiries.view(connection, job)) for job in found]
     if json:
         as_json(found)
     elif rows:
-        table(("job", "issue", "state", "doing", "pull request", "age"), rows)
+        table(COLUMNS, rows)
     else:
         console.print("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
 
@@ -111,31 +114,28 @@ def logs(
 
 
 @app.command()
-def stop(
-    number: Number,
-    reason: Annotated[str, typer.Option(help="Why; it is kept in the ledger.")] = "",
-    _repo: Repo = "",
-) -> None:
+def stop(number: Number, reason: Reason = "", _repo: Repo = "") -> None:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
     command = commands.StopJob(job_id=number, actor=person(), reason=reason)
     job = state.write(Point.JOB_STOPPED, lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
     console.print(f"Job {job.id} is {job.state}.")
 
 
-def _row(connection: sqlite3.Connection, job: Job) -> tuple[str, ...]:
-    session = sessions.live_of(connection, job.id)
-    doing = job.reason
-    if session is not None:
-        doing = f"turn {session.turn}: {session.last_action}" if session.turn else session.id
-    pull = f"#{job.pull_number}" if job.pull_number else "-"
-    return (
-        str(job.id),
-        f"{job.issue_ref} {job.issue.title[:50]}",
-        job.state,
-        doing[:80],
-        pull,
-        age(job.created_at),
+@app.command()
+def retry(number: Number, _repo: Repo = "") -> None:
+    """Try again what a job waits for, as the answer of its decision that does."""
+    command = commands.RetryJob(job_id=number, actor=person())
+    decision = state.write(
+        Point.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
     )
+    say(f"Decision {decision.id}: {line(decision.answer)}.")
+
+
+def _row(view: JobView) -> tuple[str, ...]:
+    job = view.job
+    pull = f"#{job.pull_number}" if job.pull_number else "-"
+    issue = f"{job.issue_ref} {job.issue.title[:50]}"
+    return (str(job.id), issue, job.state, view.doing[:80], pull, age(job.created_at))
 
 
 def _data(entry: ledger.Entry) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from overlord import errors
 from overlord.domain.text import visible
-from overlord.entrypoints.cli import check, decision, doctor, init, job, ledger, state
+from overlord.entrypoints.cli import check, decision, doctor, init, inquiry, job, ledger, state, work
 from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
@@ -46,9 +46,17 @@ app.add_typer(decision.app, name="decisions")
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)
+app.command("queue")(inquiry.queue)
+app.command("why")(inquiry.why)
+app.command("cost")(inquiry.cost)
+app.command("brief")(inquiry.brief)
+app.command("work")(work.work)
+app.command("stop")(work.stop)
+app.command("scope")(work.scope)
+app.command("pause")(work.pause)
 app.command("doctor")(doctor.doctor)
 app.command("run")(local.run)
-app.command("resume")(local.resume)
+app.command("resume")(work.resume)
 app.command("retry")(local.retry)
 app.command("history")(local.history)
 app.command("init")(init.init)

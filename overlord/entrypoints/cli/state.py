@@ -4,6 +4,7 @@ The state is that of OVERLORD_HOME, or with `--repo` that of a repository's loca
 """
 
 import os
+import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +14,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from overlord.bell import ring
+from overlord.domain.reference import Target, space_named, target_in
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.points import Point
@@ -67,3 +69,29 @@ def write(point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
     result = write_beside(place.database, point, act)
     ring(place.bell)
     return result
+
+
+def is_heard() -> bool:
+    """Whether a daemon listens to what is written now."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice:
+        try:
+            voice.connect(str(home().bell))
+        except OSError:
+            return False
+    return True
+
+
+def space(said: str | None) -> str:
+    """The repository in Overlord's care that is meant. Raises NotFound, or Refused where it could be several."""
+    return space_named(said, settings().repositories)
+
+
+def target(said: str) -> Target:
+    """A job or an issue, as it was typed. Raises typer.BadParameter, which is wrong usage."""
+    found = target_in(said)
+    if found is None:
+        raise typer.BadParameter("give a job's number, or an issue as '#42', owner/repo#42 or its address")
+    return found
+
+
+Meant = Annotated[str, typer.Argument(help="A job's number, or an issue: '#42', owner/repo#42, its address.")]

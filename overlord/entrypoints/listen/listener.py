@@ -121,10 +121,13 @@ async def listening(
     settings: Listen,
     running: Overlord,
     *,
+    slack: ASGIApp | None = None,
     patience_s: float = PATIENCE_S,
     most_connections: int = MOST_CONNECTIONS,
 ) -> AsyncIterator[str]:
     """Serve the operator's listener while the block runs, if the settings ask for one; gives its host:port, else nothing.
+
+    `slack` answers Slack's signed requests, where it calls us.
 
     Raises SettingsError for an address that cannot be had.
     """
@@ -132,9 +135,13 @@ async def listening(
     if not settings.address:
         if secret:
             log.warning("webhooks_unheard", reason="a webhook secret is set, and listen.address is not")
+        if slack is not None:
+            raise SettingsError(
+                "slack: signed requests need listen.address (OVERLORD_LISTEN); or set SLACK_APP_TOKEN for Socket Mode"
+            )
         yield ""
         return
-    listener = _Listener(_application(running, secret), _Crowd(patience_s, most_connections))
+    listener = _Listener(_application(running, secret, slack), _Crowd(patience_s, most_connections))
     try:
         place = await listener.open(*settings.place)
     except OSError as error:
@@ -157,7 +164,7 @@ def _unusable(address: str, error: OSError) -> str:
     )
 
 
-def _application(running: Overlord, secret: str) -> ASGIApp:
+def _application(running: Overlord, secret: str, slack: ASGIApp | None) -> ASGIApp:
     parts = running.parts
 
     def hear(space: str) -> None:
@@ -172,6 +179,7 @@ def _application(running: Overlord, secret: str) -> ASGIApp:
             Route("/healthz", health.healthz, methods=["GET"]),
             Route("/readyz", health.readyz, methods=["GET"]),
             Route("/webhooks/github", webhook.answer, methods=["POST"]),
+            *([Route("/slack/events", slack, methods=["POST"])] if slack is not None else []),
         ],
         exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
     )

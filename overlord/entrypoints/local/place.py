@@ -18,9 +18,10 @@ from overlord.entrypoints.local.checkout import Checkout
 from overlord.errors import Refused
 from overlord.home import Home
 from overlord.settings import MAX_SOCKET_PATH, Settings, load
+from overlord.settings_chat import NO_CHAT
 
 _LONGEST_NAME = 24
-_NOT_OURS = ("GITHUB_", "OVERLORD_REPOS")
+_NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")
 """Settings of the daemon's world: a local run has one repository and a forge of its own."""
 MANY = 1_000_000
 
@@ -60,7 +61,7 @@ class Place:
         shared = user_home(environment) / "overlord.yaml"
         if not given.get("OVERLORD_CONFIG") and shared.exists():
             given["OVERLORD_CONFIG"] = str(shared)
-        ours = {"repositories": [self.repository], "delivery": {"open_pulls": MANY}}
+        ours = {"repositories": [self.repository], "delivery": {"open_pulls": MANY}, "slack": NO_CHAT}
         return load(given, **ours, **overrides)
 
     @contextmanager

@@ -1,0 +1,306 @@
+"""Answers in a chat: what people asked to see, and what became of what they said. Short; the details are a question away.
+
+`web` is where repositories are shown to people, as https://github.com; without it names are no links.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from overlord.domain.briefing import SECTIONS, Briefing, suggestion
+from overlord.domain.budget import Unit, cost_text, usd_text
+from overlord.domain.card import state_in_words
+from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat_card import MARKS, Place, cut
+from overlord.domain.chat_command import USAGES, ChatCommandError
+from overlord.domain.decision import Decision
+from overlord.domain.evaluation import describe
+from overlord.domain.inquiry import Asked, Cap, Costs, History, JobCost, Queue, Share, Status, Why, age_text
+from overlord.domain.job import Job
+from overlord.domain.pause import Pause
+from overlord.domain.text import count
+
+MOST_SHOWN = 10
+"""Of anything in one list; how many more there are is said."""
+MOST_CHARS = 140
+"""Of somebody else's words in one line."""
+
+Point = tuple[Span, ...]
+
+
+def help_message() -> ChatMessage:
+    """Every verb, and how it is typed."""
+    items = [
+        (Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in USAGES.values()
+    ]
+    note = "Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words."
+    return _message("What I understand", Points(tuple(items)), Note(note))
+
+
+def misread_message(error: ChatCommandError) -> ChatMessage:
+    """What to type instead."""
+    ways = Points(tuple((Code(f"/overlord {example}"),) for example in error.examples))
+    return _message(str(error), ways, has_heading=False)
+
+
+def refused_message(why: str) -> ChatMessage:
+    """What cannot be done, and why: an error's sentence."""
+    for typed, here in _TYPED_HERE:
+        why = why.replace(typed, here)
+    said = _cut(why, 1000).rstrip(".")
+    return _message(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
+
+
+_TYPED_HERE = (
+    ("`overlord decisions answer ", "`/overlord answer "),
+    ("`overlord decisions list`", "`/overlord decisions`"),
+    ("`overlord job list --all`", "`/overlord history`"),
+    ("`overlord resume ", "`/overlord resume "),
+)
+"""What the command line is told to type, and what is typed in a chat for the same."""
+
+
+def done_message(said: str) -> ChatMessage:
+    """What was done, in a sentence."""
+    return _message(said, has_heading=False)
+
+
+def status_message(status: Status, *, web: str = "") -> ChatMessage:
+    """Open jobs and what they do, what waits for people, what gives trouble."""
+    jobs = [
+        (
+            f"{MARKS[view.job.state]} ",
+            _ref(view.job, web),
+            f" {_cut(view.job.issue.title, 60)}: ",
+            Bold(state_in_words(view.job.state)),
+            f"{f', {_cut(view.doing)}' if view.doing else ''} ({age_text(_since(view.job.created_at, status.at))})",
+        )
+        for view in status.jobs
+    ]
+    parts: list[Part] = [_list(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
+    parts += _paused(status.pauses)
+    parts += [
+        Paragraph(
+            (
+                Bold(trouble.name),
+                f" {'cannot be found' if trouble.is_gone else 'gives trouble'}: {_cut(trouble.trouble)}",
+            )
+        )
+        for trouble in status.troubles
+    ]
+    if status.waiting:
+        parts += [
+            Heading(f"Waiting for you: {len(status.waiting)}"),
+            _list(_decisions(status.waiting, status.at)),
+        ]
+    parts.append(Note(f"Today: {cost_text(status.today)}."))
+    return _message(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
+
+
+def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
+    """What is begun next, and what it waits for."""
+    items = [
+        (
+            "⚡ " if item.job.is_urgent else "",
+            _ref(item.job, web),
+            f" {_cut(item.job.issue.title, 60)}: {_cut(item.why)}",
+        )
+        for item in queue.jobs
+    ]
+    return _message(
+        f"{count(len(queue.jobs), 'job')} in the queue",
+        _list(items, "Nothing is queued."),
+        *_paused(queue.pauses),
+        Note(f"{queue.running} of {count(queue.most, 'session')} at once are taken."),
+    )
+
+
+def history_message(history: History, *, web: str = "") -> ChatMessage:
+    """What ended lately."""
+    items = [
+        (
+            f"{MARKS[item.job.state]} ",
+            _ref(item.job, web),
+            f" {_cut(item.job.issue.title, 60)}: ",
+            Bold(state_in_words(item.job.state)),
+            f"{f' ({_cut(item.job.reason)})' if item.job.reason else ''}",
+            *_pull(item.job, web),
+            f", {cost_text(item.cost)}, {age_text(item.took_s)}, {age_text(_since(item.ended_at, history.at))} ago",
+        )
+        for item in history.jobs
+    ]
+    return _message("What ended lately", _list(items, "No job has ended yet."))
+
+
+def why_message(why: Why, *, web: str = "") -> ChatMessage:
+    """Where a job stands, and how it came there."""
+    job = why.view.job
+    said = f": {_cut(why.view.doing)}" if why.view.doing else ""
+    parts: list[Part] = [
+        Paragraph((f"{MARKS[job.state]} ", _ref(job, web), *_pull(job, web), f" {_cut(job.issue.title)}")),
+        Paragraph((Bold(state_in_words(job.state).capitalize()), said)),
+    ]
+    if why.decisions:
+        parts.append(Points(tuple(_open(decision) for decision in why.decisions)))
+    if why.findings:
+        parts += [
+            Heading("What was held against it"),
+            _list([(_cut(describe(item), 300),) for item in why.findings]),
+        ]
+    if why.told:
+        parts.append(Heading("What happened"))
+        parts.append(Points(tuple((f"{told.at:%H:%M} {_cut(told.sentence)}",) for told in why.told)))
+    earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
+    parts.append(Note(f"{earlier}{cost_text(why.view.cost)} · times are UTC"))
+    return _message(f"Job {job.id}: {job.issue_ref}", *parts)
+
+
+def cost_message(costs: Costs) -> ChatMessage:
+    """What was spent today, or over some days."""
+    is_today = len(costs.days) == 1
+    parts: list[Part] = []
+    if not is_today:
+        parts.append(Points(tuple((Code(day.day), f" {cost_text(day.cost)}") for day in costs.days)))
+    parts += _shares(costs.spaces)
+    parts += _caps(costs.caps)
+    name = "Today" if is_today else f"The last {len(costs.days)} days"
+    return _message(f"{name}: {cost_text(costs.total)}", *parts, Note("Days are those of UTC."))
+
+
+def job_cost_message(cost: JobCost) -> ChatMessage:
+    """What one job has cost, session by session."""
+    parts = [*_shares(cost.sessions), *_caps(cost.caps)]
+    return _message(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
+
+
+def decisions_message(waiting: Sequence[Asked], at: datetime) -> ChatMessage:
+    """What waits for a person."""
+    return _message(
+        _waits(waiting).capitalize(),
+        _list(_decisions(waiting, at), "All is answered."),
+        *([Note("/overlord approve 5, reject 5, or answer 5 and your words.")] if waiting else []),
+    )
+
+
+def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
+    """The morning briefing, for a person who reads it over a coffee."""
+    parts: list[Part] = []
+    for kind, name in SECTIONS.items():
+        if found := briefing.of_kind(kind):
+            parts += [
+                Heading(f"{name.upper()} ({len(found)})"),
+                _list([_to_decide(asked) for asked in found]),
+            ]
+    ended = (
+        ("Finished", briefing.finished),
+        ("Failed or ended", briefing.failed),
+        ("To review", briefing.to_review),
+    )
+    for name, jobs in ended:
+        if jobs:
+            parts += [Heading(f"{name} ({len(jobs)})"), _list([_ended(job, web) for job in jobs])]
+    if not parts:
+        parts.append(Paragraph(("Nothing waits for you, and nothing ended.",)))
+    parts.append(Note(f"Spent since {briefing.since:%d %b %H:%M} UTC: {cost_text(briefing.spent)}."))
+    return _message(brief_title(briefing), *parts)
+
+
+def brief_title(briefing: Briefing) -> str:
+    """All of it in a line."""
+    told = (
+        (len(briefing.waiting), "waiting for you"),
+        (len(briefing.finished), "finished"),
+        (len(briefing.failed), "failed or ended"),
+        (len(briefing.to_review), "to review"),
+    )
+    return f"Briefing: {', '.join(f'{number} {name}' for number, name in told if number) or 'all is quiet'}"
+
+
+def _to_decide(asked: Asked) -> Point:
+    decision = asked.decision
+    return (
+        Bold(f"{decision.id}: "),
+        f"{_cut(decision.title)} · blocks {_cut(decision.blocks)}"
+        f"{'' if asked.issue_number is None else f' of {asked.space}'} · suggested: ",
+        Bold(suggestion(asked)),
+    )
+
+
+def _ended(job: Job, web: str) -> Point:
+    reason = f" ({_cut(job.reason)})" if job.reason else ""
+    return (
+        f"{MARKS[job.state]} ",
+        _ref(job, web),
+        *_pull(job, web),
+        f" {_cut(job.issue.title, 60)}{reason}",
+    )
+
+
+def _decisions(waiting: Iterable[Asked], at: datetime) -> list[Point]:
+    return [
+        (*_open(asked.decision), f" · {age_text(_since(asked.decision.created_at, at))}") for asked in waiting
+    ]
+
+
+def _open(decision: Decision) -> Point:
+    verbs = " | ".join(decision.verbs)
+    return (Bold(f"{decision.kind} {decision.id}"), f" {_cut(decision.title)}: ", Code(verbs))
+
+
+def _waits(waiting: Sequence[Asked]) -> str:
+    return (
+        f"{count(len(waiting), 'decision')} waiting for a person" if waiting else "nothing waits for a person"
+    )
+
+
+def _paused(pauses: Iterable[Pause]) -> list[Part]:
+    return [Paragraph((f"⏸️ {pause.line}",)) for pause in pauses]
+
+
+def _shares(shares: Sequence[Share]) -> list[Part]:
+    return [_list([(Bold(share.name), f" {cost_text(share.cost)}") for share in shares])] if shares else []
+
+
+def _caps(caps: Sequence[Cap]) -> list[Part]:
+    return (
+        [_list([(f"{'⚠️ ' if cap.spending.warns else ''}{cap_text(cap)}",) for cap in caps])] if caps else []
+    )
+
+
+def cap_text(cap: Cap) -> str:
+    """A budget, and what it leaves."""
+    unit, left = cap.budget.unit, cap.spending.left
+    rest = usd_text(left) if unit is Unit.USD else f"{left:,} tokens"
+    where = f"{cap.space}: " if cap.space else ""
+    return f"{where}{rest} left of {cap.budget.describe()}"
+
+
+def _ref(job: Job, web: str) -> Span:
+    return Place(web=web).issue(job)
+
+
+def _pull(job: Job, web: str) -> Point:
+    if job.pull_number is None:
+        return ()
+    name = f"PR #{job.pull_number}"
+    return (" ", Link(f"{web}/{job.space}/pull/{job.pull_number}", name) if web else Code(name))
+
+
+def _list(items: Sequence[Point], nothing: str = "") -> Part:
+    if not items:
+        return Paragraph((nothing,))
+    more = len(items) - MOST_SHOWN
+    return Points((*items[:MOST_SHOWN], *([(f"and {more} more",)] if more > 0 else [])))
+
+
+def _cut(text: str, limit: int = MOST_CHARS) -> str:
+    """Somebody's words on one line: as text, whatever they hold."""
+    return cut(text, limit)
+
+
+def _since(moment: datetime, at: datetime) -> float:
+    return (at - moment).total_seconds()
+
+
+def _message(said: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
+    first: Part = Heading(said) if has_heading else Paragraph((said,))
+    return ChatMessage(summary=said, parts=(first, *(part for part in parts if part != Points(()))))

@@ -1,0 +1,57 @@
+"""How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
+
+from overlord.domain.budget import parse_amount
+from overlord.domain.decision import Decision, Verb, label_of
+from overlord.errors import Refused
+
+ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.GRANT, Verb.ADOPT)
+"""What says yes to what is asked."""
+_GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
+"""What says yes where nothing is asked for but another try."""
+
+
+def decision_verb(decision: Decision, *, approves: bool) -> Verb:
+    """The one answer of a decision that `approve` or `reject` stands for. Raises Refused, saying what to type, where there is
+    none or it could be several."""
+    ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
+    offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
+    found = next(filter(None, offered), [])
+    if len(found) == 1:
+        return found[0]
+    raise Refused(f"decision {decision.id} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
+
+
+def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
+    """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows, a button's words,
+    an amount for a spent budget; else the reply to a question. Raises Refused, saying what to type, for anything else."""
+    said = words.strip()
+    first, _, rest = said.partition(" ")
+    plain = first.casefold().replace("-", "_")
+    for verb in decision.verbs:
+        if plain == verb:
+            return verb, rest.strip()
+        if said.casefold() == label_of(verb).casefold():
+            return verb, ""
+    if Verb.ADD_BUDGET in decision.verbs and _is_amount(said):
+        return Verb.ADD_BUDGET, said
+    if Verb.REPLY in decision.verbs and said:
+        return Verb.REPLY, said
+    raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
+
+
+def _is_amount(said: str) -> bool:
+    try:
+        parse_amount(said)
+    except ValueError:
+        return False
+    return True
+
+
+_AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k"}
+
+
+def _how(decision: Decision) -> str:
+    """What to type."""
+    typed = f"overlord decisions answer {decision.id}"
+    ways = (" ".join(filter(None, (typed, verb, _AFTER.get(verb)))) for verb in decision.verbs)
+    return f"say {' or '.join(f'`{way}`' for way in ways)}"

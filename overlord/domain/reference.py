@@ -1,0 +1,87 @@
+"""How people name things: a job by its number, an issue as `#42`, `owner/repo#42` or by its address, a repository by its name."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from overlord.errors import NotFound, Refused
+
+_MOST_DIGITS = 9
+_SPACE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}"
+_NUMBER = rf"[0-9]{{1,{_MOST_DIGITS}}}"
+_ISSUE = re.compile(rf"(?P<space>{_SPACE})?#(?P<number>{_NUMBER})")
+_ADDRESS = re.compile(
+    rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/(?:issues|pull)/(?P<number>{_NUMBER})(?:[/?#]\S{{0,500}})?"
+)
+_PLAIN = re.compile(_NUMBER)
+_REPOSITORY = re.compile(rf"{_SPACE}|[A-Za-z0-9._-]{{1,100}}")
+_REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueRef:
+    """An issue, or a pull request: they are counted together. `space` is None where only a number was said."""
+
+    number: int
+    space: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.space or ''}#{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRef:
+    """A job, by its own number."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"job {self.number}"
+
+
+Target = JobRef | IssueRef
+
+
+def issue_in(word: str) -> IssueRef | None:
+    """`#42`, `owner/repo#42`, or an issue's address; None for anything else."""
+    found = _ISSUE.fullmatch(word) or _ADDRESS.fullmatch(word)
+    return IssueRef(number=int(found["number"]), space=found["space"]) if found else None
+
+
+def target_in(word: str) -> Target | None:
+    """An issue, or a plain number: a job's. None for anything else."""
+    return JobRef(number=int(word)) if _PLAIN.fullmatch(word) else issue_in(word)
+
+
+def number_in(word: str) -> int | None:
+    """A plain number, `#5` too; None for anything else."""
+    plain = word.removeprefix("#")
+    return int(plain) if _PLAIN.fullmatch(plain) else None
+
+
+def repository_in(word: str) -> str | None:
+    """What may name a repository: `owner/repo`, `repo`, its address. None for anything else."""
+    if address := _REPOSITORY_ADDRESS.fullmatch(word):
+        return address["space"].removesuffix(".git")
+    return word if _REPOSITORY.fullmatch(word) else None
+
+
+def space_named(said: str | None, repositories: Sequence[str]) -> str:
+    """The repository in Overlord's care that is meant, as the settings spell it: by its full name, by its own where only one
+    has it, or by nothing where there is only one.
+
+    Raises NotFound for one that is not among them, Refused where it could be several.
+    """
+    known = ", ".join(repositories) or "none"
+    if said is None:
+        if len(repositories) == 1:
+            return repositories[0]
+        raise Refused(f"say which repository, as in owner/repo; there is {known}")
+    folded = said.casefold()
+    whole = [name for name in repositories if name.casefold() == folded]
+    found = whole or [name for name in repositories if name.casefold().rpartition("/")[2] == folded]
+    if not found:
+        raise NotFound(f"no repository of that name is in Overlord's care; there is {known}")
+    if len(found) > 1:
+        raise Refused(f"say which repository: {' or '.join(found)}")
+    return found[0]

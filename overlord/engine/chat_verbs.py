@@ -1,0 +1,229 @@
+"""What people ask for in the chat, carried out: each verb is a command of `commands.py` or a look of `inquiries.py`.
+
+A command is three things here: the space it is about (whose approvers may give it), what it does, and what is said of it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from overlord import commands, inquiries
+from overlord.domain.chat import ChatMessage
+from overlord.domain.chat_answer import (
+    brief_message,
+    cost_message,
+    decisions_message,
+    help_message,
+    history_message,
+    job_cost_message,
+    queue_message,
+    status_message,
+    why_message,
+)
+from overlord.domain.chat_command import ChatCommand, ChatVerb
+from overlord.domain.chat_command import Span as CostSpan
+from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.decision_words import ALLOWS, answer_in, decision_verb
+from overlord.domain.job import Job
+from overlord.domain.reference import IssueRef, space_named
+from overlord.engine.parts import Parts
+from overlord.errors import Refused
+from overlord.store import decisions, jobs, ledger
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a sentence; and the wish that the forge still has to grant, if it is one."""
+
+    said: str
+    wish_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A command with who gives it, in one view of the database."""
+
+    connection: sqlite3.Connection
+    parts: Parts
+    command: ChatCommand
+    actor: str
+    at: datetime
+
+    def job(self) -> Job:
+        """The job that is meant; raises NotFound, Refused."""
+        assert self.command.target is not None, "these verbs are not understood without one"
+        return inquiries.job_meant(self.connection, self.command.target)
+
+    def decision(self) -> Decision:
+        """The decision that is meant; raises NotFound."""
+        return decisions.get(self.connection, self.command.decision or 0)
+
+    def space(self) -> str:
+        """The repository that is named, as the settings spell it; empty for everything."""
+        named = self.command.space
+        return space_named(named, self.parts.settings.repositories) if named is not None else ""
+
+
+def space_of(given: Given) -> str:
+    """Whose approvers may give this command: a space, or nothing for everything. Raises NotFound, Refused."""
+    verb, connection = given.command.verb, given.connection
+    if verb is ChatVerb.WORK:
+        return _issue(given)[0]
+    if verb in {ChatVerb.PAUSE, ChatVerb.RESUME}:
+        return given.space()
+    if given.command.decision is not None:
+        return space_of_decision(connection, given.decision())
+    return given.job().space
+
+
+def space_of_decision(connection: sqlite3.Connection, decision: Decision) -> str:
+    """The space a decision is about."""
+    return decision.space if decision.job_id is None else jobs.get(connection, decision.job_id).space
+
+
+class NotTheirs(Refused):
+    """Who asks is not one whose word counts for that; that somebody tried is written down."""
+
+
+def check_eyes(
+    connection: sqlite3.Connection, parts: Parts, decision: Decision, verb: Verb, actor: str
+) -> None:
+    """Raises NotTheirs where four eyes are asked for and somebody would allow what their own work asks."""
+    if decision.kind is DecisionKind.APPROVAL and decision.job_id is not None and verb in ALLOWS:
+        _check_requester(connection, parts, decision.job_id, actor)
+
+
+def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, actor: str) -> None:
+    first = next(ledger.entries(connection, job_id=job_id), None)
+    if parts.settings.slack.four_eyes and first is not None and first.actor == actor:
+        raise NotTheirs("You asked for this work, so somebody else is to approve it.")
+
+
+def _issue(given: Given) -> tuple[str, int]:
+    target = given.command.target
+    assert isinstance(target, IssueRef), "work is understood with an issue alone"
+    return space_named(target.space, given.parts.settings.repositories), target.number
+
+
+def _work(given: Given) -> Done:
+    space, number = _issue(given)
+    command = commands.WorkOn(space=space, number=number, actor=given.actor)
+    wish = commands.work_on(given.connection, command, at=given.at)
+    return Done(said="", wish_id=wish.id)
+
+
+def _stop(given: Given) -> Done:
+    command = commands.StopJob(job_id=given.job().id, actor=given.actor, reason=given.command.text)
+    job = commands.stop_job(given.connection, command, at=given.at)
+    return Done(said=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
+
+
+def _retry(given: Given) -> Done:
+    job = given.job()
+    command = commands.RetryJob(job_id=job.id, actor=given.actor)
+    commands.retry_job(given.connection, command, at=given.at)
+    return Done(said=f"Job {job.id}, {job.issue_ref}, has another try.")
+
+
+def _scope(given: Given) -> Done:
+    job, patterns = given.job(), given.command.patterns
+    _check_requester(given.connection, given.parts, job.id, given.actor)
+    command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
+    commands.widen_scope(given.connection, command, at=given.at)
+    return Done(said=f"Job {job.id} may write {', '.join(patterns)} too, for 14 days.")
+
+
+def _pause(given: Given) -> Done:
+    command = commands.PauseWork(space=given.space() or None, actor=given.actor, reason=given.command.text)
+    pause = commands.pause_work(given.connection, command, at=given.at)
+    return Done(
+        said=f"Paused: {pause.what}. What runs goes on; new work queues until /overlord resume {pause.what}."
+    )
+
+
+def _resume(given: Given) -> Done:
+    space = given.space() or None
+    held = commands.resume_work(
+        given.connection, commands.ResumeWork(space=space, actor=given.actor), at=given.at
+    )
+    rest = f" Still paused: {', '.join(pause.what for pause in held)}." if held else ""
+    return Done(said=f"Going on: {space or 'everything'}.{rest}")
+
+
+def _approve(given: Given) -> Done:
+    return _decided(given, approves=True)
+
+
+def _reject(given: Given) -> Done:
+    return _decided(given, approves=False)
+
+
+def _decided(given: Given, *, approves: bool) -> Done:
+    decision = given.decision()
+    verb = decision_verb(decision, approves=approves)
+    check_eyes(given.connection, given.parts, decision, verb, given.actor)
+    command = commands.AnswerDecision(
+        decision_id=decision.id, verb=verb, text=given.command.text, actor=given.actor
+    )
+    return _answered(commands.answer_decision(given.connection, command, at=given.at))
+
+
+def _answer(given: Given) -> Done:
+    decision = given.decision()
+    verb, text = answer_in(decision, given.command.text)
+    check_eyes(given.connection, given.parts, decision, verb, given.actor)
+    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=given.actor)
+    return _answered(commands.answer_decision(given.connection, command, at=given.at))
+
+
+def _answered(decision: Decision) -> Done:
+    return Done(said=f"Decision {decision.id}: {decision.answer}.")
+
+
+ACTS: Mapping[ChatVerb, Callable[[Given], Done]] = {
+    ChatVerb.WORK: _work,
+    ChatVerb.STOP: _stop,
+    ChatVerb.RETRY: _retry,
+    ChatVerb.SCOPE: _scope,
+    ChatVerb.PAUSE: _pause,
+    ChatVerb.RESUME: _resume,
+    ChatVerb.APPROVE: _approve,
+    ChatVerb.REJECT: _reject,
+    ChatVerb.ANSWER: _answer,
+}
+"""What changes something: for approvers."""
+
+
+def look(given: Given, web: str) -> ChatMessage:
+    """What a verb shows that changes nothing. Raises NotFound, Refused."""
+    connection, settings, at = given.connection, given.parts.settings, given.at
+    match given.command.verb:
+        case ChatVerb.STATUS:
+            return status_message(inquiries.status(connection, settings, at=at), web=web)
+        case ChatVerb.QUEUE:
+            return queue_message(inquiries.queue(connection, settings, at=at), web=web)
+        case ChatVerb.HISTORY:
+            return history_message(inquiries.history(connection, at=at), web=web)
+        case ChatVerb.WHY:
+            return why_message(inquiries.why(connection, given.job().id, at=at), web=web)
+        case ChatVerb.COST:
+            return _cost(given)
+        case ChatVerb.DECISIONS:
+            return decisions_message(inquiries.waiting(connection), at)
+        case ChatVerb.BRIEF:
+            return brief_message(inquiries.brief(connection, since=at - DAY, at=at), web=web)
+        case ChatVerb.HELP:
+            return help_message()
+        case verb:
+            raise Refused(f"{verb} is no look at anything")
+
+
+def _cost(given: Given) -> ChatMessage:
+    settings, at = given.parts.settings, given.at
+    if given.command.span is CostSpan.JOB:
+        return job_cost_message(inquiries.job_cost(given.connection, settings, given.job().id, at=at))
+    days = inquiries.WEEK if given.command.span is CostSpan.WEEK else 1
+    return cost_message(inquiries.cost(given.connection, settings, at=at, days=days))

@@ -1,0 +1,358 @@
+"""What people said in the chat: written down before it was acknowledged, it is obeyed once and answered once.
+
+An answer that only its reader sees cannot be looked for afterwards: it is noted before it is sent, so that a crash may lose
+one and never repeats one. A mention is answered in its thread, where it is found again.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+
+import structlog
+
+from overlord import commands
+from overlord.domain.chat import ChatMessage, Form
+from overlord.domain.chat_answer import done_message, misread_message, refused_message
+from overlord.domain.chat_card import EVIDENCE, RETRY, STOP, answer_form, evidence_message
+from overlord.domain.chat_command import MOST_CHARS, ChatCommand, ChatCommandError, chat_command, typed
+from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb
+from overlord.domain.decision_words import answer_in
+from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.names import ChannelId, MessageTs, UserId
+from overlord.engine import people
+from overlord.engine.chat_verbs import (
+    ACTS,
+    Done,
+    Given,
+    NotTheirs,
+    check_eyes,
+    look,
+    space_of,
+    space_of_decision,
+)
+from overlord.engine.converse import LOOKS_BACK
+from overlord.engine.parts import Parts
+from overlord.engine.speech import Speech
+from overlord.engine.story import story_of
+from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
+from overlord.points import Point
+from overlord.store import buttons, decisions, jobs, ledger, messages, requests, wishes
+from overlord.store.buttons import KnownButton
+from overlord.store.messages import Message, MessageKind
+from overlord.store.requests import Request, RequestKind, RequestState
+from overlord.store.wishes import WishState
+
+log = structlog.get_logger()
+
+GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
+
+
+Act = Callable[[sqlite3.Connection], Done]
+
+
+async def step(parts: Parts, speech: Speech) -> bool:
+    """Take every request a step on; whether anything moved. Raises ChatUnavailable once the others had their turn."""
+    moved, trouble = False, None
+    for request in await parts.database.read(requests.unanswered):
+        try:
+            moved |= await _STEPS[request.state](parts, speech, request)
+        except ChatUnavailable as error:
+            trouble = error
+    if trouble is not None:
+        raise trouble
+    return moved
+
+
+async def _heard(parts: Parts, speech: Speech, request: Request) -> bool:
+    """Do what somebody asks for, if their word counts, or say why not."""
+    try:
+        await _check_standing(speech, request)
+        planned = await parts.database.read(lambda c: _plan(c, parts, request))
+        if planned is None:
+            await _note(parts, request, RequestState.OBEYED)
+            return True
+        space, act = planned
+        await _check_word(parts, speech, request, space)
+        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _settle(c, request, act(c)))
+        parts.ring()
+    except NotTheirs as error:
+        await _refuse(parts, request, str(error))
+    except (Refused, NotFound) as error:
+        await _note(parts, request, RequestState.OBEYED, said=refused_message(str(error)).summary)
+    return True
+
+
+async def _check_standing(speech: Speech, request: Request) -> None:
+    """Raises NotTheirs for who is not talked with at all."""
+    if why := await people.why_not_heard(speech, request.user, request.team):
+        raise NotTheirs(why)
+
+
+async def _check_word(parts: Parts, speech: Speech, request: Request, space: str) -> None:
+    """Raises NotTheirs for whose word does not count for a space."""
+    if not await people.may_decide(parts, speech, request.user, space):
+        raise NotTheirs(people.not_among(parts, request.user, space))
+
+
+async def _note(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
+    await parts.database.write(Point.REQUEST_OBEYED, lambda c: requests.note(c, request, state, **changes))
+
+
+def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> None:
+    """In the transaction of what was done."""
+    state = RequestState.OBEYED if done.wish_id is None else RequestState.AWAITED
+    if state is RequestState.OBEYED and not done.said:
+        state = RequestState.ANSWERED  # the card says it, to everybody
+    requests.note(connection, request, state, said=done.said, wish_id=done.wish_id)
+
+
+async def _refuse(parts: Parts, request: Request, why: str) -> None:
+    """Say no, kindly, and write down that somebody tried."""
+
+    def refuse(connection: sqlite3.Connection) -> None:
+        _note_refusal(connection, parts, request, why)
+        requests.note(connection, request, RequestState.OBEYED, said=why)
+
+    await parts.database.write(Point.REQUEST_OBEYED, refuse)
+
+
+def _note_refusal(connection: sqlite3.Connection, parts: Parts, request: Request, why: str) -> None:
+    data: dict[str, Json] = {"user": request.user, "team": request.team, "reason": why}
+    event = LedgerEvent(name=EventName.CHAT_REFUSED, at=parts.clock.now(), actor=request.actor, data=data)
+    ledger.append(connection, event)
+
+
+# What is asked for
+
+
+def _plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
+    """The space a request is about and what it does; None where it only looks. Raises Refused, NotFound."""
+    if request.kind in {RequestKind.COMMAND, RequestKind.MENTION}:
+        return _plan_command(connection, parts, request)
+    if request.kind is RequestKind.REPLY:
+        return _plan_reply(connection, parts, request)
+    return _plan_press(connection, parts, request)
+
+
+def _given(connection: sqlite3.Connection, parts: Parts, request: Request, command: ChatCommand) -> Given:
+    return Given(
+        connection=connection, parts=parts, command=command, actor=request.actor, at=parts.clock.now()
+    )
+
+
+def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
+    try:
+        command = chat_command(request.text)
+    except ChatCommandError:
+        return None  # what to type instead is said with the answer
+    if command.verb not in ACTS:
+        return None
+    given = _given(connection, parts, request, command)
+    act = ACTS[command.verb]
+    return space_of(given), lambda c: act(_given(c, parts, request, command))
+
+
+def _plan_reply(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
+    """Words in a thread: the answer to what is asked there, if something is. Other talk is none of ours."""
+    root = messages.at(connection, request.channel, request.thread)
+    found = _asked_in(connection, root) if root is not None else None
+    if found is None:
+        return None
+    try:
+        verb, text = answer_in(found, typed(request.text[:MOST_CHARS]))
+    except Refused:
+        return None
+    return space_of_decision(connection, found), partial(
+        _answer, parts=parts, request=request, decision=found, verb=verb, text=text
+    )
+
+
+def _asked_in(connection: sqlite3.Connection, root: Message) -> Decision | None:
+    """The open decision that a thread is about."""
+    if root.kind is MessageKind.DECISION:
+        decision = decisions.get(connection, root.ref)
+        return decision if decision.state is DecisionState.OPEN else None
+    if root.kind is not MessageKind.JOB:
+        return None
+    asked = decisions.waiting(connection, root.ref)
+    return next((item for item in asked if item.kind is DecisionKind.QUESTION), None)
+
+
+def _answer(
+    connection: sqlite3.Connection,
+    *,
+    parts: Parts,
+    request: Request,
+    decision: Decision,
+    verb: Verb,
+    text: str,
+    digest: str | None = None,
+) -> Done:
+    check_eyes(connection, parts, decision, verb, request.actor)
+    command = commands.AnswerDecision(
+        decision_id=decision.id, verb=verb, text=text, actor=request.actor, digest=digest or decision.digest
+    )
+    commands.answer_decision(connection, command, at=parts.clock.now())
+    return Done(said="")
+
+
+def _pressed(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
+    """What a press means, of a button that stands in that message. Raises Refused for anything else."""
+    button = buttons.find(connection, request.value) if request.value else None
+    if button is None:
+        raise Refused(GONE)
+    message = messages.get(connection, button.message_id)
+    is_form = request.kind is RequestKind.FORM  # it was opened from there
+    if not is_form and (message.channel, message.ts) != (request.channel, request.ts):
+        raise Refused(GONE)
+    return button, message
+
+
+def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
+    button, message = _pressed(connection, request)
+    if button.decision_id is not None:
+        decision = decisions.get(connection, button.decision_id)
+        return space_of_decision(connection, decision), partial(
+            _answer,
+            parts=parts,
+            request=request,
+            decision=decision,
+            verb=Verb(button.verb),
+            text=request.text or button.text,
+            digest=button.digest,
+        )
+    job = jobs.get(connection, message.ref)
+    at = parts.clock.now()
+    if button.verb == EVIDENCE:
+        return None
+    if button.verb == STOP:
+        stop = commands.StopJob(job_id=job.id, actor=request.actor)
+        return job.space, lambda c: _quietly(commands.stop_job(c, stop, at=at))
+    if button.verb == RETRY:
+        retry = commands.RetryJob(job_id=job.id, actor=request.actor)
+        return job.space, lambda c: _quietly(commands.retry_job(c, retry, at=at))
+    raise Refused(GONE)
+
+
+def _quietly(_done: object) -> Done:
+    """What was done is seen in the card."""
+    return Done(said="")
+
+
+async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
+    """The form behind a button. Raises Refused with what to say to who pressed it, NotFound, ChatUnavailable."""
+
+    def found(connection: sqlite3.Connection) -> tuple[Decision, str, KnownButton]:
+        button, _ = _pressed(connection, request)
+        decision = decisions.get(connection, button.decision_id or 0)
+        if decision.state is not DecisionState.OPEN:
+            raise Refused(f"decision {decision.id} is {decision.state} and takes no answer any more")
+        check_eyes(connection, parts, decision, Verb(button.verb), request.actor)
+        return decision, space_of_decision(connection, decision), button
+
+    try:
+        await _check_standing(speech, request)
+        decision, space, button = await parts.database.read(found)
+        await _check_word(parts, speech, request, space)
+    except NotTheirs as error:
+        why = str(error)
+        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
+        raise
+    return answer_form(decision, Verb(button.verb), button.nonce)
+
+
+# What is answered
+
+
+async def _awaited(parts: Parts, _speech: Speech, request: Request) -> bool:
+    """See whether the forge was asked about what somebody wishes to see worked on."""
+    wish = await parts.database.read(lambda c: wishes.get(c, request.wish_id or 0))
+    if wish.state is WishState.OPEN:
+        return False
+    await _note(parts, request, RequestState.OBEYED, said=wish.answer)
+    return True
+
+
+async def _obeyed(parts: Parts, speech: Speech, request: Request) -> bool:
+    """Answer, unless there is nothing to say that the cards do not show."""
+    message = await parts.database.read(lambda c: _message(c, parts, speech, request))
+    if message is None:
+        await _done(parts, request, RequestState.ANSWERED)
+    elif request.kind is RequestKind.MENTION:
+        await _in_thread(parts, speech, request, message)
+    else:
+        await _in_private(parts, speech, request, message)
+    return True
+
+
+async def _done(parts: Parts, request: Request, state: RequestState) -> None:
+    await parts.database.write(Point.REQUEST_ANSWERED, lambda c: requests.note(c, request, state))
+
+
+def _message(
+    connection: sqlite3.Connection, parts: Parts, speech: Speech, request: Request
+) -> ChatMessage | None:
+    if request.said:
+        return done_message(request.said)
+    if request.kind is RequestKind.PRESS:
+        return _evidence(connection, parts, speech, request)
+    if request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
+        return None
+    try:
+        given = _given(connection, parts, request, chat_command(request.text))
+        return look(given, speech.place.web)
+    except ChatCommandError as error:
+        return misread_message(error)
+    except (Refused, NotFound) as error:
+        return refused_message(str(error))
+
+
+def _evidence(
+    connection: sqlite3.Connection, parts: Parts, speech: Speech, request: Request
+) -> ChatMessage | None:
+    button = buttons.find(connection, request.value)
+    if button is None or button.verb != EVIDENCE:
+        return None
+    job = jobs.get(connection, messages.get(connection, button.message_id).ref)
+    return evidence_message(story_of(connection, job, parts.contract(job.space)), speech.place)
+
+
+async def _in_thread(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
+    channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
+    key = speech.key(f"request {request.id}")
+    try:
+        if await speech.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
+            await speech.chat.post(channel, message, key=key, thread=thread)
+    except ChatRefused as error:
+        log.warning("not_answered", request=request.id, reason=str(error))
+    await _done(parts, request, RequestState.ANSWERED)
+
+
+async def _in_private(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
+    await _done(parts, request, RequestState.ANSWERED)
+    try:
+        await _tell(speech, request, message)
+    except ChatUnavailable:
+        await _done(parts, request, RequestState.OBEYED)
+        raise
+    except ChatRefused as error:
+        log.warning("not_answered", request=request.id, reason=str(error))
+
+
+async def _tell(speech: Speech, request: Request, message: ChatMessage) -> None:
+    """Where it was asked; for who asks too late for that, in the channel, for their eyes alone."""
+    if request.address:
+        try:
+            await speech.chat.respond(request.address, message)
+        except ChatExpired:
+            pass
+        else:
+            return
+    await speech.chat.whisper(ChannelId(request.channel), UserId(request.user), message)
+
+
+_STEPS = {
+    RequestState.HEARD: _heard,
+    RequestState.AWAITED: _awaited,
+    RequestState.OBEYED: _obeyed,
+}

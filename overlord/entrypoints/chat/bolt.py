@@ -1,0 +1,274 @@
+"""What Slack sends, as requests of our own: read strictly, stored, and only then acknowledged. Nothing is decided here.
+
+A press that needs words is the exception: its form has three seconds to open, and opening it changes nothing.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Annotated, Any
+
+import structlog
+from pydantic import BaseModel, Field, ValidationError
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.web.async_client import AsyncWebClient
+
+from overlord.app import Overlord
+from overlord.domain.chat_answer import refused_message
+from overlord.domain.chat_card import FILL, PRESS
+from overlord.domain.names import ChannelId, UserId
+from overlord.domain.redaction import Redactor
+from overlord.engine import obey
+from overlord.engine.speech import Speech
+from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
+from overlord.points import Point
+from overlord.settings_chat import Slack
+from overlord.store import requests
+from overlord.store.requests import Request, RequestKind
+
+log = structlog.get_logger()
+_bolt_log = logging.getLogger("overlord.slack")
+_bolt_log.setLevel(logging.ERROR)
+FORM_S = 2.5
+"""Who pressed is told to press again rather than shown nothing when looking them up takes longer."""
+Ack = Callable[..., Awaitable[Any]]
+Id = Annotated[str, Field(min_length=1, max_length=64)]
+Words = Annotated[str, Field(max_length=40_000)]
+
+
+class _Command(BaseModel):
+    user_id: Id
+    team_id: Id
+    channel_id: Id
+    trigger_id: Annotated[str, Field(min_length=1, max_length=200)]
+    text: Words = ""
+    response_url: Annotated[str, Field(max_length=2000)] = ""
+
+
+class _Event(BaseModel):
+    user: Id
+    channel: Id
+    ts: Id
+    text: Words = ""
+    thread_ts: str = ""
+    team: str = ""
+    subtype: str = ""
+    bot_id: str = ""
+
+
+class _Envelope(BaseModel):
+    team_id: Id
+    event: _Event
+
+
+class _User(BaseModel):
+    id: Id
+    team_id: str = ""
+
+
+class _Container(BaseModel):
+    channel_id: Id
+    message_ts: Id
+
+
+class _Action(BaseModel):
+    action_id: Annotated[str, Field(max_length=255)]
+    value: Annotated[str, Field(max_length=2000)] = ""
+
+
+class _Team(BaseModel):
+    id: str = ""
+
+
+class _Press(BaseModel):
+    user: _User
+    team: _Team = _Team()
+    container: _Container
+    trigger_id: Annotated[str, Field(min_length=1, max_length=200)]
+    response_url: Annotated[str, Field(max_length=2000)] = ""
+    actions: Annotated[list[_Action], Field(min_length=1, max_length=25)]
+
+
+class _State(BaseModel):
+    values: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+
+class _View(BaseModel):
+    id: Id
+    private_metadata: Annotated[str, Field(max_length=3000)] = ""
+    state: _State
+
+
+class _Sent(BaseModel):
+    user: _User
+    team: _Team = _Team()
+    view: _View
+
+
+class Ears:
+    """The listeners of one Overlord."""
+
+    def __init__(self, running: Overlord, speech: Speech) -> None:
+        self._running = running
+        self._speech = speech
+        self._redactor = Redactor(running.parts.settings.secrets())
+        self._opening: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Open no more forms."""
+        for opening in self._opening:
+            opening.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+
+    async def command(self, ack: Ack, body: dict[str, Any]) -> None:
+        said = _Command.model_validate(body)
+        request = self._request(
+            RequestKind.COMMAND,
+            key=f"command {said.trigger_id}",
+            user=said.user_id,
+            team=said.team_id,
+            channel=said.channel_id,
+        )
+        await self._hear(replace(request, text=said.text, address=said.response_url))
+        await ack()
+
+    async def mention(self, ack: Ack, body: dict[str, Any]) -> None:
+        said = _Envelope.model_validate(body)
+        event = said.event
+        if not event.bot_id:
+            request = self._said(RequestKind.MENTION, said)
+            await self._hear(replace(request, text=await self._without_our_name(event.text)))
+        await ack()
+
+    async def message(self, ack: Ack, body: dict[str, Any]) -> None:
+        """Words in a thread; a mention comes as an event of its own, and other talk is none of ours."""
+        if body.get("event", {}).get("thread_ts") and not body["event"].get("subtype"):
+            said = _Envelope.model_validate(body)
+            us = (await self._speech.identity()).user
+            if not said.event.bot_id and f"<@{us}>" not in said.event.text:
+                request = self._said(RequestKind.REPLY, said)
+                await self._hear(replace(request, text=said.event.text))
+        await ack()
+
+    async def press(self, ack: Ack, body: dict[str, Any]) -> None:
+        said = _Press.model_validate(body)
+        action = said.actions[0]
+        request = self._request(
+            RequestKind.PRESS,
+            key=f"press {said.trigger_id}",
+            user=said.user.id,
+            team=said.user.team_id or said.team.id,
+            channel=said.container.channel_id,
+        )
+        request = replace(
+            request, ts=said.container.message_ts, value=action.value, address=said.response_url
+        )
+        meant = action.action_id.partition(":")[0]
+        if meant == PRESS:
+            await self._hear(request)
+        await ack()
+        if meant == FILL:  # beside it: the acknowledgement is sent once this has returned
+            opening = asyncio.create_task(self._fill(request, said.trigger_id))
+            self._opening.add(opening)
+            opening.add_done_callback(self._opening.discard)
+
+    async def form(self, ack: Ack, body: dict[str, Any]) -> None:
+        said = _Sent.model_validate(body)
+        fields = [field for block in said.view.state.values.values() for field in block.values()]
+        text = next((str(field.get("value") or "") for field in fields), "")
+        request = self._request(
+            RequestKind.FORM,
+            key=f"form {said.view.id}",
+            user=said.user.id,
+            team=said.user.team_id or said.team.id,
+            channel=self._speech.channel,
+        )
+        await self._hear(replace(request, text=text[:40_000], value=said.view.private_metadata))
+        await ack()
+
+    def _request(self, kind: RequestKind, *, key: str, user: str, team: str, channel: str) -> Request:
+        at = self._running.parts.clock.now()
+        return Request(key=key, kind=kind, user=user, team=team, channel=channel, at=at)
+
+    def _said(self, kind: RequestKind, said: _Envelope) -> Request:
+        event = said.event
+        request = self._request(
+            kind,
+            key=f"{kind} {event.channel} {event.ts}",
+            user=event.user,
+            team=event.team or said.team_id,
+            channel=event.channel,
+        )
+        return replace(request, ts=event.ts, thread=event.thread_ts)
+
+    async def _hear(self, request: Request) -> None:
+        """Write it down, without secrets of ours: people's words are shown to others."""
+        request = replace(request, text=self._redactor.redact(request.text))
+        await self._running.parts.database.write(Point.REQUEST_HEARD, lambda c: requests.hear(c, request))
+        self._running.bell.ring()
+
+    async def _without_our_name(self, text: str) -> str:
+        us = (await self._speech.identity()).user
+        return re.sub(rf"<@{re.escape(us)}(\|[^>]*)?>[,:]?", " ", text, count=1).strip()
+
+    async def _fill(self, request: Request, trigger: str) -> None:
+        """Open the form behind a button, or tell who pressed why not."""
+        chat, why = self._speech.chat, "That took too long. Press it again, please."
+        try:
+            async with asyncio.timeout(FORM_S):
+                form = await obey.form_for(self._running.parts, self._speech, request)
+                await chat.ask(trigger, form)
+            return
+        except (Refused, NotFound) as error:
+            why = str(error)
+        except (TimeoutError, ChatUnavailable, ChatRefused) as error:
+            log.warning("form_not_opened", reason=str(error))
+        try:
+            await chat.whisper(ChannelId(request.channel), UserId(request.user), refused_message(why))
+        except (ChatUnavailable, ChatRefused) as error:
+            log.warning("not_answered", reason=str(error))
+
+
+def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
+    """The Bolt app whose listeners write down what people say. A request it does not understand is refused, and so is one
+    that cannot be written down: whoever made it sees that, and events are sent again."""
+
+    async def authorized(**_: Any) -> AuthorizeResult:
+        token = slack.bot_token.get_secret_value()
+        try:
+            us = await speech.identity()
+        except (ChatUnavailable, ChatRefused):  # presses and commands are heard all the same
+            return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
+        return AuthorizeResult(
+            enterprise_id=None, team_id=us.team, bot_user_id=us.user, bot_id="", bot_token=token
+        )
+
+    app = AsyncApp(
+        name="overlord",
+        logger=_bolt_log,
+        signing_secret=slack.signing_secret.get_secret_value() or "unused",
+        client=AsyncWebClient(
+            token=slack.bot_token.get_secret_value(), base_url=slack.api_url, logger=_bolt_log
+        ),
+        authorize=authorized,
+        process_before_response=True,  # else Bolt acknowledges events before anybody has heard them
+        attaching_function_token_enabled=False,
+        attaching_conversation_kwargs_enabled=False,
+    )
+    app.command(re.compile(r".*"))(ears.command)
+    app.event("app_mention")(ears.mention)
+    app.event("message")(ears.message)
+    app.action(re.compile(r".*"))(ears.press)
+    app.view(re.compile(r".*"))(ears.form)
+
+    async def failed(error: Exception) -> None:
+        if isinstance(error, ValidationError):
+            log.warning("request_not_understood", fields=[str(item["loc"]) for item in error.errors()])
+        else:
+            log.error("request_not_heard", reason=str(error))
+
+    app.error(failed)
+    return app

@@ -1,0 +1,180 @@
+"""`overlord queue`, `why`, `cost`, `brief` and `overlord job history`: what a person asks to see."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from overlord import inquiries
+from overlord.domain.briefing import SECTIONS, suggestion
+from overlord.domain.budget import cost_text
+from overlord.domain.card import state_in_words
+from overlord.domain.chat_answer import cap_text
+from overlord.domain.chat_command import Span
+from overlord.domain.evaluation import describe
+from overlord.domain.inquiry import Cap, age_text
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.job import app
+from overlord.entrypoints.cli.show import age, as_json, line, say, table
+from overlord.entrypoints.cli.state import Meant, Repo
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def queue(json: Json = False, _repo: Repo = "") -> None:
+    """The jobs that wait for a session, in the order they are begun, and what each waits for."""
+    settings = state.settings()
+    with state.reading() as connection:
+        found = inquiries.queue(connection, settings, at=datetime.now(UTC))
+    if json:
+        as_json(found)
+        return
+    rows = [
+        (
+            str(item.job.id),
+            f"{item.job.issue_ref} {item.job.issue.title[:50]}",
+            item.why[:120],
+            age(item.job.created_at),
+        )
+        for item in found.jobs
+    ]
+    if rows:
+        table(("job", "issue", "waits", "age"), rows)
+    else:
+        say("Nothing is queued.")
+    say(f"{found.running} of {found.most} sessions at once are taken.")
+    for pause in found.pauses:
+        say(line(pause.line))
+
+
+@app.command()
+def history(json: Json = False, _repo: Repo = "") -> None:
+    """The jobs that ended last: how, at what cost, after how long."""
+    with state.reading() as connection:
+        found = inquiries.history(connection, at=datetime.now(UTC))
+    if json:
+        as_json(found)
+        return
+    rows = [
+        (
+            str(item.job.id),
+            f"{item.job.issue_ref} {item.job.issue.title[:50]}",
+            ": ".join(filter(None, (state_in_words(item.job.state), item.job.reason[:60]))),
+            f"#{item.job.pull_number}" if item.job.pull_number else "-",
+            cost_text(item.cost),
+            age_text(item.took_s),
+            age(item.ended_at),
+        )
+        for item in found.jobs
+    ]
+    if rows:
+        table(("job", "issue", "ended", "pull request", "cost", "took", "ago"), rows)
+    else:
+        say("No job has ended yet.")
+
+
+def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
+    """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
+    target = state.target(job)
+    with state.reading() as connection:
+        found = inquiries.why(connection, inquiries.job_meant(connection, target).id, at=datetime.now(UTC))
+    if json:
+        as_json(found)
+        return
+    meant = found.view.job
+    say(line(f"Job {meant.id}: {meant.issue_ref}, {meant.issue.title}"))
+    said = f": {found.view.doing}" if found.view.doing else ""
+    say(line(f"{state_in_words(meant.state)}{said}"))
+    for decision in found.decisions:
+        say(f"decision {decision.id}: {line(decision.title)}\n    overlord decisions show {decision.id}")
+    for finding in found.findings:
+        say(line(f"held against it: {describe(finding)}"))
+    earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""
+    say(f"What happened{earlier}:")
+    for told in found.told:
+        say(f"  {told.at:%Y-%m-%d %H:%M:%S}  {line(told.sentence)}")
+    say(f"It has cost {cost_text(found.view.cost)}.")
+
+
+def cost(
+    of: Annotated[Span, typer.Argument(help="What it is asked of.")] = Span.TODAY,
+    job: Annotated[str, typer.Argument(help="With `job`: its number, or its issue.")] = "",
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """What was spent: today, over the last week, or by one job; and what its budgets leave."""
+    if (of is Span.JOB) is not bool(job):
+        raise typer.BadParameter("type `cost`, `cost week`, or `cost job 7`")
+    if of is Span.JOB:
+        _job_cost(job, json=json)
+        return
+    settings = state.settings()
+    days = inquiries.WEEK if of is Span.WEEK else 1
+    with state.reading() as connection:
+        found = inquiries.cost(connection, settings, at=datetime.now(UTC), days=days)
+    if json:
+        as_json(found)
+        return
+    rows = [(day.day, share.name, cost_text(share.cost)) for day in found.days for share in day.spaces]
+    if rows:
+        table(("day", "repository", "cost"), rows)
+    name = "Today" if days == 1 else f"The last {days} days"
+    say(f"{name}: {cost_text(found.total)}. Days are those of UTC.")
+    _say_caps(found.caps)
+
+
+def _job_cost(job: str, *, json: bool) -> None:
+    settings, target = state.settings(), state.target(job)
+    with state.reading() as connection:
+        number = inquiries.job_meant(connection, target).id
+        found = inquiries.job_cost(connection, settings, number, at=datetime.now(UTC))
+    if json:
+        as_json(found)
+        return
+    if found.sessions:
+        table(("session", "cost"), [(share.name, cost_text(share.cost)) for share in found.sessions])
+    say(f"Job {found.job.id}, {found.job.issue_ref}: {cost_text(found.total)}.")
+    _say_caps(found.caps)
+
+
+def _say_caps(caps: Sequence[Cap]) -> None:
+    for cap in caps:
+        say(line(cap_text(cap)))
+
+
+def brief(
+    hours: Annotated[
+        float, typer.Option(min=0, max=24 * 366, help="How far back what ended is told.")
+    ] = 24.0,
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """What waits for you, what ended and what was spent: the morning briefing, now."""
+    at = datetime.now(UTC)
+    with state.reading() as connection:
+        found = inquiries.brief(connection, since=at - timedelta(hours=hours), at=at)
+    if json:
+        as_json(found)
+        return
+    for kind, name in SECTIONS.items():
+        if waiting := found.of_kind(kind):
+            say(name.upper())
+        for asked in waiting:
+            decision = asked.decision
+            say("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
+            say(f"     {suggestion(asked)}: overlord decisions answer {decision.id} {decision.verbs[0]}")
+    for name, ended in (
+        ("FINISHED", found.finished),
+        ("FAILED OR ENDED", found.failed),
+        ("TO REVIEW", found.to_review),
+    ):
+        if ended:
+            say(name)
+        for job in ended:
+            pull = f", pull request #{job.pull_number}" if job.pull_number else ""
+            reason = f" ({job.reason})" if job.reason else ""
+            say("  " + line(f"job {job.id}: {job.issue_ref} {job.issue.title[:80]}{pull}{reason}"))
+    if found.is_empty:
+        say("Nothing waits for you, and nothing ended.")
+    say(f"Spent in {hours:g} h: {cost_text(found.spent)}.")

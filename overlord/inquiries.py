@@ -1,0 +1,232 @@
+"""What a person can ask to see: one function each, for every mouth. Each reads one consistent view, and changes nothing."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from minion.protocol import SessionKind
+from overlord.domain.briefing import Briefing, is_finished
+from overlord.domain.budget import Budget, Per
+from overlord.domain.decision import Decision
+from overlord.domain.inquiry import (
+    Asked,
+    Cap,
+    Costs,
+    DayCost,
+    History,
+    JobCost,
+    JobView,
+    Past,
+    Queue,
+    Queued,
+    Share,
+    SpaceTrouble,
+    Status,
+    Told,
+    Why,
+    total,
+)
+from overlord.domain.job import Job, JobState
+from overlord.domain.reference import JobRef, Target
+from overlord.domain.telling import tell
+from overlord.domain.text import count
+from overlord.errors import NotFound, Refused
+from overlord.settings import Settings
+from overlord.store import (
+    costs,
+    decisions,
+    evaluations,
+    exchanges,
+    grants,
+    jobs,
+    ledger,
+    past,
+    pauses,
+    sessions,
+    spaces,
+)
+from overlord.store.exchanges import Purse
+
+MOST_TOLD = 8
+MOST_PAST = 20
+WEEK = 7
+
+
+def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Status:
+    """What is going on: open jobs and what they do, what waits for people, what is paused or gives trouble, today's cost."""
+    flags = (spaces.get(connection, name) for name in settings.repositories)
+    troubles = (
+        SpaceTrouble(name=space.name, trouble=space.trouble, is_gone=space.paused)
+        for space in flags
+        if space.trouble or space.paused
+    )
+    return Status(
+        at=at,
+        jobs=tuple(view(connection, job) for job in jobs.open_jobs(connection)),
+        waiting=waiting(connection),
+        troubles=tuple(troubles),
+        pauses=tuple(pauses.every(connection).values()),
+        today=exchanges.day_cost(connection, at),
+    )
+
+
+def view(connection: sqlite3.Connection, job: Job) -> JobView:
+    """One job, and what is done in it now."""
+    return JobView(
+        job=job, session=sessions.live_of(connection, job.id), cost=costs.of_job(connection, job.id)
+    )
+
+
+def waiting(connection: sqlite3.Connection) -> tuple[Asked, ...]:
+    """Every decision that waits, oldest first."""
+    return tuple(_asked(connection, decision) for decision in decisions.waiting(connection))
+
+
+def _asked(connection: sqlite3.Connection, decision: Decision) -> Asked:
+    if decision.job_id is None:
+        return Asked(decision=decision, space=decision.space)
+    job = jobs.get(connection, decision.job_id)
+    return Asked(decision=decision, space=job.space, issue_number=job.issue.number)
+
+
+def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Queue:
+    """The queued jobs in the order they are begun, and why each of them has not been yet."""
+    line = sorted(
+        (job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED),
+        key=lambda job: not job.is_urgent,
+    )
+    running, most = sessions.started_running(connection), settings.sessions.concurrent
+    held = pauses.every(connection)
+    found = []
+    for place, job in enumerate(line):
+        pause = pauses.over(connection, job.space)
+        why = pause.describe() if pause else job.reason or _why_queued(connection, job)
+        if not why:
+            why = f"{running} of {most} sessions run" if running >= most else _behind(place)
+        found.append(Queued(job=job, why=why))
+    return Queue(at=at, jobs=tuple(found), running=running, most=most, pauses=tuple(held.values()))
+
+
+def _behind(place: int) -> str:
+    return f"behind {count(place, 'other job')}" if place else "it is next"
+
+
+def _why_queued(connection: sqlite3.Connection, job: Job) -> str:
+    """What the store alone tells of why a queued job does not run; nothing when it only waits for its turn."""
+    if spaces.get(connection, job.space).paused:
+        return "its repository cannot be found"
+    session = sessions.live_of(connection, job.id)
+    if session is None:
+        return ""
+    return (
+        "its environment is being set up"
+        if session.kind is SessionKind.SETUP
+        else "its session is being started"
+    )
+
+
+def history(connection: sqlite3.Connection, *, at: datetime, limit: int = MOST_PAST) -> History:
+    """The jobs that ended last: how, after how long, at what cost."""
+    found = (
+        Past(job=job, ended_at=past.ended_at(connection, job), cost=costs.of_job(connection, job.id))
+        for job in past.newest(connection, limit=limit)
+    )
+    return History(at=at, jobs=tuple(found))
+
+
+def why(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> Why:
+    """Where one job stands and how it came there. Raises NotFound."""
+    job = jobs.get(connection, job_id)
+    entries = list(ledger.entries(connection, job_id=job_id))
+    judged = evaluations.history(connection, job)
+    return Why(
+        at=at,
+        view=view(connection, job),
+        told=tuple(_told(entries[-MOST_TOLD:])),
+        earlier=max(0, len(entries) - MOST_TOLD),
+        decisions=tuple(decisions.waiting(connection, job_id)),
+        findings=judged[-1].findings if judged else (),
+    )
+
+
+def _told(entries: Iterable[ledger.Entry]) -> Iterator[Told]:
+    for entry in entries:
+        sentence = tell(entry.name, json.loads(entry.data))
+        yield Told(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
+
+
+def cost(connection: sqlite3.Connection, settings: Settings, *, at: datetime, days: int = 1) -> Costs:
+    """What was spent today, or over the last days with today, by day and repository; and what today's caps leave."""
+    today = at.date()
+    dates = [(today - timedelta(days=back)).isoformat() for back in range(days)]
+    spent = costs.by_day_and_space(connection, dates[-1], dates[0])
+    found = []
+    for day in dates:
+        shares = tuple(Share(name=space, cost=cost) for date, space, cost in spent if date == day)
+        found.append(DayCost(day=day, cost=total(share.cost for share in shares), spaces=shares))
+    return Costs(
+        at=at,
+        days=tuple(found),
+        total=total(day.cost for day in found),
+        caps=tuple(_day_caps(connection, settings, dates[0])),
+    )
+
+
+def _day_caps(connection: sqlite3.Connection, settings: Settings, day: str) -> Iterator[Cap]:
+    for budget in settings.budget.shared():
+        for space in {Per.DAY: ("",), Per.SPACE_DAY: settings.repositories}.get(budget.per, ()):
+            added = grants.added(connection, budget.unit, day=day, space=space or None)
+            yield _cap(connection, budget, added, Purse(session="", job=0, space=space, day=day, budgets=()))
+
+
+def job_cost(connection: sqlite3.Connection, settings: Settings, job_id: int, *, at: datetime) -> JobCost:
+    """What one job has cost so far, and what its caps leave. Raises NotFound."""
+    job = jobs.get(connection, job_id)
+    shares = tuple(Share(name=name, cost=cost) for name, cost in costs.by_session(connection, job_id))
+    purse = Purse(session="", job=job_id, space=job.space, day=at.date().isoformat(), budgets=())
+    caps = (
+        _cap(connection, budget, grants.added(connection, budget.unit, job_id=job_id), purse)
+        for budget in settings.budget.shared()
+        if budget.per is Per.JOB
+    )
+    return JobCost(at=at, job=job, total=costs.of_job(connection, job_id), sessions=shares, caps=tuple(caps))
+
+
+def _cap(connection: sqlite3.Connection, budget: Budget, added: int, purse: Purse) -> Cap:
+    raised = replace(budget, limit=budget.limit + added)
+    space = purse.space if budget.per is Per.SPACE_DAY else ""
+    return Cap(budget=raised, spending=exchanges.spending(connection, purse, raised), space=space)
+
+
+def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> Briefing:
+    """What waits for people, and what ended and was spent since the last briefing."""
+    ended = past.ended_since(connection, since)
+    return Briefing(
+        since=since,
+        at=at,
+        waiting=waiting(connection),
+        finished=tuple(job for job in ended if is_finished(job)),
+        failed=tuple(job for job in ended if not is_finished(job)),
+        to_review=tuple(job for job in jobs.open_jobs(connection) if job.state is JobState.IN_REVIEW),
+        spent=costs.since(connection, since),
+    )
+
+
+def job_meant(connection: sqlite3.Connection, target: Target) -> Job:
+    """The job that is meant: by its number, or by its issue or pull request, where the open one counts before older ones.
+
+    Raises NotFound, and Refused where several repositories have such an issue in work and none was named.
+    """
+    if isinstance(target, JobRef):
+        return jobs.get(connection, target.number)
+    found = past.at_number(connection, target.number, target.space)
+    open_ones = [job for job in found if job.is_open]
+    if len({job.space for job in open_ones or found}) > 1:
+        raise Refused(
+            f"say in which repository: {' or '.join(sorted({job.issue_ref for job in open_ones or found}))}"
+        )
+    if not found:
+        raise NotFound(f"no job has ever worked on {target}")
+    return (open_ones or found)[0]

@@ -1,0 +1,38 @@
+"""Jobs as people ask for them: those of an issue or pull request, whatever became of them, and those that have ended."""
+
+import sqlite3
+from datetime import datetime
+
+from overlord.domain.job import TERMINAL, TRANSITIONS, Job
+from overlord.store.rows import select
+
+_ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
+_MARKS = ", ".join(f"'{name}'" for name in _ENDINGS)
+
+
+def at_number(connection: sqlite3.Connection, number: int, space: str | None) -> list[Job]:
+    """Every job of an issue, or with the pull request of that number, newest first: of one repository, or of all."""
+    query = """SELECT * FROM jobs WHERE (issue_number = ? OR pull_number = ?)
+               AND (? IS NULL OR lower(space) = lower(?)) ORDER BY id DESC"""
+    return select(connection, Job, query, number, number, space, space)
+
+
+def newest(connection: sqlite3.Connection, *, limit: int) -> list[Job]:
+    """Those that ended last, newest first."""
+    query = "SELECT * FROM jobs WHERE NOT is_open ORDER BY updated_at DESC, id DESC LIMIT ?"
+    return select(connection, Job, query, limit)
+
+
+def ended_since(connection: sqlite3.Connection, at: datetime) -> list[Job]:
+    """Those that ended at a moment or later, oldest claim first."""
+    query = f"""SELECT * FROM jobs WHERE NOT is_open AND updated_at >= ? AND EXISTS (
+                  SELECT 1 FROM ledger WHERE job_id = jobs.id AND at >= ? AND name IN ({_MARKS}))
+                ORDER BY id"""  # noqa: S608 - constants
+    return select(connection, Job, query, at.isoformat(), at.isoformat())
+
+
+def ended_at(connection: sqlite3.Connection, job: Job) -> datetime:
+    """When a job that has ended did."""
+    query = f"SELECT max(at) AS at FROM ledger WHERE job_id = ? AND name IN ({_MARKS})"  # noqa: S608
+    found = connection.execute(query, (job.id,)).fetchone()["at"]
+    return datetime.fromisoformat(found) if found else job.updated_at

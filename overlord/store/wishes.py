@@ -1,0 +1,81 @@
+"""Wishes: issues that a person wants worked on, label or not. Only the forge can show an issue, so the tick grants them."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from overlord.errors import NotFound
+from overlord.store.rows import insert, select, update
+
+
+class WishState(StrEnum):
+    OPEN = "open"
+    GRANTED = "granted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A row: which issue, who asked, and what was said once it was looked at."""
+
+    id: int
+    space: str
+    number: int
+    """Of the issue."""
+    actor: str
+    at: datetime
+    state: WishState = WishState.OPEN
+    answer: str = ""
+    """A sentence for whoever asked."""
+    job_id: int | None = None
+    """The job that works on it, where it was granted."""
+    answered_at: datetime | None = None
+
+
+def add(connection: sqlite3.Connection, *, space: str, number: int, actor: str, at: datetime) -> Wish:
+    """Write one down. The same person's for the same issue that still waits is that one."""
+    query = "SELECT * FROM wishes WHERE state = 'open' AND space = ? AND number = ? AND actor = ?"
+    if known := select(connection, Wish, query, space, number, actor):
+        return known[0]
+    columns = {"space": space, "number": number, "actor": actor, "at": at, "state": WishState.OPEN}
+    return get(connection, insert(connection, "wishes", columns))
+
+
+def get(connection: sqlite3.Connection, wish_id: int) -> Wish:
+    """Raises NotFound."""
+    found = select(connection, Wish, "SELECT * FROM wishes WHERE id = ?", wish_id)
+    if not found:
+        raise NotFound(f"nobody asked for anything under {wish_id}")
+    return found[0]
+
+
+def waiting(connection: sqlite3.Connection) -> list[Wish]:
+    """Those that nobody has looked at yet, oldest first."""
+    return select(connection, Wish, "SELECT * FROM wishes WHERE state = 'open' ORDER BY id")
+
+
+def of_space(connection: sqlite3.Connection, space: str) -> list[Wish]:
+    """As `waiting`, of one space."""
+    query = "SELECT * FROM wishes WHERE state = 'open' AND space = ? ORDER BY id"
+    return select(connection, Wish, query, space)
+
+
+def answer(
+    connection: sqlite3.Connection,
+    wish_id: int,
+    state: WishState,
+    said: str,
+    *,
+    at: datetime,
+    job_id: int | None = None,
+) -> None:
+    """Say what became of one, in the transaction of what was done for it."""
+    changes = {"state": state, "answer": said, "answered_at": at, "job_id": job_id}
+    update(connection, "wishes", wish_id, changes)
+
+
+def answered_since(connection: sqlite3.Connection, at: datetime) -> list[Wish]:
+    """Those that were answered then or later, oldest first."""
+    query = "SELECT * FROM wishes WHERE state != 'open' AND answered_at >= ? ORDER BY answered_at, id"
+    return select(connection, Wish, query, at.isoformat())

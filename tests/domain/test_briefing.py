@@ -1,0 +1,130 @@
+"""A briefing says what is new, once a day at its hour, whatever clocks do; and nothing when nothing changed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from overlord.domain.briefing import Briefing, is_finished, next_briefing, suggestion
+from overlord.domain.budget import Cost
+from overlord.domain.decision import DecisionKind
+from overlord.domain.inquiry import Asked
+from overlord.domain.job import JobId, JobState
+from tests.records import NOW, REPO, a_decision, a_job, later
+
+ASKED = Asked(decision=a_decision(), space=REPO, issue_number=7)
+DONE = a_job(id=JobId(2), state=JobState.COMPLETED)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def a_briefing(**given: Any) -> Briefing:
+    values: dict[str, Any] = {
+        "since": NOW,
+        "at": later(86400),
+        "waiting": (),
+        "finished": (),
+        "failed": (),
+        "to_review": (),
+        "spent": Cost(tokens=0),
+    }
+    return Briefing(**{**values, **given})
+
+
+def test_times_are_no_part_of_what_it_says() -> None:
+    one = a_briefing(waiting=(ASKED,), finished=(DONE,))
+    other = a_briefing(waiting=(ASKED,), finished=(DONE,), since=later(5), at=later(9))
+    assert one.fingerprint == other.fingerprint
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"waiting": (ASKED,)},
+        {"waiting": (Asked(decision=a_decision(body="something else"), space=REPO),)},
+        {"finished": (DONE,)},
+        {"failed": (DONE,)},
+        {"to_review": (DONE,)},
+        {"spent": Cost(tokens=3)},
+        {"spent": Cost(tokens=3, nusd=3)},
+    ],
+)
+def test_whatever_it_says_makes_another_fingerprint(said: dict[str, Any]) -> None:
+    told = a_briefing(**said)
+    assert told.fingerprint != a_briefing().fingerprint
+    assert told.is_worth_telling("")
+    assert not told.is_worth_telling(told.fingerprint)
+
+
+def test_the_same_decisions_on_a_day_without_news_are_not_told_again() -> None:
+    first = a_briefing(waiting=(ASKED,), finished=(DONE,), spent=Cost(tokens=9))
+    second = a_briefing(waiting=(ASKED,))
+    assert first.is_worth_telling("")
+    assert not second.is_worth_telling(first.fingerprint)
+    third = a_briefing(waiting=(ASKED,), spent=Cost(tokens=1))
+    assert third.is_worth_telling(second.fingerprint), "somebody worked"
+    assert a_briefing(waiting=(ASKED, ASKED)).is_worth_telling(first.fingerprint)
+
+
+def test_an_empty_one_is_never_told() -> None:
+    empty = a_briefing()
+    assert empty.is_empty
+    assert not empty.is_worth_telling("")
+    assert not empty.is_worth_telling(a_briefing(waiting=(ASKED,)).fingerprint)
+
+
+def test_its_sections_hold_what_is_of_their_kind() -> None:
+    told = a_briefing(waiting=(ASKED,))
+    assert told.of_kind(DecisionKind.BLOCKER) == (ASKED,)
+    assert told.of_kind(DecisionKind.QUESTION) == ()
+    assert suggestion(ASKED) == "Try again"
+    assert [is_finished(a_job(state=state)) for state in (JobState.COMPLETED, JobState.CANCELLED)] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after", "hour", "zone", "wanted"),
+    [
+        ("2026-03-02T07:59:00Z", 9, "Europe/Berlin", "2026-03-02T08:00:00Z"),
+        ("2026-03-02T08:00:00Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
+        ("2026-03-02T08:00:01Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
+        # Clocks go forward on the 29th of March, from 2:00 to 3:00.
+        ("2026-03-28T09:00:00Z", 9, "Europe/Berlin", "2026-03-29T07:00:00Z"),
+        ("2026-03-28T09:00:00Z", 2, "Europe/Berlin", "2026-03-29T01:00:00Z"),
+        ("2026-03-29T01:00:00Z", 2, "Europe/Berlin", "2026-03-30T00:00:00Z"),
+        # And back on the 25th of October, from 3:00 to 2:00.
+        ("2026-10-24T09:00:00Z", 9, "Europe/Berlin", "2026-10-25T08:00:00Z"),
+        ("2026-10-24T09:00:00Z", 2, "Europe/Berlin", "2026-10-25T00:00:00Z"),
+        ("2026-10-25T00:00:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
+        ("2026-10-25T00:30:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
+        # Half hours, the far side of the world, and a day that was left out.
+        ("2026-03-02T03:00:00Z", 9, "Asia/Kolkata", "2026-03-02T03:30:00Z"),
+        ("2026-03-02T23:00:00Z", 9, "Pacific/Auckland", "2026-03-03T20:00:00Z"),
+        ("2011-12-29T20:00:00Z", 9, "Pacific/Apia", "2011-12-30T19:00:00Z"),
+        ("2011-12-30T19:00:00Z", 9, "Pacific/Apia", "2011-12-31T19:00:00Z"),
+        ("2026-03-02T23:59:59Z", 0, "UTC", "2026-03-03T00:00:00Z"),
+    ],
+)
+def test_the_next_one_is_at_its_hour_where_people_are(after: str, hour: int, zone: str, wanted: str) -> None:
+    found = next_briefing(datetime.fromisoformat(after), hour, ZoneInfo(zone))
+    assert found == datetime.fromisoformat(wanted)
+    assert found.tzinfo is UTC
+
+
+@given(
+    st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2035, 1, 1), timezones=st.just(UTC)),
+    st.integers(0, 23),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]),
+)
+def test_there_is_one_each_day_and_never_two_at_once(after: datetime, hour: int, zone: str) -> None:
+    first = next_briefing(after, hour, ZoneInfo(zone))
+    second = next_briefing(first, hour, ZoneInfo(zone))
+    assert after < first <= after + timedelta(hours=26)
+    assert timedelta(hours=22) < second - first < timedelta(hours=26)
+    assert second.astimezone(ZoneInfo(zone)).date() - first.astimezone(ZoneInfo(zone)).date() == timedelta(
+        days=1
+    )

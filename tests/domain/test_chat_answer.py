@@ -1,0 +1,404 @@
+"""Answers in a chat: short, whole, and other people's words only ever as text."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from overlord.domain import chat_answer
+from overlord.domain.briefing import Briefing
+from overlord.domain.budget import NANO, Budget, Cost, Per, Spending, Unit
+from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat_command import ChatCommandError
+from overlord.domain.decision import DecisionKind
+from overlord.domain.inquiry import (
+    Asked,
+    Cap,
+    Costs,
+    DayCost,
+    History,
+    JobCost,
+    JobView,
+    Past,
+    Queue,
+    Queued,
+    Share,
+    SpaceTrouble,
+    Status,
+    Told,
+    Why,
+    age_text,
+    total,
+)
+from overlord.domain.job import JobId, JobState
+from overlord.domain.pause import Pause
+from tests.records import NOW, REPO, a_decision, a_finding, a_job, a_session, an_issue, later
+
+WEB = "https://github.com"
+HOSTILE = (
+    "<!channel> <@U1> *b* `c` <https://evil|x> \x1b[2J\u202eevil\u200b\nWAITING: all is well " + "x" * 300
+)
+JOB = a_job(id=JobId(3), state=JobState.RUNNING)
+PAUSE = Pause(space="", actor="cli:alice", at=NOW, reason="lunch")
+ASKED = Asked(decision=a_decision(id=5), space=REPO, issue_number=7)
+COST = Cost(tokens=1234, nusd=NANO // 2)
+CAP = Cap(
+    budget=Budget(per=Per.DAY, unit=Unit.USD, limit=2 * NANO),
+    spending=Spending(limit=2 * NANO, spent=NANO * 9 // 5),
+)
+SPACE_CAP = Cap(
+    budget=Budget(per=Per.SPACE_DAY, unit=Unit.TOKENS, limit=9000),
+    spending=Spending(limit=9000, spent=0),
+    space=REPO,
+)
+
+
+def span(value: Span) -> str:
+    """As people see it, with what makes it stand out."""
+    match value:
+        case Bold(text):
+            return f"*{text}*"
+        case Code(text):
+            return f"`{text}`"
+        case Link(url, text):
+            return f"[{text}]({url})"
+        case str():
+            return value
+    raise AssertionError(f"{value} speaks to people")
+
+
+def told(part: Part) -> str:
+    match part:
+        case Heading(text):
+            return f"# {text}"
+        case Paragraph(spans):
+            return "".join(map(span, spans))
+        case Points(items):
+            return "\n".join("- " + "".join(map(span, item)) for item in items)
+        case Note(text):
+            return f"({text})"
+    raise AssertionError(part)
+
+
+def plain(message: ChatMessage) -> str:
+    return "\n".join(map(told, message.parts)) + "\n"
+
+
+def a_view(**given: Any) -> JobView:
+    session = replace(a_session(JOB), turn=4, last_action="ran pytest")
+    return JobView(**{"job": JOB, "session": session, "cost": COST, **given})
+
+
+def a_status(**given: Any) -> Status:
+    values: dict[str, Any] = {
+        "at": later(3 * 3600),
+        "jobs": (a_view(),),
+        "waiting": (ASKED,),
+        "troubles": (
+            SpaceTrouble(name=REPO, trouble="the forge is away"),
+            SpaceTrouble(name="acme/old", trouble="404", is_gone=True),
+        ),
+        "pauses": (PAUSE,),
+        "today": COST,
+    }
+    return Status(**{**values, **given})
+
+
+def test_status() -> None:
+    message = chat_answer.status_message(a_status(), web=WEB)
+    assert message.summary == "1 open job, 1 decision waiting for a person"
+    assert plain(message) == snapshot("""\
+# 1 open job, 1 decision waiting for a person
+- 🛠️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *at work*, turn 4: ran pytest (3 h)
+⏸️ Everything is paused by alice: lunch
+*acme/calc* gives trouble: the forge is away
+*acme/old* cannot be found: 404
+# Waiting for you: 1
+- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 3 h
+(Today: 1,234 tokens for $0.5000.)
+""")
+
+
+def test_nothing_goes_on() -> None:
+    quiet = a_status(jobs=(), waiting=(), troubles=(), pauses=(), today=Cost(tokens=0))
+    assert plain(chat_answer.status_message(quiet)) == snapshot("""\
+# 0 open jobs, nothing waits for a person
+No open jobs. Label an issue, or /overlord work on #42.
+(Today: 0 tokens.)
+""")
+    queue = Queue(at=NOW, jobs=(), running=0, most=3)
+    assert "Nothing is queued." in plain(chat_answer.queue_message(queue))
+    assert "No job has ended yet." in plain(chat_answer.history_message(History(at=NOW, jobs=())))
+    assert "All is answered." in plain(chat_answer.decisions_message((), NOW))
+
+
+def test_what_a_job_is_at() -> None:
+    assert a_view().doing == "turn 4: ran pytest"
+    assert a_view(session=a_session(JOB)).doing == "j3-work-1"
+    assert a_view(session=None, job=replace(JOB, reason="which?")).doing == "which?"
+
+
+def test_the_queue() -> None:
+    urgent = replace(JOB, is_urgent=True)
+    queue = Queue(
+        at=NOW,
+        jobs=(Queued(job=urgent, why="it is next"), Queued(job=JOB, why="behind 1 other job")),
+        running=2,
+        most=3,
+        pauses=(PAUSE,),
+    )
+    assert plain(chat_answer.queue_message(queue)) == snapshot("""\
+# 2 jobs in the queue
+- ⚡ `acme/calc#7` add() subtracts: it is next
+- `acme/calc#7` add() subtracts: behind 1 other job
+⏸️ Everything is paused by alice: lunch
+(2 of 3 sessions at once are taken.)
+""")
+
+
+def test_history() -> None:
+    merged = replace(JOB, state=JobState.COMPLETED, pull_number=9)
+    stopped = replace(JOB, state=JobState.CANCELLED, reason="not needed")
+    history = History(
+        at=later(2 * 86400),
+        jobs=(
+            Past(job=merged, ended_at=later(7200), cost=COST),
+            Past(job=stopped, ended_at=later(600), cost=Cost(tokens=0)),
+        ),
+    )
+    assert plain(chat_answer.history_message(history, web=WEB)) == snapshot("""\
+# What ended lately
+- ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *merged* [PR #9](https://github.com/acme/calc/pull/9), 1,234 tokens for $0.5000, 2 h, 1 d ago
+- ⏹️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *ended* (not needed), 0 tokens, 10 min, 1 d ago
+""")
+
+
+def a_why(**given: Any) -> Why:
+    values: dict[str, Any] = {
+        "at": NOW,
+        "view": a_view(
+            session=None, job=replace(JOB, state=JobState.WAITING, reason="which?", pull_number=9)
+        ),
+        "told": (Told(at=NOW, sentence="claimed acme/calc#7", actor="overlord"),),
+        "earlier": 4,
+        "decisions": (a_decision(id=5),),
+        "findings": (a_finding(),),
+    }
+    return Why(**{**values, **given})
+
+
+def test_why() -> None:
+    assert plain(chat_answer.why_message(a_why())) == snapshot("""\
+# Job 3: acme/calc#7
+✋ `acme/calc#7` `PR #9` add() subtracts
+*Waiting for a person*: which?
+- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop`
+# What was held against it
+- [tests/test-failed] It fails.
+# What happened
+- 09:00 claimed acme/calc#7
+(4 earlier events · 1,234 tokens for $0.5000 · times are UTC)
+""")
+    short = a_why(told=(), earlier=0, decisions=(), findings=(), view=a_view(session=None))
+    assert plain(chat_answer.why_message(short)) == snapshot("""\
+# Job 3: acme/calc#7
+🛠️ `acme/calc#7` add() subtracts
+*At work*
+(1,234 tokens for $0.5000 · times are UTC)
+""")
+
+
+def a_cost(**given: Any) -> Costs:
+    days = tuple(
+        DayCost(day=day, cost=cost, spaces=(Share(name=REPO, cost=cost),))
+        for day, cost in (("2026-03-02", COST), ("2026-03-01", Cost(tokens=6)))
+    )
+    values: dict[str, Any] = {"at": NOW, "days": days, "total": total(day.cost for day in days), "caps": ()}
+    return Costs(**{**values, **given})
+
+
+def test_costs() -> None:
+    assert plain(chat_answer.cost_message(a_cost(caps=(CAP, SPACE_CAP)))) == snapshot("""\
+# The last 2 days: 1,240 tokens for $0.5000
+- `2026-03-02` 1,234 tokens for $0.5000
+- `2026-03-01` 6 tokens
+- *acme/calc* 1,240 tokens for $0.5000
+- ⚠️ $0.2000 left of today's budget ($2.00)
+- acme/calc: 9,000 tokens left of today's budget of this repository (9,000 tokens)
+(Days are those of UTC.)
+""")
+    today = DayCost(day="2026-03-02", cost=Cost(tokens=0))
+    assert plain(chat_answer.cost_message(a_cost(days=(today,), total=Cost(tokens=0)))) == snapshot("""\
+# Today: 0 tokens
+(Days are those of UTC.)
+""")
+
+
+def test_what_costs_most_stands_first() -> None:
+    shares = (Share(name="acme/b", cost=Cost(tokens=5)), Share(name="acme/a", cost=Cost(tokens=1, nusd=7)))
+    found = a_cost(days=(DayCost(day="2026-03-02", cost=COST, spaces=shares),)).spaces
+    assert [share.name for share in found] == ["acme/a", "acme/b"]
+
+
+def test_one_jobs_cost() -> None:
+    cost = JobCost(at=NOW, job=JOB, total=COST, sessions=(Share(name="j3-work-1", cost=COST),), caps=(CAP,))
+    assert plain(chat_answer.job_cost_message(cost)) == snapshot("""\
+# Job 3, acme/calc#7: 1,234 tokens for $0.5000
+- *j3-work-1* 1,234 tokens for $0.5000
+- ⚠️ $0.2000 left of today's budget ($2.00)
+""")
+
+
+def test_decisions() -> None:
+    space = Asked(decision=a_decision(id=6, job_id=None, space="acme/old"), space="acme/old")
+    assert plain(chat_answer.decisions_message((ASKED, space), later(120))) == snapshot("""\
+# 2 decisions waiting for a person
+- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
+- *blocker 6* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
+(/overlord approve 5, reject 5, or answer 5 and your words.)
+""")
+
+
+def a_briefing(**given: Any) -> Briefing:
+    values: dict[str, Any] = {
+        "since": NOW,
+        "at": later(86400),
+        "waiting": (
+            ASKED,
+            Asked(
+                decision=a_decision(id=6, kind=DecisionKind.APPROVAL, job_id=None, blocks="every job"),
+                space="acme/old",
+            ),
+        ),
+        "finished": (replace(JOB, state=JobState.COMPLETED, pull_number=9),),
+        "failed": (replace(JOB, state=JobState.FAILED, reason="its lifetime is over"),),
+        "to_review": (replace(JOB, state=JobState.IN_REVIEW, pull_number=10),),
+        "spent": COST,
+    }
+    return Briefing(**{**values, **given})
+
+
+def test_the_briefing() -> None:
+    message = chat_answer.brief_message(a_briefing(), web=WEB)
+    assert message.summary == "Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review"
+    assert plain(message) == snapshot("""\
+# Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
+# BLOCKERS (1)
+- *5: *acme/calc#7: the Minion says it cannot go on · blocks this job of acme/calc · suggested: *Try again*
+# APPROVALS (1)
+- *6: *acme/calc#7: the Minion says it cannot go on · blocks every job · suggested: *Try again*
+# Finished (1)
+- ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) [PR #9](https://github.com/acme/calc/pull/9) add() subtracts
+# Failed or ended (1)
+- ❌ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts (its lifetime is over)
+# To review (1)
+- 👀 [acme/calc#7](https://github.com/acme/calc/issues/7) [PR #10](https://github.com/acme/calc/pull/10) add() subtracts
+(Spent since 02 Mar 09:00 UTC: 1,234 tokens for $0.5000.)
+""")
+
+
+def test_a_quiet_briefing() -> None:
+    quiet = a_briefing(waiting=(), finished=(), failed=(), to_review=())
+    assert plain(chat_answer.brief_message(quiet)) == snapshot("""\
+# Briefing: all is quiet
+Nothing waits for you, and nothing ended.
+(Spent since 02 Mar 09:00 UTC: 1,234 tokens for $0.5000.)
+""")
+
+
+def test_what_was_done_and_what_was_not() -> None:
+    said = [
+        chat_answer.done_message("Job 3 is cancelled."),
+        chat_answer.refused_message("job 3 has ended already: cancelled"),
+        chat_answer.refused_message("decision 5 has no plain no: say `overlord decisions answer 5 keep`."),
+        chat_answer.refused_message("there is no job 9; `overlord job list --all` shows every job"),
+        chat_answer.misread_message(ChatCommandError("Say which.", "stop 7", "stop #42")),
+    ]
+    assert "".join(map(plain, said)) == snapshot("""\
+Job 3 is cancelled.
+Job 3 has ended already: cancelled.
+Decision 5 has no plain no: say `/overlord answer 5 keep`.
+There is no job 9; `/overlord history` shows every job.
+Say which.
+- `/overlord stop 7`
+- `/overlord stop #42`
+""")
+
+
+def test_help_names_every_verb() -> None:
+    assert plain(chat_answer.help_message()) == snapshot("""\
+# What I understand
+- `/overlord work on #42`  work on an issue, label or not
+- `/overlord stop #42`  end its job; what it made stays
+- `/overlord retry #42`  try again what its job waits for
+- `/overlord scope #42 +src/**`  let its job write more
+- `/overlord pause owner/repo`  begin nothing new there; pause everything for all
+- `/overlord resume owner/repo`  go on there; resume everything for all
+- `/overlord status`  what is going on
+- `/overlord queue`  what starts next, and what it waits for
+- `/overlord history`  what ended lately
+- `/overlord why #42`  where its job stands, and how it came there
+- `/overlord cost week`  what was spent: today, week, or #42
+- `/overlord decisions`  what waits for a person
+- `/overlord approve 5`  say yes to a decision
+- `/overlord reject 5 too risky`  say no to one
+- `/overlord answer 5 use the second one`  answer one in words
+- `/overlord brief`  the morning briefing, now
+- `/overlord help`  this list
+(Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
+""")
+
+
+def test_a_long_list_says_how_much_more_there_is() -> None:
+    queue = Queue(at=NOW, jobs=(Queued(job=JOB, why="later"),) * 13, running=3, most=3)
+    [points] = [part for part in chat_answer.queue_message(queue).parts if isinstance(part, Points)]
+    assert (len(points.items), points.items[-1]) == (11, ("and 3 more",))
+
+
+def hostile_messages() -> list[ChatMessage]:
+    job = replace(JOB, issue=an_issue(title=HOSTILE), state=JobState.WAITING, reason=HOSTILE)
+    decision = a_decision(title=HOSTILE, body=HOSTILE, blocks=HOSTILE)
+    asked, view = Asked(decision=decision, space=REPO, issue_number=7), a_view(job=job, session=None)
+    at_work = a_view(job=job, session=replace(a_session(JOB), turn=1, last_action=HOSTILE))
+    trouble = SpaceTrouble(name=REPO, trouble=HOSTILE)
+    finding = a_finding(message=HOSTILE, file=HOSTILE, suggestion=HOSTILE)
+    facts = (Told(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
+    return [
+        chat_answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), troubles=(trouble,))),
+        chat_answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
+        chat_answer.history_message(History(at=NOW, jobs=(Past(job=job, ended_at=NOW, cost=COST),))),
+        chat_answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
+        chat_answer.decisions_message((asked,), NOW),
+        chat_answer.brief_message(a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
+        chat_answer.refused_message(HOSTILE),
+    ]
+
+
+def spans_of(part: Part) -> list[Span]:
+    match part:
+        case Paragraph(spans):
+            return list(spans)
+        case Points(items):
+            return [one for item in items for one in item]
+        case Heading(text) | Note(text):
+            return [text]
+    raise AssertionError(part)
+
+
+@pytest.mark.parametrize("message", hostile_messages(), ids=lambda message: message.summary[:20])
+def test_hostile_words_are_text_on_one_line_and_cut(message: ChatMessage) -> None:
+    spans = [one for part in message.parts for one in spans_of(part)]
+    assert any("evil" in span(one) for one in spans), "they are shown"
+    for one in spans:
+        assert not {"\x1b", "\u202e", "\u200b"} & set(span(one))
+        assert isinstance(one, str) or "evil" not in span(one), "theirs is never more than text"
+        assert "\n" not in span(one)
+        assert len(span(one)) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7199, "1 h"), (200_000, "2 d")]
+)
+def test_a_length_of_time_is_said_in_one_unit(seconds: float, said: str) -> None:
+    assert age_text(seconds) == said

@@ -1,0 +1,101 @@
+"""Yes, no and free words: which answer of which decision they are, and what is refused with what to type."""
+
+import pytest
+
+from overlord.domain.decision import Decision, Subject, Verb, ask
+from overlord.domain.decision_words import answer_in, decision_verb
+from overlord.errors import Refused
+from tests.records import NOW, a_decision, a_job
+
+AT_THE_DOOR = {Subject.QUESTION: (Verb.REPLY,), Subject.SCOPE_REQUEST: (Verb.GRANT, Verb.REFUSE)}
+
+
+def asked(subject: Subject) -> Decision:
+    if subject in AT_THE_DOOR:
+        return a_decision(id=5, subject=subject, verbs=AT_THE_DOOR[subject])
+    return a_decision(id=5, subject=subject, verbs=ask(a_job(), subject, "facts", at=NOW).verbs)
+
+
+YES = {
+    Subject.EMPTY_REPOSITORY: Verb.RETRY,
+    Subject.ENVIRONMENT: Verb.RETRY,
+    Subject.DEPENDENCIES: Verb.INSTALL,
+    Subject.DISPATCH_REFUSED: Verb.RETRY,
+    Subject.FOUND_WORK: Verb.RETRY,
+    Subject.BLOCKED: Verb.RETRY,
+    Subject.STOPPED_SHORT: Verb.RETRY,
+    Subject.BUDGET: None,
+    Subject.LOSSES: Verb.RETRY,
+    Subject.NO_TESTS: Verb.ACCEPT,
+    Subject.NO_TOOLCHAIN: Verb.RECHECK,
+    Subject.CHECKS_UNAVAILABLE: Verb.RECHECK,
+    Subject.ESCALATION: Verb.ONE_MORE,
+    Subject.FAILED: Verb.ONE_MORE,
+    Subject.PROTECTED_CHANGE: Verb.ACCEPT,
+    Subject.SCOPE: Verb.GRANT,
+    Subject.SCOPE_REQUEST: Verb.GRANT,
+    Subject.QUESTION: None,
+    Subject.DELIVERY_REFUSED: Verb.REDELIVER,
+    Subject.ISSUE_EDITED: Verb.ADOPT,
+    Subject.ROUNDS: Verb.ONE_MORE,
+    Subject.SPACE_GONE: Verb.RETRY,
+}
+NO: dict[Subject, Verb | None] = {
+    **dict.fromkeys(Subject, Verb.DROP),
+    Subject.SCOPE_REQUEST: Verb.REFUSE,
+    Subject.QUESTION: None,
+    Subject.ISSUE_EDITED: None,
+}
+
+
+@pytest.mark.parametrize("subject", Subject)
+@pytest.mark.parametrize("approves", [True, False])
+def test_yes_and_no_stand_for_one_answer_or_are_refused(subject: Subject, approves: bool) -> None:
+    decision, wanted = asked(subject), (YES if approves else NO)[subject]
+    if wanted is not None:
+        assert decision_verb(decision, approves=approves) is wanted
+        return
+    with pytest.raises(
+        Refused, match=r"^decision 5 has no plain (yes|no): say `overlord decisions answer 5 "
+    ) as caught:
+        decision_verb(decision, approves=approves)
+    assert all(f"`overlord decisions answer 5 {verb}" in str(caught.value) for verb in decision.verbs)
+
+
+@pytest.mark.parametrize(
+    ("subject", "words", "wanted"),
+    [
+        (Subject.BLOCKED, "retry", (Verb.RETRY, "")),
+        (Subject.BLOCKED, "  Try Again ", (Verb.RETRY, "")),
+        (Subject.BLOCKED, "take-over I do it", (Verb.TAKE_OVER, "I do it")),
+        (Subject.BLOCKED, "Take over", (Verb.TAKE_OVER, "")),
+        (Subject.BUDGET, "$2", (Verb.ADD_BUDGET, "$2")),
+        (Subject.BUDGET, "500k tokens", (Verb.ADD_BUDGET, "500k tokens")),
+        (Subject.BUDGET, "add_budget 500000", (Verb.ADD_BUDGET, "500000")),
+        (Subject.QUESTION, "use the second one", (Verb.REPLY, "use the second one")),
+        (Subject.QUESTION, "reply use\nboth", (Verb.REPLY, "use\nboth")),
+        (Subject.QUESTION, "retry with the first", (Verb.REPLY, "retry with the first")),
+        (Subject.QUESTION, "$2", (Verb.REPLY, "$2")),
+        (Subject.SCOPE_REQUEST, "refuse not docs", (Verb.REFUSE, "not docs")),
+    ],
+)
+def test_words_are_one_of_the_answers(subject: Subject, words: str, wanted: tuple[Verb, str]) -> None:
+    assert answer_in(asked(subject), words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (Subject.BLOCKED, "use the second one"),
+        (Subject.BLOCKED, "grant"),
+        (Subject.BLOCKED, ""),
+        (Subject.BUDGET, "lots"),
+        (Subject.QUESTION, "  "),
+    ],
+)
+def test_words_that_are_none_of_them_are_refused_with_those_that_are(subject: Subject, words: str) -> None:
+    with pytest.raises(
+        Refused, match=r"^decision 5 takes another answer: say `overlord decisions answer 5 "
+    ) as caught:
+        answer_in(asked(subject), words)
+    assert "second" not in str(caught.value)
