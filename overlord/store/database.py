@@ -5,6 +5,8 @@ committed by another; a function that runs to its end in one thread cannot be cu
 without a word; so each of a daemon's transactions looks whether it still is the last that was started.
 """
 
+import asyncio
+import contextlib
 import fcntl
 import os
 import secrets
@@ -23,6 +25,8 @@ from overlord.store.migrations import LATEST, migrate, schema_version
 
 Result = TypeVar("Result")
 BUSY_TIMEOUT_S = 10.0
+LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
+"""How long another daemon's lock is waited for: the daemon before may be just ending."""
 
 
 class Database:
@@ -46,7 +50,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise StoreError(f"{path.parent} cannot be used: {error.strerror}") from error
-        lock = _take_lock(path) if exclusive else None
+        lock = await _take_lock(path) if exclusive else None
         connection = aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_S)
         try:
             # aiosqlite's thread of a connection that was never made outlives the loop it reports to.
@@ -214,20 +218,26 @@ def _identity(path: Path) -> tuple[int, int]:
     return (found.st_dev, found.st_ino)
 
 
-def _take_lock(path: Path) -> int:
+async def _take_lock(path: Path) -> int:
+    """Lock a database for one daemon. A program that one which was killed had just begun to start holds its lock for a moment."""
     file = path.with_suffix(".lock")
     try:
         lock = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise StoreError(f"{file} cannot be used: {error.strerror}") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        for _ in range(LOCK_TRIES):
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return lock
+            await asyncio.sleep(LOCK_PAUSE_S)
+    except BaseException:
         os.close(lock)
-        raise StoreError(
-            f"another Overlord daemon is using {path.parent}; stop it, or set OVERLORD_HOME to another folder"
-        ) from None
-    return lock
+        raise
+    os.close(lock)
+    raise StoreError(
+        f"another Overlord daemon is using {path.parent}; stop it, or set OVERLORD_HOME to another folder"
+    )
 
 
 def _release(lock: int | None) -> None:

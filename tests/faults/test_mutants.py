@@ -144,6 +144,7 @@ MUTANTS = (
         tests=(
             "tests/faults/test_docker_meddling.py::test_containers_that_others_restart_are_no_second_session"
             "_and_their_work_is_done_again",
+            "tests/faults/test_docker_meddling.py::test_an_environment_that_is_gone_is_made_again",
         ),
         needs_docker=True,
     ),

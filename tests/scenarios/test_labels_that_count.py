@@ -2,6 +2,7 @@
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
+from overlord.store import spaces
 from tests.world import FIX, REPO, World, made_world
 
 READY = "nebulus-ready"
@@ -75,4 +76,21 @@ async def test_a_waiting_job_goes_on_only_for_a_label_that_counts() -> None:
         await world.forge.label(REPO, number, READY, author="tina")
         await world.settle()
         assert (await world.job()).state is JobState.WAITING
+        assert len(told(world, number)) == 1
+
+
+async def test_a_refusal_that_cannot_be_told_yet_is_trouble_and_is_told_later() -> None:
+    async with made_world() as world:
+        world.forge.add_user("tina", association="CONTRIBUTOR")
+        number = await world.forge.open_issue(REPO, "add() subtracts")
+        await world.forge.label(REPO, number, READY, author="tina")
+        world.forge.fail("issues/list-comments", kind="404", times=1000)
+        await world.make_due()
+        await world.until(lambda: any(seen.status == 404 for seen in world.forge.requests))
+        await world.until(world.is_settled)
+        assert "404" in (await world.read(lambda c: spaces.get(c, REPO))).trouble
+        assert told(world, number) == []
+        world.forge.wire.faults.pending.clear()
+        await world.settle()
+        await world.settle()
         assert len(told(world, number)) == 1

@@ -277,3 +277,11 @@ def _leads_to(descriptor: Path, file: Path) -> bool:
         return descriptor.samefile(file)
     except OSError:
         return False  # the one that lists them is closed by now
+
+
+async def test_a_lock_that_is_just_let_go_of_is_waited_for(path: Path) -> None:
+    before = await Database.open(path, exclusive=True)
+    following = asyncio.create_task(Database.open(path, exclusive=True))
+    await asyncio.sleep(0)
+    await before.close()
+    await (await following).close()
