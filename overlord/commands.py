@@ -6,12 +6,12 @@ does the rest. Each says who did it in the ledger.
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from minion.protocol import Issue, Scope
 from overlord.domain.budget import parse_amount
 from overlord.domain.card import state_in_words
-from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.decision import SCOPE_GRANT_LIFETIME, Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
@@ -21,8 +21,6 @@ from overlord.errors import Refused
 from overlord.store import decisions, grants, jobs, ledger, pauses, sessions, spaces, wishes
 from overlord.store.grants import GrantKind
 from overlord.store.wishes import Wish
-
-SCOPE_GRANT_LIFETIME = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

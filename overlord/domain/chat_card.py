@@ -29,7 +29,15 @@ from overlord.domain.chat import (
     Span,
 )
 from overlord.domain.chat_markdown import parts_of
-from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb, label_of
+from overlord.domain.decision import (
+    SCOPE_GRANT_LIFETIME,
+    Decision,
+    DecisionKind,
+    DecisionState,
+    Subject,
+    Verb,
+    label_of,
+)
 from overlord.domain.evaluation import CheckScore
 from overlord.domain.job import Job, JobState
 from overlord.domain.names import UserId
@@ -209,7 +217,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
     parts += parts_of(decision.body)
     if decision.patterns:
-        parts.append(Paragraph(("Paths: ", *_joined(decision.patterns))))
+        parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
     until = f" · until {decision.expires_at:%H:%M} UTC, then it goes on alone" if decision.expires_at else ""
@@ -232,6 +240,14 @@ def _who(actor: str) -> Span:
     """Who that is, in the chat's own way where they are of it."""
     mouth, _, name = actor.partition(":")
     return Mention(UserId(name)) if mouth == "slack" else actor
+
+
+def _wants(decision: Decision) -> str:
+    """Who asks for paths, and until when they are given."""
+    if decision.subject is not Subject.SCOPE_REQUEST:
+        return "Paths: "
+    days = SCOPE_GRANT_LIFETIME.days
+    return f"The Minion of {decision.session_id} asks to write, for this job and at most {days} days: "
 
 
 def _joined(patterns: Sequence[str]) -> list[Span]:

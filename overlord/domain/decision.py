@@ -2,11 +2,14 @@
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 
 from overlord.domain.job import Job, JobId
+
+SCOPE_GRANT_LIFETIME = timedelta(days=14)
+"""How long a job may write more than it was given."""
 
 
 class DecisionKind(StrEnum):

@@ -106,12 +106,13 @@ async def test_more_scope_is_granted_by_button_and_holds_at_once(talk: Talk) -> 
     await talk.world.until(lambda: scope_asked(talk))
     [root] = talk.cards()
     [card] = [item for item in talk.chat.messages(thread=root.ts) if "docs/**" in item.plain]
-    assert talk.buttons(card)[-1] == "Refuse"
+    assert talk.buttons(card) == ["Grant", "Refuse"]
+    assert "The Minion of j1-work-1 asks to write, for this job and at most 14 days: docs/**" in card.plain
     await talk.chat.click(talk.alice, card.ts, "Grant")
     await talk.world.settle()
     job = await talk.world.job()
     assert job.state is JobState.IN_REVIEW
-    assert "docs/a.md" in str(await talk.world.git_show(job.branch, "docs/a.md") and "docs/a.md")
+    assert await talk.world.git_show(job.branch, "docs/a.md") == "# A\n"
 
 
 def scope_asked(talk: Talk) -> bool:
