@@ -18,8 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 CUT = "overlord.cut"
 
 
-class _Protocol(H11Protocol):
-    """HTTP/1.1 that lets the application abort the connection a request came on."""
+class Cuttable:
+    """A protocol of uvicorn's that lets the application abort the connection a request came on."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -29,7 +29,13 @@ class _Protocol(H11Protocol):
             scope.setdefault("extensions", {})[CUT] = self.transport
             await inner(scope, receive, send)
 
-        self.app = application
+        self.app: Any = application
+
+    transport: Any
+
+
+class _Protocol(Cuttable, H11Protocol):
+    """HTTP/1.1."""
 
 
 class _Server(uvicorn.Server):

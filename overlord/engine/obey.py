@@ -323,6 +323,7 @@ async def _in_thread(parts: Parts, speech: Speech, request: Request, message: Ch
     try:
         if await speech.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
             await speech.chat.post(channel, message, key=key, thread=thread)
+            speech.spoke()
     except ChatRefused as error:
         log.warning("not_answered", request=request.id, reason=str(error))
     await _done(parts, request, RequestState.ANSWERED)

@@ -19,8 +19,8 @@ from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_client import GitHubClient
 from overlord.adapters.github_operation import OPERATIONS
 from overlord.adapters.github_requests import READ_ATTEMPTS
+from overlord.embedded.fault import LIMIT_WAIT_S
 from overlord.embedded.forge import operation
-from overlord.embedded.forge.fault import LIMIT_WAIT_S
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import (
     FarEndError,

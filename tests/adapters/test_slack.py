@@ -1,7 +1,6 @@
 """The Slack adapter over the wire: what is said and how, and that nothing but what is asked for goes out."""
 
 import logging
-from collections.abc import AsyncIterator
 
 import pytest
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -24,30 +23,6 @@ from tests.adapters.slack_calls import (
     ground,
     saying,
 )
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def people(clock: Clock) -> AsyncIterator[EmbeddedChat]:
-    people = EmbeddedChat(now=clock)
-    async with people.serve():
-        yield people
-
-
-@pytest.fixture
-async def chat(people: EmbeddedChat, clock: Clock) -> AsyncIterator[SlackChat]:
-    chat = connect(people.base_url, people.bot_token, clock)
-    yield chat
-    await chat.close()
-
-
-@pytest.fixture
-def channel(people: EmbeddedChat) -> ChannelId:
-    return ChannelId(people.channel)
 
 
 async def test_who_we_are(people: EmbeddedChat, chat: SlackChat) -> None:

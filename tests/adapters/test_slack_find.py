@@ -1,6 +1,5 @@
 """Looking for what we posted: before anything is said again, and whatever else stands in the channel."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -11,30 +10,6 @@ from overlord.domain.names import ChannelId, MessageTs
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.errors import ChatMissing, ChatUnavailable
 from tests.adapters.slack_calls import STARTED_AT, Clock, connect, far_end, saying
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def people(clock: Clock) -> AsyncIterator[EmbeddedChat]:
-    people = EmbeddedChat(now=clock)
-    async with people.serve():
-        yield people
-
-
-@pytest.fixture
-async def chat(people: EmbeddedChat, clock: Clock) -> AsyncIterator[SlackChat]:
-    chat = connect(people.base_url, people.bot_token, clock)
-    yield chat
-    await chat.close()
-
-
-@pytest.fixture
-def channel(people: EmbeddedChat) -> ChannelId:
-    return ChannelId(people.channel)
 
 
 async def test_a_message_is_found_by_its_key(

@@ -2,7 +2,6 @@
 
 import logging
 import re
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from email.utils import format_datetime
 
@@ -14,7 +13,7 @@ from overlord.adapters.slack_refusal import LIMIT_WAIT_S, MEANINGS
 from overlord.domain.chat import ActionId, Button, Buttons, ChatMessage
 from overlord.domain.names import ChannelId, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
-from overlord.embedded.chat.fault import LIMIT_WAIT_S as ASKED_WAIT_S
+from overlord.embedded.fault import LIMIT_WAIT_S as ASKED_WAIT_S
 from overlord.errors import ChatExpired, ChatMissing, ChatRefused, ChatUnavailable, FarEndError
 from tests.adapters.slack_calls import (
     CALLS,
@@ -34,25 +33,6 @@ from tests.adapters.slack_calls import (
 
 POST = next(call for call in WRITES if call.method == "chat.postMessage")
 RESPOND = next(call for call in WRITES if call.method == "response")
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def people(clock: Clock) -> AsyncIterator[EmbeddedChat]:
-    people = EmbeddedChat(now=clock)
-    async with people.serve():
-        yield people
-
-
-@pytest.fixture
-async def chat(people: EmbeddedChat, clock: Clock) -> AsyncIterator[SlackChat]:
-    chat = connect(people.base_url, people.bot_token, clock)
-    yield chat
-    await chat.close()
 
 
 MEANT: dict[str, tuple[type[FarEndError], float | None]] = {

@@ -1,6 +1,5 @@
 """Buttons, response addresses and modals of the embedded chat, as people press and fill them in."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -9,27 +8,7 @@ import pytest
 from slack_sdk.socket_mode.request import SocketModeRequest
 
 from overlord.embedded.chat.chat import EmbeddedChat
-from tests.embedded.chat_app import App, Hands, connected, post_stop, stop_button
-
-
-@pytest.fixture
-def clock() -> Hands:
-    return Hands()
-
-
-@pytest.fixture
-async def chat(clock: Hands) -> AsyncIterator[EmbeddedChat]:
-    chat = EmbeddedChat(now=clock, retry_after_s=(0.0, 0.0, 0.0))
-    for name in ("alice", "bob"):
-        chat.add_user(name)
-    async with chat.serve():
-        yield chat
-
-
-@pytest.fixture
-async def app(chat: EmbeddedChat) -> AsyncIterator[App]:
-    async with connected(chat) as app:
-        yield app
+from tests.embedded.chat_app import App, Hands, post_stop, stop_button
 
 
 async def test_a_press_reaches_the_app_with_what_its_button_carries(chat: EmbeddedChat, app: App) -> None:

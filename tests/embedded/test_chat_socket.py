@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import aiohttp
@@ -13,27 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.link import LinkLost
-from tests.embedded.chat_app import App, Hands, connected, post_stop
-
-
-@pytest.fixture
-def clock() -> Hands:
-    return Hands()
-
-
-@pytest.fixture
-async def chat(clock: Hands) -> AsyncIterator[EmbeddedChat]:
-    chat = EmbeddedChat(now=clock, retry_after_s=(0.0, 0.0, 0.0))
-    for name in ("alice", "bob"):
-        chat.add_user(name)
-    async with chat.serve():
-        yield chat
-
-
-@pytest.fixture
-async def app(chat: EmbeddedChat) -> AsyncIterator[App]:
-    async with connected(chat) as app:
-        yield app
+from tests.embedded.chat_app import App, connected, post_stop
 
 
 async def test_a_command_reaches_the_app_and_what_it_says_is_shown(chat: EmbeddedChat, app: App) -> None:

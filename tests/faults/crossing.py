@@ -9,7 +9,7 @@ from json import loads
 from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
-from overlord.embedded.forge.fault import Fault, Faults
+from overlord.embedded.fault import Fault, Faults
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.shape import node_id
 from overlord.embedded.forge.wire import Wire
@@ -44,7 +44,7 @@ class Crossing:
 
 class _Crossings(Faults):
     def __init__(self, crossings: Mapping[str, Crossing]) -> None:
-        super().__init__()
+        super().__init__(kinds=())
         self._crossings = crossings
 
     @override

@@ -13,8 +13,8 @@ from overlord.domain.decision import Subject, ask
 from overlord.domain.job import JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.embedded.chat.delivery import Delivered
-from overlord.embedded.chat.fault import AFTER_THE_EFFECT
 from overlord.embedded.chat.record import Message, Seen
+from overlord.embedded.fault import AFTER_THE_EFFECT
 from overlord.engine.speech import PACE_S
 from overlord.entrypoints.chat import talk
 from overlord.store import decisions, jobs, pauses
@@ -113,7 +113,7 @@ async def test_a_call_that_fails_once_changes_nothing(kind: str) -> None:
         assert decision.id not in [item.id for item in await stage.world.decisions()]
         await heard(stage, await chat.click(stage.alice, card(stage, MessageKind.JOB).ts, "Stop"))
         assert (await stage.world.job()).state is JobState.CANCELLED
-        left = {fault.method for fault in chat.wire.faults.pending} - {"conversations.replies"}
+        left = {fault.operation for fault in chat.wire.faults.pending} - {"conversations.replies"}
         assert not left, f"never called: {left}"
         chat.mend()
         await stage.check()

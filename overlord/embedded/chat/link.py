@@ -6,7 +6,6 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -14,7 +13,7 @@ from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from overlord.embedded.chat.record import Json
 from overlord.embedded.chat.workspace import APP
-from overlord.embedded.server import CUT
+from overlord.embedded.server import CUT, Cuttable
 
 MOST_LINKS = 10
 REASONS = frozenset({"warning", "refresh_requested", "link_disabled"})
@@ -22,18 +21,8 @@ LIFETIME_S = 18_060
 PATH = "/link"
 
 
-class SocketProtocol(WSProtocol):
-    """A websocket whose connection the application can cut."""
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        inner = self.app
-
-        async def application(scope: Any, receive: Any, send: Any) -> None:
-            scope.setdefault("extensions", {})[CUT] = self.transport
-            await inner(scope, receive, send)
-
-        self.app = application
+class SocketProtocol(Cuttable, WSProtocol):
+    """A websocket."""
 
 
 class LinkLost(Exception):

@@ -10,19 +10,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from overlord.embedded.chat import fault as faults
 from overlord.embedded.chat.delivery import Deliveries
-from overlord.embedded.chat.fault import EVERY_METHOD, Fault, Faults
 from overlord.embedded.chat.interaction import Interactions
 from overlord.embedded.chat.link import PATH as LINK_PATH
 from overlord.embedded.chat.method import METHODS, STRUCTURED, Call, Method
 from overlord.embedded.chat.problem import Problem, wrong_field
 from overlord.embedded.chat.record import Json, Seen
 from overlord.embedded.chat.workspace import Workspace
+from overlord.embedded.fault import EVERY_OPERATION, Fault
 
 API, RESPONSE = "/api/", "/response/"
 RESPONSE_METHOD = "response"
 """What an answer to a response address is called among the methods."""
-KNOWN_METHODS = frozenset({EVERY_METHOD, RESPONSE_METHOD, *METHODS})
+KNOWN_METHODS = frozenset({EVERY_OPERATION, RESPONSE_METHOD, *METHODS})
 MOST_BODY_BYTES = 1024 * 1024
 MOST_FIELDS = 100
 FORM = "application/x-www-form-urlencoded"
@@ -43,7 +44,7 @@ class Wire:
         self.workspace = workspace
         self.interactions = interactions
         self.deliveries = deliveries
-        self.faults = Faults()
+        self.faults = faults.faults()
         self.requests: list[Seen] = []
         self.tokens: dict[str, bool] = {}
         """Every token that is good; whether it is the app's."""
@@ -138,7 +139,7 @@ class Wire:
         arguments: Mapping[str, Any],
     ) -> Response:
         if fault is not None:
-            response, error = fault.answer(), fault.word
+            response, error = faults.answer(fault), faults.word_of(fault)
         elif problem is not None:
             response = _Ascii(body, problem.status, problem.headers())
             error = problem.error

@@ -11,8 +11,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
+from overlord.embedded.fault import EVERY_OPERATION
+from overlord.embedded.forge import fault as faults
 from overlord.embedded.forge import lfs, permission
-from overlord.embedded.forge.fault import EVERY_OPERATION, Faults
 from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.operation import OPERATIONS, Operation
 from overlord.embedded.forge.problem import Problem, missing
@@ -50,7 +51,7 @@ class Wire:
 
     def __init__(self, state: JudgedState) -> None:
         self.state = state
-        self.faults = Faults()
+        self.faults = faults.faults()
         self.requests: list[Seen] = []
         routes = [
             Route(operation.path, self._endpoint(operation), methods=[operation.method])
@@ -83,7 +84,7 @@ class Wire:
             if fault is None or fault.is_after:
                 response = await self._answer(operation, user, request)
             if fault is not None:
-                response = fault.answer(self._window_end())
+                response = faults.answer(fault, self._window_end())
             self._see(operation.name, request, response.status_code, user)
             return response
 
@@ -142,7 +143,7 @@ class Wire:
         elif fault.is_after:
             await self._serve_repository(path, scope, receive, _discard)
         if fault is not None:
-            await fault.answer(self._window_end())(scope, receive, seeing)
+            await faults.answer(fault, self._window_end())(scope, receive, seeing)
         self._see(operation, request, statuses[0] if statuses else 0, user)
 
     async def _serve_repository(
