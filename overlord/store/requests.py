@@ -75,11 +75,6 @@ def unanswered(connection: sqlite3.Connection) -> list[Request]:
     return select(connection, Request, "SELECT * FROM requests WHERE state != 'answered' ORDER BY id")
 
 
-def get(connection: sqlite3.Connection, request_id: int) -> Request:
-    [found] = select(connection, Request, "SELECT * FROM requests WHERE id = ?", request_id)
-    return found
-
-
 def note(connection: sqlite3.Connection, request: Request, state: RequestState, **changes: object) -> None:
     update(connection, "requests", request.id, {"state": state, **changes})
 

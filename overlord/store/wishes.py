@@ -73,9 +73,3 @@ def answer(
     """Say what became of one, in the transaction of what was done for it."""
     changes = {"state": state, "answer": said, "answered_at": at, "job_id": job_id}
     update(connection, "wishes", wish_id, changes)
-
-
-def answered_since(connection: sqlite3.Connection, at: datetime) -> list[Wish]:
-    """Those that were answered then or later, oldest first."""
-    query = "SELECT * FROM wishes WHERE state != 'open' AND answered_at >= ? ORDER BY answered_at, id"
-    return select(connection, Wish, query, at.isoformat())

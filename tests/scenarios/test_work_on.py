@@ -69,7 +69,7 @@ async def test_an_issue_without_a_label_is_worked_on() -> None:
             entry for entry in await world.read(told) if entry.name in ("work_requested", "claimed")
         ]
         assert (asked.actor, claimed.actor) == ("slack:U1", "slack:U1")
-        assert await world.read(wishes.answered_since, wish.at) == [wish]
+        assert await world.read(wishes.get, wish.id) == wish
         assert await world.read(wishes.waiting) == []
 
 
