@@ -275,6 +275,8 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         _decide_space(connection, answered, at=at)
     elif command.verb is Verb.GRANT:
         _grant_scope(connection, answered, answered.job_id, at=at)
+    elif command.verb is Verb.ONCE and answered.session_id is not None:
+        _grant_scope_once(connection, answered, answered.job_id, answered.session_id, at=at)
     return answered
 
 
@@ -323,6 +325,22 @@ def _grant_scope(connection: sqlite3.Connection, decision: Decision, job_id: int
     )
 
 
+def _grant_scope_once(
+    connection: sqlite3.Connection, decision: Decision, job_id: int, session_id: str, *, at: datetime
+) -> None:
+    """For the session that asked: what it leaves there passes the check of the diff, and no later session may change it."""
+    grants.add(
+        connection,
+        job_id,
+        GrantKind.SCOPE_ONCE,
+        decision.patterns,
+        by=decision.answered_by,
+        at=at,
+        session_id=session_id,
+    )
+    _widen_session(connection, session_id, decision.patterns)
+
+
 def _widen(
     connection: sqlite3.Connection,
     job_id: int,
@@ -335,6 +353,10 @@ def _widen(
     expires_at = at + SCOPE_GRANT_LIFETIME
     grants.add(connection, job_id, GrantKind.SCOPE, patterns, by=by, at=at, expires_at=expires_at)
     if session_id is not None:
-        scope = Scope.parse(sessions.get(connection, session_id).scope)
-        widened = effective_scope(scope, None, patterns)
-        sessions.mark(connection, session_id, scope=widened.to_json())
+        _widen_session(connection, session_id, patterns)
+
+
+def _widen_session(connection: sqlite3.Connection, session_id: str, patterns: tuple[str, ...]) -> None:
+    scope = Scope.parse(sessions.get(connection, session_id).scope)
+    widened = effective_scope(scope, None, patterns)
+    sessions.mark(connection, session_id, scope=widened.to_json())

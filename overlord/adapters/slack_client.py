@@ -17,6 +17,7 @@ import aiohttp
 import httpx
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from yarl import URL
 
 from overlord.adapters.http import is_loopback
@@ -94,10 +95,22 @@ class SlackClient:
             await self._session.close()
             self._session = None
 
+    async def granted(self) -> frozenset[str]:
+        """The scopes of the token; none where Slack does not tell."""
+        answer = await self._answer("auth.test")
+        said = str(answer.headers.get("x-oauth-scopes") or "")
+        return frozenset(filter(None, (scope.strip() for scope in said.split(","))))
+
     async def _call(self, method: str, **arguments: Any) -> Mapping[str, Any]:
+        answer = await self._answer(method, **arguments)
         try:
-            answer = await self._sdk().api_call(method, **arguments)
             return _mapping(answer.data)
+        except TypeError:
+            raise ChatUnavailable(f"{method}: the answer makes no sense") from None
+
+    async def _answer(self, method: str, **arguments: Any) -> AsyncSlackResponse:
+        try:
+            return await self._sdk().api_call(method, **arguments)
         except SlackApiError as error:
             raise self._refusal(method, error.response) from None
         except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as error:

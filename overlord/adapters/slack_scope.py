@@ -22,6 +22,7 @@ EVENTS: Mapping[str, str] = {
 """What Slack tells of, and the scope it wants for it."""
 COMMAND = "/overlord"
 COMMAND_SCOPE = "commands"
+SOCKET_METHOD = "apps.connections.open"
 SOCKET_SCOPE = "connections:write"
 """Of the app-level token alone, which opens Socket Mode and can do nothing else."""
 

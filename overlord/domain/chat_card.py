@@ -222,6 +222,11 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
     until = f" · until {decision.expires_at:%H:%M} UTC, then it goes on alone" if decision.expires_at else ""
     parts.append(Note(f"Blocks {decision.blocks}{until} · suggested: {label_of(decision.verbs[0])}"))
+    if Verb.ONCE in decision.verbs:
+        days = SCOPE_GRANT_LIFETIME.days
+        parts.append(
+            Note(f"Once is for this session alone; for this job is for its later ones too, {days} days long.")
+        )
     parts.append(Buttons(tuple(_answers(decision, value))))
     return ChatMessage(summary=said, parts=tuple(parts))
 
@@ -243,11 +248,10 @@ def _who(actor: str) -> Span:
 
 
 def _wants(decision: Decision) -> str:
-    """Who asks for paths, and until when they are given."""
+    """Who asks for paths."""
     if decision.subject is not Subject.SCOPE_REQUEST:
         return "Paths: "
-    days = SCOPE_GRANT_LIFETIME.days
-    return f"The Minion of {decision.session_id} asks to write, for this job and at most {days} days: "
+    return f"The Minion of {decision.session_id} asks to write: "
 
 
 def _joined(patterns: Sequence[str]) -> list[Span]:

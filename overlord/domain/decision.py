@@ -64,6 +64,7 @@ class Verb(StrEnum):
     TAKE_OVER = "take_over"
     DROP = "drop"
     ADD_BUDGET = "add_budget"
+    ONCE = "once"
     GRANT = "grant"
     REFUSE = "refuse"
     ACCEPT = "accept"
@@ -278,7 +279,8 @@ _LABELS = {
     Verb.TAKE_OVER: "Take over",
     Verb.DROP: "Drop it",
     Verb.ADD_BUDGET: "Add budget",
-    Verb.GRANT: "Grant",
+    Verb.ONCE: "Allow once",
+    Verb.GRANT: "Allow for this job",
     Verb.REFUSE: "Refuse",
     Verb.ACCEPT: "Accept as it is",
     Verb.RECHECK: "Check again",

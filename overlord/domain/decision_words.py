@@ -4,8 +4,8 @@ from overlord.domain.budget import parse_amount
 from overlord.domain.decision import Decision, Verb, label_of
 from overlord.errors import Refused
 
-ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.GRANT, Verb.ADOPT)
-"""What says yes to what is asked."""
+ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT)
+"""What says yes to what is asked; where both can be, to as little as does."""
 _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 """What says yes where nothing is asked for but another try."""
 
@@ -16,7 +16,7 @@ def decision_verb(decision: Decision, *, approves: bool) -> Verb:
     ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
     offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
     found = next(filter(None, offered), [])
-    if len(found) == 1:
+    if len(found) == 1 or found == [Verb.ONCE, Verb.GRANT]:
         return found[0]
     raise Refused(f"decision {decision.id} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
 

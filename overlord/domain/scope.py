@@ -62,9 +62,10 @@ def effective_scope(declared: Scope, space: Sequence[str] | None, granted: Seque
         scope = Scope(mode=narrow, patterns=tuple(space))
     if not granted:
         return scope
-    patterns = ("**",) if scope.mode is ScopeMode.UNRESTRICTED else scope.patterns
-    mode = ScopeMode.DIRECTORY if scope.mode is ScopeMode.UNRESTRICTED else scope.mode
-    return Scope(mode=mode, patterns=tuple(dict.fromkeys((*patterns, *granted))))
+    patterns: tuple[str, ...] = ("**",) if scope.mode is ScopeMode.UNRESTRICTED else scope.patterns
+    if scope.mode is ScopeMode.EXPLICIT:
+        patterns = tuple(map(exact_pattern, patterns))  # what is granted are patterns
+    return Scope(mode=ScopeMode.DIRECTORY, patterns=tuple(dict.fromkeys((*patterns, *granted))))
 
 
 def exact_pattern(path: str) -> str:
@@ -72,9 +73,11 @@ def exact_pattern(path: str) -> str:
     return _BLANKS.sub("?", _SPECIAL.sub(r"\\\1", path))
 
 
-def outside(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:
-    """Every changed path the scope does not allow; a rename counts with both its ends."""
-    return tuple(sorted({path for change in changes for path in change.paths if not scope.allows(path)}))
+def outside(scope: Scope, changes: Sequence[Change], standing: Collection[str] = ()) -> tuple[str, ...]:
+    """Every changed path the scope does not allow; a rename counts with both its ends. `standing` are paths that are as a
+    session left them that was allowed to write there."""
+    changed = {path for change in changes for path in change.paths}
+    return tuple(sorted(path for path in changed if path not in standing and not scope.allows(path)))
 
 
 def escalates(scope: Scope, paths: Sequence[str]) -> bool:
@@ -82,9 +85,9 @@ def escalates(scope: Scope, paths: Sequence[str]) -> bool:
     return len(paths) >= ESCALATE_AT or any(is_protected(path, scope.patterns) for path in paths)
 
 
-def droppable(scope: Scope, changes: Sequence[Change]) -> tuple[str, ...]:
+def droppable(scope: Scope, changes: Sequence[Change], standing: Collection[str] = ()) -> tuple[str, ...]:
     """The paths whose changes are taken out of the work before it is judged: few, and none of them protected."""
-    paths = outside(scope, changes)
+    paths = outside(scope, changes, standing)
     return () if escalates(scope, paths) else paths
 
 
@@ -94,10 +97,11 @@ def check_scope(
     dropped: Sequence[str] = (),
     *,
     large: Collection[str] = (),
+    standing: Collection[str] = (),
 ) -> CheckResult:
     """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already, those of
-    `large` because Git LFS keeps their content."""
-    paths = outside(scope, changes)
+    `large` because Git LFS keeps their content. `standing`: as in `outside`."""
+    paths = outside(scope, changes, standing)
     findings = tuple(
         _kept(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
     )

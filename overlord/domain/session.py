@@ -89,6 +89,8 @@ class Session:
     stop_reason: StopReason | None = None
     dropped: tuple[str, ...] = ()
     """Paths outside the scope whose changes were taken out of its work."""
+    taken_sha: str = ""
+    """The commit that its work became; empty while it runs, and where nothing was taken."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""
     layer: str = ""

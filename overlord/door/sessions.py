@@ -107,7 +107,7 @@ def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, eve
             subject=Subject.SCOPE_REQUEST if is_scope else Subject.QUESTION,
             title=f"{job.issue_ref}: {plain_line(event.text, limit=140) or 'a question without words'}",
             body=quoted(event.text),
-            verbs=(Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
+            verbs=(Verb.ONCE, Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
             blocks="the running session",
             created_at=at,
             expires_at=at + timedelta(seconds=parts.settings.questions.wait_s),
@@ -138,7 +138,7 @@ async def answers(request: Request, parts: DoorParts, session: Session) -> Respo
 
 async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
     scope = None
-    if decision.verb is Verb.GRANT:
+    if decision.verb in (Verb.ONCE, Verb.GRANT):
         widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))
         scope = json.loads(widened.scope)
     return {"answered": True, "answer": decision.answer, "scope": scope}

@@ -19,7 +19,7 @@ from overlord.domain.session import (
 )
 from overlord.domain.text import plain_line, quoted
 from overlord.engine import ending as endings
-from overlord.engine.dispatch import scope_of
+from overlord.engine.allow import by_commit, scope_of, settled
 from overlord.engine.material import kept_in_lfs
 from overlord.engine.parts import Parts
 from overlord.points import Point
@@ -72,13 +72,15 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     head = await parts.git.canonical_commit(
         name, identifier, tree=tree, parent=parent, message=message, at=at
     )
-    scope = await scope_of(parts, job)
+    scope = await scope_of(parts, job, session_id=session.id)
     changes = await parts.git.changes(name, base, head)
+    before_it = await settled(parts, job, head, changes)
     large = await kept_in_lfs(parts, job, [change.path for change in changes if change.status in "MT"])
-    dropped = tuple(dict.fromkeys((*droppable(scope, changes), *large)))
-    if not dropped:
-        return _Work(head=head)
-    head = await parts.git.drop(name, head, base=base, paths=dropped, parent=parent, message=message, at=at)
+    dropped = tuple(dict.fromkeys((*droppable(scope, changes, before_it.standing), *large)))
+    for commit, paths in by_commit(dropped, before_it, base).items():
+        head = await parts.git.drop(
+            name, head, base=commit, paths=paths, parent=parent, message=message, at=at
+        )
     return _Work(head=head, dropped=dropped)
 
 
@@ -86,7 +88,7 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
     session, head = over.session, work.head
     ending = replace(over.ending, detail=". ".join(filter(None, (over.ending.detail, work.refused))))
     endings.close(connection, parts, replace(over, ending=ending))
-    sessions.mark(connection, session.id, dropped=work.dropped)
+    sessions.mark(connection, session.id, dropped=work.dropped, taken_sha=head or "")
     verdict = judge_ending(session, ending)
     if work.refused:
         verdict = SessionVerdict.STOPPED_SHORT

@@ -12,10 +12,10 @@ from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
 from overlord.domain.named_files import files_named_in
-from overlord.domain.scope import effective_scope
 from overlord.domain.session import Session, prepared, session_id
 from overlord.domain.text import defused_line
 from overlord.engine import edited, environment, found, inbox, room, setup
+from overlord.engine.allow import scope_of
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
@@ -172,17 +172,6 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
 def _references(job: Job, session: Session) -> Mapping[str, Sha]:
     base = Sha(job.base_sha or "")
     return {job.base_branch: base, session.branch: Sha(job.head_sha or base)}
-
-
-async def scope_of(parts: Parts, job: Job) -> Scope:
-    """What a session of this job may write now: its role's scope, its space's, and what people granted."""
-    contract = parts.contract(job.space)
-    rule = contract.role_of(job.phase).scope
-    if rule is None:
-        raise ScopeError(f"role {contract.phase(job.phase).role} declares none")
-    at = parts.clock.now()
-    granted = await parts.database.read(lambda c: grants.scope_patterns(c, job.id, at=at))
-    return effective_scope(rule.scope(), parts.settings.space(job.space).scope_of(job.issue.number), granted)
 
 
 async def _free_branch(parts: Parts, job: Job) -> str:

@@ -26,7 +26,8 @@ from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_fi
 from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
 from overlord.domain.text import code_block, defused_line
-from overlord.engine import check, deliver, dependencies, dispatch, review
+from overlord.engine import check, deliver, dependencies, review
+from overlord.engine.allow import scope_of, settled
 from overlord.engine.material import Material, kept_in_lfs, material_of
 from overlord.engine.parts import Parts
 from overlord.points import Point
@@ -75,12 +76,13 @@ async def _show(parts: Parts, job: Job, row: EvaluationRow) -> bool:
 
 async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationRow:
     """Scope and integrity, on our own diff."""
-    scope = await dispatch.scope_of(parts, job)
+    scope = await scope_of(parts, job)
     material = await material_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
     own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), material.head)
     dropped = last.dropped if last is not None else ()
-    scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped))
+    standing = (await settled(parts, job, material.head, own)).standing
+    scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
     sound = check_integrity(
         material.changes,
         material.diff,

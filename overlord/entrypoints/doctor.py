@@ -18,6 +18,7 @@ from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
 from overlord.adapters.http import open_client
 from overlord.entrypoints.doctor_forge import examine_forge
+from overlord.entrypoints.doctor_slack import examine_slack
 from overlord.entrypoints.finding import Finding, Health
 from overlord.errors import FarEndError, RunnerRefused, SettingsError
 from overlord.home import Home
@@ -37,7 +38,7 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
     found = [_configuration(settings), await _git(), _disk(settings.home), _socket(settings.home)]
     found += [*await _runner(settings), await _model(settings)]
-    return [*found, *await examine_forge(settings, fix=fix)]
+    return [*found, *await examine_forge(settings, fix=fix), *await examine_slack(settings)]
 
 
 async def examine_sandbox(settings: Settings) -> Sequence[Wall]:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,6 +13,8 @@ from overlord.store.rows import insert
 
 class GrantKind(StrEnum):
     SCOPE = "scope"
+    SCOPE_ONCE = "scope_once"
+    """For one session alone: what it leaves there stands, and no later one may change it."""
     DEPENDENCIES = "dependencies"
     """Dependency files that may be installed, by the digest of what was shown."""
     TOKENS = "tokens"
@@ -28,10 +31,11 @@ def add(
     by: str,
     at: datetime,
     expires_at: datetime | None = None,
+    session_id: str | None = None,
 ) -> None:
-    """Record a grant, in the transaction of the answer that gives it."""
+    """Record a grant, in the transaction of the answer that gives it; for one session alone where one is named."""
     columns = {"job_id": job_id, "kind": kind, "value": json.dumps(value), "granted_by": by, "at": at}
-    insert(connection, "grants", {**columns, "expires_at": expires_at})
+    insert(connection, "grants", {**columns, "expires_at": expires_at, "session_id": session_id})
 
 
 def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> tuple[str, ...]:
@@ -42,6 +46,28 @@ def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime)
         if row["expires_at"] is None or datetime.fromisoformat(row["expires_at"]) > at:
             patterns.update(dict.fromkeys(json.loads(row["value"])))
     return tuple(patterns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnceGrant:
+    """Paths that one session may write."""
+
+    session_id: str
+    patterns: tuple[str, ...]
+    taken_sha: str
+    """What its work became; empty until that is known."""
+
+
+def scope_once(connection: sqlite3.Connection, job_id: int) -> tuple[OnceGrant, ...]:
+    """What sessions of a job may write, or might, that no other of its sessions may; oldest first."""
+    query = """SELECT session_id, value, taken_sha FROM grants JOIN sessions ON sessions.id = session_id
+               WHERE grants.job_id = ? AND grants.kind = 'scope_once' ORDER BY grants.id"""
+    return tuple(
+        OnceGrant(
+            session_id=row["session_id"], patterns=tuple(json.loads(row["value"])), taken_sha=row["taken_sha"]
+        )
+        for row in connection.execute(query, (job_id,))
+    )
 
 
 def may_install(connection: sqlite3.Connection, job_id: int, digest: str) -> bool:

@@ -63,6 +63,7 @@ _FIRST = (
         report TEXT,
         stop_reason TEXT,
         dropped TEXT NOT NULL DEFAULT '[]',
+        taken_sha TEXT NOT NULL DEFAULT '',
         ending TEXT NOT NULL DEFAULT '',
         layer TEXT NOT NULL DEFAULT '',
         cleared INTEGER NOT NULL DEFAULT 0
@@ -179,7 +180,8 @@ _FIRST = (
         value TEXT NOT NULL,
         granted_by TEXT NOT NULL,
         at TEXT NOT NULL,
-        expires_at TEXT
+        expires_at TEXT,
+        session_id TEXT REFERENCES sessions (id)
     ) STRICT""",
     "CREATE INDEX grants_of_job ON grants (job_id)",
     """CREATE TABLE environments (

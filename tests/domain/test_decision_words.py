@@ -7,7 +7,7 @@ from overlord.domain.decision_words import answer_in, decision_verb
 from overlord.errors import Refused
 from tests.records import NOW, a_decision, a_job
 
-AT_THE_DOOR = {Subject.QUESTION: (Verb.REPLY,), Subject.SCOPE_REQUEST: (Verb.GRANT, Verb.REFUSE)}
+AT_THE_DOOR = {Subject.QUESTION: (Verb.REPLY,), Subject.SCOPE_REQUEST: (Verb.ONCE, Verb.GRANT, Verb.REFUSE)}
 
 
 def asked(subject: Subject) -> Decision:
@@ -33,7 +33,7 @@ YES = {
     Subject.FAILED: Verb.ONE_MORE,
     Subject.PROTECTED_CHANGE: Verb.ACCEPT,
     Subject.SCOPE: Verb.GRANT,
-    Subject.SCOPE_REQUEST: Verb.GRANT,
+    Subject.SCOPE_REQUEST: Verb.ONCE,
     Subject.QUESTION: None,
     Subject.DELIVERY_REFUSED: Verb.REDELIVER,
     Subject.ISSUE_EDITED: Verb.ADOPT,

@@ -232,7 +232,8 @@ def test_a_scope_says_what_may_be_written() -> None:
         (directory("src/**", "tests/**"), ("src/**",), (), directory("src/**")),
         (directory("src/**"), None, ("src/**", "docs/**"), directory("src/**", "docs/**")),
         (explicit("docs", "calc.py"), ("docs",), (), explicit("docs")),
-        (explicit("calc.py"), None, ("README.md",), explicit("calc.py", "README.md")),
+        (explicit("calc.py"), None, ("README.md",), directory("calc.py", "README.md")),
+        (explicit("a[1].py"), None, ("docs/**",), directory(r"a\[1\].py", "docs/**")),
     ],
 )
 def test_the_scope_of_a_session(

@@ -304,10 +304,10 @@ async def test_a_granted_request_for_scope_comes_with_the_wider_scope(ground: Gr
         assert await question(inside, question_kind="scope", patterns=("docs/**",)) == 202
         [decision] = await asked(ground)
         assert (decision.kind, decision.subject) == (DecisionKind.APPROVAL, Subject.SCOPE_REQUEST)
-        assert (decision.verbs, decision.patterns) == ((Verb.GRANT, Verb.REFUSE), ("docs/**",))
+        assert (decision.verbs, decision.patterns) == ((Verb.ONCE, Verb.GRANT, Verb.REFUSE), ("docs/**",))
         await answered(ground, decision, Verb.GRANT)
         told = (await inside.get("/session/answers/q")).json()
-    assert told == {"answered": True, "answer": "Grant", "scope": ["src/**", "docs/**"]}
+    assert told == {"answered": True, "answer": "Allow for this job", "scope": ["src/**", "docs/**"]}
 
 
 async def test_a_refused_request_for_scope_comes_without_one(ground: Ground) -> None:

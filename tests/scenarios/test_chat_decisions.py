@@ -97,7 +97,8 @@ async def test_approve_reject_and_answer_are_words_too(talk: Talk) -> None:
     assert "there is no decision 7" in (await talk.command("answer 7 drop")).casefold()
 
 
-async def test_more_scope_is_granted_by_button_and_holds_at_once(talk: Talk) -> None:
+@pytest.mark.parametrize("verb", ["Allow once", "Allow for this job"])
+async def test_more_scope_is_granted_by_button_and_holds_at_once(talk: Talk, verb: str) -> None:
     talk.world.overrides["spaces"] = {REPO: {"scope": ["calc.py"]}}
     await talk.world.issue("add() subtracts")
     asks = call("ask_question", question="May I?", kind="scope", patterns=["docs/**"])
@@ -106,9 +107,12 @@ async def test_more_scope_is_granted_by_button_and_holds_at_once(talk: Talk) -> 
     await talk.world.until(lambda: scope_asked(talk))
     [root] = talk.cards()
     [card] = [item for item in talk.chat.messages(thread=root.ts) if "docs/**" in item.plain]
-    assert talk.buttons(card) == ["Grant", "Refuse"]
-    assert "The Minion of j1-work-1 asks to write, for this job and at most 14 days: docs/**" in card.plain
-    await talk.chat.click(talk.alice, card.ts, "Grant")
+    assert talk.buttons(card) == ["Allow once", "Allow for this job", "Refuse"]
+    assert "The Minion of j1-work-1 asks to write: docs/**" in card.plain
+    assert (
+        "Once is for this session alone; for this job is for its later ones too, 14 days long." in card.plain
+    )
+    await talk.chat.click(talk.alice, card.ts, verb)
     await talk.world.settle()
     job = await talk.world.job()
     assert job.state is JobState.IN_REVIEW

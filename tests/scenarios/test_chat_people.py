@@ -238,21 +238,21 @@ async def test_who_asked_for_the_work_does_not_approve_it_where_four_eyes_are_as
         bob = talk.chat.add_user("bob")
         await begin(talk, talk.alice, bob)
         card = await asked_for_approval(talk)
-        pressed = await talk.chat.click(talk.alice, card.ts, "Grant")
+        pressed = await talk.chat.click(talk.alice, card.ts, "Allow for this job")
         await talk.world.settle()
         assert "somebody else is to approve it" in pressed.plain
         assert "somebody else is to approve it" in await talk.command("approve 1")
         assert "somebody else is to approve it" in await talk.command("answer 1 grant")
         assert (await talk.world.job()).state is JobState.WAITING
         assert [actor for actor, _ in await refusals(talk)] == [f"slack:{talk.alice}"] * 3
-        await talk.press(card, "Grant", by=bob)
+        await talk.press(card, "Allow for this job", by=bob)
         assert (await talk.world.job()).state is JobState.IN_REVIEW
-        assert f"Grant · @{bob}" in talk.card("Approval 1").plain
+        assert f"Allow for this job · @{bob}" in talk.card("Approval 1").plain
 
 
 async def test_without_four_eyes_who_asked_for_the_work_may_approve_it() -> None:
     async with made_talk(spaces=NARROW) as talk:
         await begin(talk, talk.alice)
         card = await asked_for_approval(talk)
-        await talk.press(card, "Grant")
+        await talk.press(card, "Allow for this job")
         assert (await talk.world.job()).state is JobState.IN_REVIEW

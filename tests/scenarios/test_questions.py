@@ -1,12 +1,22 @@
 """A Minion asks while it works: a person answers, nobody answers, a person widens the scope."""
 
+from minion.protocol import SessionKind
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import JobState
-from overlord.embedded.play import call, edit, submit
-from overlord.store import decisions
-from tests.world import FIX, REPO, World, made_world
+from overlord.domain.session import Session
+from overlord.embedded.play import Turn, call, edit, run, submit, write
+from overlord.store import decisions, sessions
+from tests.world import CALC, FIX, REPO, World, made_world
 
 ASK = call("ask_question", question="Plus or minus?", options=["plus", "minus"])
+MINE = call("ask_question", question="May I mend calc.py?", kind="scope", patterns=["calc.py"])
+STRAY = run("sed -i s/Adds/Doubles/ README.md")
+
+
+def more_tests(number: int) -> Turn:
+    """A test that is new, and inside the scope."""
+    text = f"from calc import add\n\n\ndef test_{number}():\n    assert add({number}, 1) == {number + 1}\n"
+    return write(f"tests/test_{number}.py", text)
 
 
 async def test_an_answer_reaches_the_minion_that_waits() -> None:
@@ -48,6 +58,37 @@ async def test_a_granted_scope_holds_at_once_and_on_the_diff() -> None:
         assert (await world.job()).state is JobState.IN_REVIEW
 
 
+async def test_what_was_allowed_once_stays_while_the_next_session_may_not_write_there() -> None:
+    async with made_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+        await world.issue("add() subtracts")
+        world.model_will(MINE, edit(*FIX), STRAY, submit())
+        world.model_will(more_tests(3), submit())
+        [request] = await _asked(world)
+        await world.answer(request, Verb.ONCE)
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        first, second = await _work(world)
+        assert ("calc.py" in first.scope, "calc.py" in second.scope) == (True, False)
+        branch = (await world.job()).branch
+        assert "return a + b" in await world.git_show(branch, "calc.py")
+        assert await world.git_show(branch, "README.md") == CALC["README.md"]
+
+
+async def test_a_later_change_to_what_was_allowed_once_is_taken_out_and_nothing_else_is() -> None:
+    async with made_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+        await world.issue("add() subtracts")
+        world.model_will(MINE, edit(*FIX), STRAY, submit())
+        world.model_will(run("echo '# mine' >> calc.py"), more_tests(3), submit())
+        world.model_will(more_tests(4), submit())
+        [request] = await _asked(world)
+        await world.answer(request, Verb.ONCE)
+        await world.settle()
+        assert [session.dropped for session in await _work(world)] == [("README.md",), ("calc.py",), ()]
+        branch = (await world.job()).branch
+        assert await world.git_show(branch, "calc.py") == CALC["calc.py"].replace("a - b", "a + b")
+        assert (await world.job()).state is JobState.IN_REVIEW
+
+
 async def test_a_refused_scope_changes_nothing() -> None:
     async with made_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() subtracts")
@@ -59,6 +100,10 @@ async def test_a_refused_scope_changes_nothing() -> None:
         assert "mend the test instead" in _tool_result(world)
         [decision] = await world.decisions()
         assert decision.subject is Subject.BLOCKED
+
+
+async def _work(world: World) -> list[Session]:
+    return [session for session in await world.read(sessions.of_job, 1) if session.kind is SessionKind.WORK]
 
 
 async def _asked(world: World) -> list[Decision]:

@@ -86,7 +86,10 @@ class Wire:
                 body = {"ok": True, **await self._answer(name, request, arguments)}
         except Problem as refused:
             problem, body = refused, refused.body()
-        return self._reply(name, body, problem, fault, arguments)
+        reply = self._reply(name, body, problem, fault, arguments)
+        if body.get("ok") and name in METHODS and not METHODS[name].is_for_apps:
+            reply.headers["x-oauth-scopes"] = ",".join(sorted(self.workspace.scopes))
+        return reply
 
     async def _answer(self, name: str, request: Request, arguments: dict[str, Any]) -> Json:
         if request.method not in ("GET", "POST"):

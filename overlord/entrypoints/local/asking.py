@@ -50,7 +50,7 @@ def menu(decision: Decision) -> Sequence[Entry]:
             entries.append(Entry(label=label_of(verb), verb=verb, asks=f"how much, as in {suggested}: "))
         elif verb is Verb.GRANT:
             paths = line(", ".join(decision.patterns))
-            entries.append(Entry(label=f"Grant {paths}", verb=verb))
+            entries.append(Entry(label=f"{label_of(verb)}: {paths}", verb=verb))
         else:
             entries.append(Entry(label=label_of(verb), verb=verb))
     return entries
