@@ -15,7 +15,10 @@ POLL_TIMEOUT_S = 90.0
 SHORTEST_POLL_S = 1.0
 KINDS = ("question", "decision", "scope")
 
-_UNANSWERED = "Nobody answered in time. Go on with what you can decide by yourself, or end with task_blocked and say what is needed."
+_UNANSWERED = (
+    "Nobody answered in time. Go on with what you can decide by yourself and say in your summary what you assumed, "
+    "or end with task_blocked and say what is needed."
+)
 
 
 def ask_question(

@@ -30,6 +30,8 @@ class Story:
     ledger_head: str
     models: tuple[str, ...] = ()
     """The models that answered, by name."""
+    unanswered: tuple[Decision, ...] = ()
+    """What nobody answered in time."""
     cost_nusd: int | None = None
     """Nano-dollars; None when no model it used has a price."""
 
@@ -78,12 +80,13 @@ def evidence_card(story: Story) -> str:
     parts = ["### What the Minion says", quoted(story.summary)]
     parts += ["### What Overlord checked", _checks(story), _figures(story)]
     if hidden := hidden_in(story.job.issue):
-        told = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])
+        shown = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])
         parts.append(
-            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{told}"
+            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
         )
-    if story.answered:
-        parts.append("\n".join(f"- {_answer(decision)}" for decision in story.answered))
+    told = [*map(_answer, story.answered), *map(_no_answer, story.unanswered)]
+    if told:
+        parts.append("\n".join(f"- {line}" for line in told))
     return "\n\n".join(parts)
 
 
@@ -159,3 +162,7 @@ def _code(text: str) -> str:
 
 def _answer(decision: Decision) -> str:
     return f"{_cell(decision.answered_by)} answered “{_cell(decision.title)}”: {_cell(decision.answer)}"
+
+
+def _no_answer(decision: Decision) -> str:
+    return f"Nobody answered “{_cell(decision.title)}” in time; the Minion went on, and was told to say what it assumed."

@@ -19,6 +19,7 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         sessions=tuple(sessions.of_job(connection, job.id)),
         decisions=tuple(decisions.waiting(connection, job.id)),
         answered=tuple(decisions.answered(connection, job.id)),
+        unanswered=tuple(decisions.expired(connection, job.id)),
         usage=usage,
         calls=calls,
         models=exchanges.models_of(connection, job.id),

@@ -87,6 +87,12 @@ def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, query, job_id)
 
 
+def expired(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
+    """Every question of a job's that nobody answered in time, oldest first."""
+    query = "SELECT * FROM decisions WHERE state = 'expired' AND job_id = ? ORDER BY id"
+    return select(connection, Decision, query, job_id)
+
+
 def answer(
     connection: sqlite3.Connection,
     decision_id: int,

@@ -34,14 +34,18 @@ async def test_an_answer_reaches_the_minion_that_waits() -> None:
 async def test_without_an_answer_in_time_the_minion_goes_on() -> None:
     async with made_world(questions={"wait_s": 60}) as world:
         await world.issue("add() subtracts")
-        world.model_will(ASK, edit(*FIX), submit())
+        world.model_will(ASK, edit(*FIX), submit("I assumed plus."))
         [question] = await _asked(world)
         world.clock.move(61)
         world.overlord.bell.ring()
         await world.settle()
         assert _tool_result(world).startswith("Nobody answered in time.")
+        assert "say in your summary what you assumed" in _tool_result(world)
         assert (await world.job()).state is JobState.IN_REVIEW
         assert (await world.read(decisions.get, question.id)).state is DecisionState.EXPIRED
+        [pull] = world.forge.pulls(REPO)
+        assert "> I assumed plus." in pull.body
+        assert ": Plus or minus?” in time; the Minion went on" in pull.body
 
 
 async def test_a_granted_scope_holds_at_once_and_on_the_diff() -> None:
