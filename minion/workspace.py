@@ -122,10 +122,12 @@ class Workspace:
         if tree == self._saved_tree:
             return
         parent = self.head or self._start
-        head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=message).strip()
+        # git takes no message with a NUL, and nothing can write half a character.
+        words = message.replace("\0", " ").encode(errors="replace").decode()
+        head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=words).strip()
         target = f"{head}:refs/heads/{self._branch}"
-        words = ("push", "--quiet", "--no-verify", self._remote, target)
-        self._persistently(lambda: self._git.run(self.root, *words))
+        push = ("push", "--quiet", "--no-verify", self._remote, target)
+        self._persistently(lambda: self._git.run(self.root, *push))
         self.head, self._saved_tree = head, tree
 
     def _write_tree(self, *, strict: bool) -> str:

@@ -46,6 +46,13 @@ def test_a_save_commits_everything_but_leftovers_under_our_name(workspace: Works
     assert workspace.head == git(far, "rev-parse", BRANCH)
 
 
+@pytest.mark.parametrize("odd", ["\0", "\ud800", "\x1b[2J", "\r\n" * 50_000])
+def test_whatever_the_message_holds_the_work_is_pushed(workspace: Workspace, far: Path, odd: str) -> None:
+    (workspace.root / "new.txt").write_text("new")
+    workspace.save(f"Done{odd}and told")
+    assert git(far, "log", "-1", "--format=%s", BRANCH).startswith("Done")
+
+
 def test_a_save_without_a_change_pushes_nothing(workspace: Workspace, far: Path) -> None:
     workspace.save("nothing")
     assert workspace.head is None
