@@ -122,8 +122,7 @@ class Workspace:
         if tree == self._saved_tree:
             return
         parent = self.head or self._start
-        # git takes no message with a NUL, and nothing can write half a character.
-        words = message.replace("\0", " ").encode(errors="replace").decode()
+        words = message.replace("\0", " ")  # git takes no message with one in it
         head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=words).strip()
         target = f"{head}:refs/heads/{self._branch}"
         push = ("push", "--quiet", "--no-verify", self._remote, target)

@@ -21,6 +21,8 @@ NOT_WALKED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".tox", 
 def search_files(
     session: Session, *, pattern: str, path: str = ".", glob: str = "", ignore_case: bool = False
 ) -> str:
+    if "\0" in pattern + glob:
+        raise ToolError("What is searched for holds a NUL character; \\x00 in the pattern finds one.")
     place = session.territory.readable(path)
     if not place.exists():
         raise ToolError(f"{path} does not exist.")

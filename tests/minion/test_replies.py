@@ -7,7 +7,7 @@ import pytest
 
 from minion.protocol import Limits, Outcome, SkillText
 from tests.minion.conftest import Program
-from tests.minion.door import Door, call, cut, done, message, status
+from tests.minion.door import BRANCH, Door, call, cut, done, git, message, status
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]
@@ -187,3 +187,21 @@ def test_a_request_repeats_the_one_before_it_byte_for_byte(make_door: MakeDoor, 
     assert run(door) == 0
     for earlier, later in zip(door.raw_requests, door.raw_requests[1:], strict=False):
         assert later.startswith(earlier.removesuffix(b"]}"))
+
+
+@pytest.mark.parametrize("odd", ["\0", "\x1b"])
+def test_odd_characters_in_any_argument_end_no_session(make_door: MakeDoor, run: Run, odd: str) -> None:
+    door = make_door(FILES)
+    look = call("read_file", path="calc.py")
+    calls = [
+        call("run_command", command=f"echo 'a{odd}b'"),
+        call("write_file", path="odd.txt", content=f"a{odd}b"),
+        call("write_file", path=f"a{odd}b.txt", content="odd"),
+        call("read_file", path=f"a{odd}b"),
+        call("search_files", pattern=f"a{odd}b"),
+        call("search_files", pattern="a", glob=f"*{odd}"),
+        call("glob_files", pattern=f"a{odd}b*"),
+    ]
+    door.will(EDIT, *(reply for odd_one in calls for reply in (odd_one, look)), done(f"done{odd}"))
+    assert run(door) == 0
+    assert "a + b" in git(door.repository, "show", f"{BRANCH}:calc.py")
