@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -32,6 +32,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.reference import JobRef, Target
 from overlord.domain.telling import tell
 from overlord.domain.text import count
+from overlord.domain.turn import Lane, Waiting, in_turn
 from overlord.errors import NotFound, Refused
 from overlord.settings import Settings
 from overlord.store import (
@@ -93,20 +94,49 @@ def _asked(connection: sqlite3.Connection, decision: Decision) -> Asked:
 
 def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Queue:
     """The queued jobs in the order they are begun, and why each of them has not been yet."""
-    line = sorted(
-        (job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED),
-        key=lambda job: not job.is_urgent,
-    )
     running, most = sessions.started_running(connection), settings.sessions.concurrent
+    full = f"{running} of {most} sessions run" if running >= most else ""
     held = pauses.every(connection)
-    found = []
+    queued = [job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED]
+    known = {job.id: _why_queued(connection, job) for job in queued}
+    begun = [job for job in queued if job.id in sessions.jobs_with_live(connection)]
+    line = _line(connection, settings, [job for job in queued if job not in begun and not known[job.id]])
+    found = [Queued(job=job, why=known[job.id]) for job in begun]
     for place, job in enumerate(line):
-        pause = pauses.over(connection, job.space)
-        why = pause.describe() if pause else job.reason or _why_queued(connection, job)
-        if not why:
-            why = f"{running} of {most} sessions run" if running >= most else _behind(place)
+        why = full or _why_full(connection, settings, job.space) or _behind(place)
         found.append(Queued(job=job, why=why))
+    stuck = [job for job in queued if job not in (*begun, *line)]
+    found += [Queued(job=job, why=known[job.id]) for job in sorted(stuck, key=lambda job: not job.is_urgent)]
     return Queue(at=at, jobs=tuple(found), running=running, most=most, pauses=tuple(held.values()))
+
+
+def lanes(connection: sqlite3.Connection, settings: Settings, names: Iterable[str]) -> dict[str, Lane]:
+    """These spaces, as their turns are found by."""
+    running, flags = sessions.running_by_space(connection), spaces.noted(connection)
+    return {
+        name: Lane(
+            running=running.get(name, 0),
+            most=settings.space(name).sessions.concurrent,
+            begun_at=flags[name].begun_at if name in flags else None,
+        )
+        for name in names
+    }
+
+
+def _line(connection: sqlite3.Connection, settings: Settings, queued: Sequence[Job]) -> list[Job]:
+    """Jobs in the order of their turns."""
+    jobs_by_id = {job.id: job for job in queued}
+    waiting = [Waiting(job=job.id, space=job.space, is_urgent=job.is_urgent) for job in queued]
+    open_lanes = {
+        name: replace(lane, most=lane.running + len(waiting))
+        for name, lane in lanes(connection, settings, {item.space for item in waiting}).items()
+    }
+    return [jobs_by_id[number] for number in in_turn(waiting, open_lanes, room=len(waiting))]
+
+
+def _why_full(connection: sqlite3.Connection, settings: Settings, space: str) -> str:
+    lane = lanes(connection, settings, [space])[space]
+    return f"{lane.running} of {lane.most} sessions of {space} run" if lane.running >= lane.most else ""
 
 
 def _behind(place: int) -> str:
@@ -115,6 +145,11 @@ def _behind(place: int) -> str:
 
 def _why_queued(connection: sqlite3.Connection, job: Job) -> str:
     """What the store alone tells of why a queued job does not run; nothing when it only waits for its turn."""
+    pause = pauses.over(connection, job.space)
+    if pause is not None:
+        return pause.describe()
+    if job.reason:
+        return job.reason
     if spaces.get(connection, job.space).paused:
         return "its repository cannot be found"
     session = sessions.live_of(connection, job.id)
@@ -175,10 +210,14 @@ def cost(connection: sqlite3.Connection, settings: Settings, *, at: datetime, da
 
 
 def _day_caps(connection: sqlite3.Connection, settings: Settings, day: str) -> Iterator[Cap]:
-    for budget in settings.budget.shared():
-        for space in {Per.DAY: ("",), Per.SPACE_DAY: settings.repositories}.get(budget.per, ()):
-            added = grants.added(connection, budget.unit, day=day, space=space or None)
-            yield _cap(connection, budget, added, Purse(session="", job=0, space=space, day=day, budgets=()))
+    caps = [(name, cap) for name in settings.repositories for cap in _caps(settings, name, Per.SPACE_DAY)]
+    for space, budget in (*caps, *(("", cap) for cap in settings.budget.shared() if cap.per is Per.DAY)):
+        added = grants.added(connection, budget.unit, day=day, space=space or None)
+        yield _cap(connection, budget, added, Purse(session="", job=0, space=space, day=day, budgets=()))
+
+
+def _caps(settings: Settings, space: str, per: Per) -> list[Budget]:
+    return [budget for budget in settings.space(space).budget.shared() if budget.per is per]
 
 
 def job_cost(connection: sqlite3.Connection, settings: Settings, job_id: int, *, at: datetime) -> JobCost:
@@ -188,8 +227,7 @@ def job_cost(connection: sqlite3.Connection, settings: Settings, job_id: int, *,
     purse = Purse(session="", job=job_id, space=job.space, day=at.date().isoformat(), budgets=())
     caps = (
         _cap(connection, budget, grants.added(connection, budget.unit, job_id=job_id), purse)
-        for budget in settings.budget.shared()
-        if budget.per is Per.JOB
+        for budget in _caps(settings, job.space, Per.JOB)
     )
     return JobCost(at=at, job=job, total=costs.of_job(connection, job_id), sessions=shares, caps=tuple(caps))
 

@@ -1,21 +1,21 @@
 """Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
-from minion.protocol import Scope, ScopeMode
 from overlord.domain.constitution import load_contract
 from overlord.domain.contract import Contract, first_problem, yaml_problem
 from overlord.domain.extent import Extent
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
-from overlord.settings_chat import Approver, Briefing, Slack
+from overlord.settings_chat import Briefing, Slack
 from overlord.settings_environment import ENVIRONMENT, from_environment, reason_of
 from overlord.settings_model import (
     PRIMARY,
@@ -31,61 +31,15 @@ from overlord.settings_model import (
     Retries,
     Section,
     SpareEndpoint,
-    VariableName,
     secrets_in,
 )
+from overlord.settings_space import SpaceSettings, check_merge, completed, keys_of, refuse_what_is_of_all
+from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, Sessions
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""
-
-
-class Labels(Section):
-    work: str
-    in_progress: str
-    in_review: str
-    attention: str
-    priority: str
-
-
-class Sessions(Section):
-    concurrent: Positive
-    turns: Positive
-    time_s: Positive
-    tool_errors: Positive
-    command_s: Positive
-    silent_s: Positive
-    grace_s: Annotated[float, Field(ge=0)]
-    context_tokens: Positive
-    memory_mb: Annotated[int, Field(ge=64)]
-    cpus: Annotated[float, Field(gt=0)]
-
-
-class Checks(Section):
-    tests_s: Positive
-    lint_s: Positive
-    review: bool
-    review_model: str
-    setup_s: Positive
-
-
-class Questions(Section):
-    per_session: Annotated[int, Field(ge=0)]
-    wait_s: Positive
-
-
-class Intake(Section):
-    bots: tuple[str, ...]
-    """The logins of bots whose labels and commands count, as `renovate[bot]`."""
-
-
-class Delivery(Section):
-    open_pulls: Positive
-    rounds: Annotated[int, Field(ge=0)]
-    """Of each kind: reviews that ask for changes, checks that fail, conflicts."""
-    follow_checks: bool
-    delete_branch: bool
 
 
 class ProcessSessions(Section):
@@ -99,39 +53,16 @@ class DockerEngine(Section):
     timeout_s: Positive
 
 
-class SpaceSettings(Section):
-    """What one repository has of its own."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What settings were made of, before anything of it was checked. Settings that come to the same are the same."""
 
-    scope: tuple[str, ...] | None = None
-    base_branch: str | None = None
-    contract: str | None = None
-    setup_secrets: dict[VariableName, SecretStr] = Field(default_factory=dict)
-    """What its setup, and nothing else, is given as environment variables: a sign-in to a private index."""
-    history_depth: Annotated[int, Field(ge=0)] | None = None
-    submodules: bool | None = None
-    lfs: bool | None = None
-    approvers: tuple[Approver, ...] | None = None
-    """Whose word counts for this repository, in place of `slack.approvers`."""
-    issue_scopes: dict[int, tuple[str, ...]] = Field(default_factory=dict)
-    """What single issues may write, by number, in place of `scope`."""
-
-    @field_validator("scope")
-    @classmethod
-    def _parses(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is not None:
-            Scope.parse(Scope(mode=ScopeMode.DIRECTORY, patterns=value).to_json())
-        return value
-
-    @field_validator("issue_scopes")
-    @classmethod
-    def _all_parse(cls, value: dict[int, tuple[str, ...]]) -> dict[int, tuple[str, ...]]:
-        for patterns in value.values():
-            cls._parses(patterns)
-        return value
-
-    def scope_of(self, issue: int) -> tuple[str, ...] | None:
-        """What may be written for an issue; None when this repository narrows nothing."""
-        return self.issue_scopes.get(issue, self.scope)
+    merged: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    file: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    path: Path = field(default=Path(), compare=False, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+    """The repositories people added by command, and what they said of each."""
 
 
 class Settings(Section):
@@ -141,6 +72,7 @@ class Settings(Section):
     repositories: tuple[RepositoryText, ...]
     runner: Literal["auto", "docker", "process"]
     contract: str
+    merge: str
     poll_s: Positive
     labels: Labels
     sessions: Sessions
@@ -163,6 +95,26 @@ class Settings(Section):
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
+    _given: Given = PrivateAttr(default_factory=Given)
+    _any_space: SpaceSettings = PrivateAttr()
+    _spaces: dict[str, SpaceSettings] = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_spaces(cls, value: Any) -> Any:
+        spaces = value.get("spaces") if isinstance(value, dict) else None
+        if not isinstance(spaces, Mapping):
+            return value
+        refuse_what_is_of_all(spaces)
+        whole = {
+            name: completed(own, value) if isinstance(own, Mapping) else own for name, own in spaces.items()
+        }
+        return {**value, "spaces": whole}
+
+    @field_validator("merge")
+    @classmethod
+    def _is_manual(cls, value: str) -> str:
+        return check_merge(value)
 
     @field_validator("repositories", "spaces")
     @classmethod
@@ -191,22 +143,42 @@ class Settings(Section):
             raise ValueError(f"endpoints.{PRIMARY}: this name is that of the model section")
         return self
 
+    @model_validator(mode="after")
+    def _models_exist(self) -> "Settings":
+        asked = {"checks.review_model": self.checks.review_model}
+        for name, own in self.spaces.items():
+            asked |= {f"spaces.{name}.model": own.model}
+            asked |= {f"spaces.{name}.checks.review_model": own.checks.review_model}
+        for key, model in asked.items():
+            if model not in self.models:
+                raise ValueError(f"{key}: models.yaml has no {model!r}; it has {', '.join(self.models)}")
+        return self
+
+    def model_post_init(self, _context: Any) -> None:
+        self._spaces = {name.casefold(): own for name, own in self.spaces.items()}
+        self._any_space = SpaceSettings.model_validate(completed({}, self.model_dump()))
+
     def space(self, name: str) -> SpaceSettings:
-        """What a repository has of its own; the forge does not mind upper and lower case, so neither does this."""
-        folded = name.casefold()
-        return next(
-            (own for space, own in self.spaces.items() if space.casefold() == folded), SpaceSettings()
+        """Everything a repository is worked on by; the forge does not mind upper and lower case, so neither does this."""
+        return self._spaces.get(name.casefold(), self._any_space)
+
+    def keys_of(self, name: str) -> frozenset[str]:
+        """What a repository's own section says, as `approvers` or `budget.job_usd`."""
+        spaces = self._given.merged.get("spaces", {})
+        return frozenset(
+            key
+            for space, own in spaces.items()
+            if space.casefold() == name.casefold()
+            for key in keys_of(own)
         )
 
     def approvers(self, name: str) -> tuple[str, ...]:
         """Whose word counts for a repository in the chat; of no repository, those for all."""
-        own = self.space(name).approvers
-        return self.slack.approvers if own is None else own
+        return self.space(name).approvers
 
     def extent(self, name: str) -> Extent:
-        """How much of a repository is fetched: what its space says, else what is said for all."""
-        given = self.space(name).model_dump(include=set(Fetch.model_fields), exclude_none=True)
-        return Extent(**{**self.fetch.model_dump(), **given})
+        """How much of a repository is fetched."""
+        return self.space(name).extent()
 
     def endpoint(self, name: str) -> ModelEndpoint:
         return self.model if name == PRIMARY else self.endpoints[name]
@@ -240,20 +212,63 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
 
     Raises SettingsError with the key and the place it came from.
     """
-    home = Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
-    explicit = environment.get("OVERLORD_CONFIG")
-    path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
+    home = home_of(environment)
+    path = file_of(environment)
     defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
-    merged = _merge(defaults, _read_yaml(path, required=bool(explicit)))
-    merged = _merge(merged, from_environment(environment))
+    file = _read_yaml(path, required=bool(environment.get("OVERLORD_CONFIG")))
+    merged = _merge(_merge(defaults, file), from_environment(environment))
     if "token" in overrides.get("forge", {}):
         # An embedded forge's: it stands in place of whatever people sign in with.
         merged = _merge(merged, {"forge": {"app_id": "", "private_key_file": ""}})
-    merged = _merge(merged, overrides)
+    merged = {**_merge(merged, overrides), "home": home}
+    return _made(Given(merged=merged, file=file, path=path, environment=environment))
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """Where the state is kept."""
+    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
+
+
+def file_of(environment: Mapping[str, str]) -> Path:
+    """The user's own file, which need not be there."""
+    explicit = environment.get("OVERLORD_CONFIG")
+    return Path(explicit).expanduser() if explicit else home_of(environment) / "overlord.yaml"
+
+
+def remade(settings: Settings, **over: Any) -> Settings:
+    """The same settings with these (nested dicts) over them. Raises SettingsError."""
+    given = settings._given
+    return _made(replace(given, merged=_merge(dict(given.merged), over)))
+
+
+def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Settings:
+    """The same settings with the repositories that people added by command, and what they said of each.
+
+    Raises SettingsError for one that is in Overlord's care by the settings themselves, and for what a section cannot have.
+    """
+    if not added:
+        return settings
+    given = settings._given
+    known = {name.casefold() for name in settings.repositories}
+    if doubles := sorted(name for name in added if name.casefold() in known):
+        raise SettingsError(
+            f"{doubles[0]} is named in the settings and was added by command too: `overlord space remove {doubles[0]}`"
+            " leaves it to the settings"
+        )
+    spelt = {name.casefold(): name for name in settings.spaces}
+    over = {
+        "repositories": [*settings.repositories, *added],
+        "spaces": {spelt.get(name.casefold(), name): own for name, own in added.items()},
+    }
+    return _made(replace(given, merged=_merge(dict(given.merged), over), added=added))
+
+
+def _made(given: Given) -> Settings:
     try:
-        settings = Settings.model_validate({**merged, "home": home})
+        settings = Settings.model_validate(given.merged)
     except ValidationError as error:
-        raise SettingsError(_explain(error, path, environment)) from None
+        raise SettingsError(_explain(error, given)) from None
+    settings._given = given
     if problem := settings.forge.problem() or settings.slack.problem():
         raise SettingsError(problem)
     check_socket_path(settings.home)
@@ -266,6 +281,8 @@ def check_prices(settings: Settings, contract: Contract | None = None) -> None:
     """Raises SettingsError for a cap in USD over a model without a price: it could not be kept."""
     names = ("session_usd", "job_usd", "space_day_usd", "day_usd")
     capped = [f"budget.{name}" for name in names if getattr(settings.budget, name) is not None]
+    for space, own in settings.spaces.items():
+        capped += [f"spaces.{space}.budget.{name}" for name in names if getattr(own.budget, name) is not None]
     for name, role in (contract.roles if contract is not None else {}).items():
         if role.budget is not None and role.budget.usd is not None:
             capped.append(f"roles.{name}.budget.usd")
@@ -279,7 +296,7 @@ def check_prices(settings: Settings, contract: Contract | None = None) -> None:
 
 def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
-    name = settings.space(space).contract or settings.contract
+    name = settings.space(space).contract
     if name == "default":
         return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
     try:
@@ -328,7 +345,8 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _explain(error: ValidationError, path: Path, environment: Mapping[str, str]) -> str:
+def _explain(error: ValidationError, given: Given) -> str:
+    environment = given.environment
     location = [str(part) for part in error.errors(include_url=False, include_context=False)[0]["loc"]]
     variable = next(
         (
@@ -339,4 +357,6 @@ def _explain(error: ValidationError, path: Path, environment: Mapping[str, str])
         ),
         None,
     )
-    return f"{variable or path}: {first_problem(error)}"
+    said = first_problem(error).removeprefix("the document: ")
+    is_added = location[:1] == ["spaces"] and location[1:2] and location[1] in given.added
+    return f"{variable or ('`overlord space`' if is_added else given.path)}: {said}"

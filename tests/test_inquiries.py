@@ -116,17 +116,19 @@ def test_the_queue_stands_in_the_order_of_its_beginnings(store: sqlite3.Connecti
     spaces.pause(store, OTHER, paused=True)
     queue = inquiries.queue(store, settings(), at=NOW)
     assert [(item.job.id, item.why) for item in queue.jobs] == [
+        (setup.id, "its environment is being set up"),
         (urgent.id, "it is next"),
         (first.id, "behind 1 other job"),
         (held.id, "It waits: no more than 5 pull requests"),
-        (setup.id, "its environment is being set up"),
         (gone.id, "its repository cannot be found"),
     ]
     assert (queue.running, queue.most) == (1, 3)
     full = inquiries.queue(store, settings(sessions={"concurrent": 1}), at=NOW)
-    assert full.jobs[0].why == "1 of 1 sessions run"
+    assert full.jobs[1].why == "1 of 1 sessions run"
+    own = settings(spaces={REPO: {"sessions": {"concurrent": 1}}})
+    assert inquiries.queue(store, own, at=NOW).jobs[1].why == f"1 of 1 sessions of {REPO} run"
     prepare(store, first)
-    assert inquiries.queue(store, settings(), at=NOW).jobs[1].why == "its session is being started"
+    assert inquiries.queue(store, settings(), at=NOW).jobs[0].why == "its session is being started"
     commands.pause_work(store, commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), at=NOW)
     paused = inquiries.queue(store, settings(), at=NOW)
     assert {item.why for item in paused.jobs} == {"Everything is paused by alice: lunch"}

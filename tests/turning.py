@@ -75,8 +75,12 @@ class Turning:
 
     async def is_settled(self) -> bool:
         open_jobs = await self.overlord.parts.database.read(jobs.open_jobs)
-        held = room.no_pull_left(self.overlord.parts)
-        moving = [job for job in open_jobs if job.state in ACTIVE and job.reason != held]
+        parts = self.overlord.parts
+        moving = [
+            job
+            for job in open_jobs
+            if job.state in ACTIVE and job.reason != room.no_pull_left(parts, job.space)
+        ]
         return not moving and not await self.is_live() and not await self.is_talking()
 
     async def is_talking(self) -> bool:

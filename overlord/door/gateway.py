@@ -26,6 +26,8 @@ from overlord.door.request import Asked, read_request
 from overlord.errors import ModelUnavailable
 from overlord.ports import ModelResponse
 from overlord.settings_model import Candidate
+from overlord.settings_space import DEFAULT_MODEL
+from overlord.store import jobs
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -53,9 +55,10 @@ async def completions(request: Request, parts: DoorParts, session: Session) -> R
 
 async def answer(parts: DoorParts, session: Session, raw: bytes) -> Response:
     """One chat completion on a session's account, along the endpoints of the name it asks for."""
-    settings = parts.settings
-    asked = read_request(raw, names=settings.models, completion=settings.budget.completion_tokens)
-    candidates = settings.models[asked.name]
+    job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
+    own = parts.settings.space(job.space)
+    asked = read_request(raw, names=parts.settings.models, completion=own.budget.completion_tokens)
+    candidates = parts.settings.models[own.model if asked.name == DEFAULT_MODEL else asked.name]
     for candidate in candidates[:-1]:
         reply = await _persistently(parts, session, asked, candidate, is_last=False)
         if not isinstance(reply, _Failed):

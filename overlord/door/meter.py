@@ -22,7 +22,7 @@ from overlord.door.parts import DoorParts
 from overlord.door.reply import Said, StreamReader
 from overlord.door.request import Asked
 from overlord.points import Point
-from overlord.store import exchanges
+from overlord.store import exchanges, jobs
 from overlord.store.exchanges import Purse, Refusal
 
 log = structlog.get_logger()
@@ -144,5 +144,6 @@ def _take(
     model: str,
     at: datetime,
 ) -> tuple[Purse, int | Refusal]:
-    purse = exchanges.purse(connection, session, parts.settings.budget.shared(), at=at)
+    budget = parts.settings.space(jobs.get(connection, session.job_id).space).budget
+    purse = exchanges.purse(connection, session, budget.shared(), at=at)
     return purse, exchanges.reserve(connection, purse, cost=cost, model=model, at=at)

@@ -92,9 +92,10 @@ def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, eve
     if decisions.of_question(connection, session.id, event.question_id) is not None:
         return
     asked = decisions.asked_by(connection, session.id)
-    if asked >= parts.settings.questions.per_session:
-        raise HTTPException(409, f"a session may ask {parts.settings.questions.per_session} questions")
     job = jobs.get(connection, session.job_id)
+    questions = parts.settings.space(job.space).questions
+    if asked >= questions.per_session:
+        raise HTTPException(409, f"a session may ask {questions.per_session} questions")
     at = parts.clock.now()
     is_scope = event.question_kind == "scope"
     decisions.raise_decision(
@@ -110,7 +111,7 @@ def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, eve
             verbs=(Verb.ONCE, Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
             blocks="the running session",
             created_at=at,
-            expires_at=at + timedelta(seconds=parts.settings.questions.wait_s),
+            expires_at=at + timedelta(seconds=questions.wait_s),
             options=tuple(visible(option)[:200] for option in event.options[:10]),
             patterns=event.patterns if is_scope else (),
         ),

@@ -26,7 +26,7 @@ async def scope_of(parts: Parts, job: Job, *, session_id: str | None = None) -> 
     granted = await parts.database.read(lambda c: grants.scope_patterns(c, job.id, at=at))
     once = await _granted_once(parts, job)
     own = [pattern for grant in once if grant.session_id == session_id for pattern in grant.patterns]
-    allowed = parts.settings.space(job.space).scope_of(job.issue.number)
+    allowed = parts.settings.space(job.space).scope_of(job.issue.number, job.issue.labels)
     return effective_scope(rule.scope(), allowed, (*granted, *own))
 
 

@@ -98,7 +98,8 @@ def check_eyes(
 
 def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, actor: str) -> None:
     first = next(ledger.entries(connection, job_id=job_id), None)
-    if parts.settings.slack.four_eyes and first is not None and first.actor == actor:
+    own = parts.settings.space(jobs.get(connection, job_id).space)
+    if own.four_eyes and first is not None and first.actor == actor:
         raise NotTheirs("You asked for this work, so somebody else is to approve it.")
 
 

@@ -61,7 +61,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
             return await setup.advance(parts, job, running)
         if await dependencies.ask_first(parts, job, row):
             return True
-        if not await parts.database.read(lambda c: room.is_left(c, parts)):
+        if not await parts.database.read(lambda c: room.is_left(c, parts, job.space)):
             return False
         need = await environment.allowed(parts, job, Sha(job.base_sha or ""))
         layer = await setup.ensure(parts, job, need)
@@ -77,7 +77,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
 
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
     material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
-    limits = parts.settings.checks
+    limits = parts.settings.space(job.space).checks
     full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True)
     key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
     known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))

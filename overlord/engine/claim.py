@@ -39,7 +39,7 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
     known = await parts.database.read(lambda c: refusals.of(c, name, number))
     if known is not None and known.seen_at == state.updated_at and not known.is_owed:
         return False
-    labelling = await parts.forge.labelling(name, number, parts.settings.labels.work)
+    labelling = await parts.forge.labelling(name, number, parts.settings.space(name).labels.work)
     reason = await _why_not(parts, name, labelling)
     if not reason:
         return True
@@ -61,7 +61,7 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
 
 
 async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | None) -> str:
-    label = parts.settings.labels.work
+    label = parts.settings.space(name).labels.work
     if labelling is None:
         return f"Nobody is known to have put `{label}` on this issue."
     who = f"`{labelling.actor.replace('`', '')}`"

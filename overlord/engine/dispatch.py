@@ -21,7 +21,18 @@ from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, environments, evaluations, follow_ups, grants, jobs, pauses, sessions
+from overlord.settings_model import BudgetLimits
+from overlord.store import (
+    decisions,
+    environments,
+    evaluations,
+    follow_ups,
+    grants,
+    jobs,
+    pauses,
+    sessions,
+    spaces,
+)
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -60,7 +71,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
     if await edited.asked(parts, job):
         return True
     if not await parts.database.read(lambda c: room.for_a_pull(c, parts, job)):
-        return await _hold(parts, job, room.no_pull_left(parts))
+        return await _hold(parts, job, room.no_pull_left(parts, job.space))
     if await _is_being_set_up(parts, job):
         return False
     base = await _base(parts, job)
@@ -94,6 +105,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
             return False
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
+        spaces.note_begun(connection, job.space, at=session.prepared_at)
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
@@ -153,7 +165,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
     except Unobtainable as error:
         raise EnvironmentFailed(defused_line(str(error))) from None
     await parts.git.prepare_session(name, identifier, brief, writable)
-    limits = parts.settings.sessions
+    limits = parts.settings.space(job.space).sessions
     await parts.runner.start(
         Launch(
             session=identifier,
@@ -203,8 +215,8 @@ async def _work_session(
     known = await parts.database.read(context)
     contract = parts.contract(job.space)
     budget = contract.role_of(job.phase).budget or SessionBudget()
-    limits = room.limits_of(parts, turns=budget.turns, time_s=budget.time_s)
-    tokens, nusd = _caps(parts, budget, known)
+    limits = room.limits_of(parts, job.space, turns=budget.turns, time_s=budget.time_s)
+    tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
     brief = Brief(
         session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
         kind=SessionKind.WORK,
@@ -250,9 +262,8 @@ class _Context:
     added_nusd: int
 
 
-def _caps(parts: Parts, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:
+def _caps(settings: BudgetLimits, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:
     """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
-    settings = parts.settings.budget
     tokens, usd = budget.tokens or settings.session_tokens, budget.usd or settings.session_usd
     return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
 
@@ -273,7 +284,7 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
     at = parts.clock.now()
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
     identifier = session_id(job.id, SessionKind.CHECK, ordinal)
-    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.checks.setup_s
+    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.space(job.space).checks.setup_s
     brief = Brief(
         session_id=identifier,
         kind=SessionKind.CHECK,
@@ -285,13 +296,13 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
         head_sha=job.head_sha or "",
         issue=job.issue,
         scope=Scope.unrestricted(),
-        limits=room.limits_of(parts, time_s=time_limit_s),
+        limits=room.limits_of(parts, job.space, time_s=time_limit_s),
         steps=steps,
     )
     session = prepared(brief, job.id, at=at, layer=layer, time_limit_s=time_limit_s)
 
     def store(connection: sqlite3.Connection) -> bool:
-        if not room.is_left(connection, parts):
+        if not room.is_left(connection, parts, job.space):
             return False
         sessions.prepare(connection, session)
         environments.mark(connection, layer, used_at=at)

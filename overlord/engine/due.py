@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from overlord import inquiries
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
+from overlord.domain.turn import Waiting, in_turn
 from overlord.engine import intake, room
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
@@ -81,7 +83,7 @@ class _Able:
         return cls(
             answered=decisions.jobs_with_unapplied(connection),
             dispatched=live
-            | frozenset(_next_in_line(parts, glances, live, flags, put_off=put_off, paused=paused)),
+            | frozenset(_next_in_line(connection, parts, glances, live, flags, put_off, paused)),
         )
 
     def is_due(self, glance: Glance, at: datetime) -> bool:
@@ -92,28 +94,24 @@ class _Able:
         return glance.state in ALWAYS or (glance.state is JobState.WAITING and glance.id in self.answered)
 
 
-def _next_in_line(
+def _next_in_line(  # noqa: PLR0917
+    connection: sqlite3.Connection,
     parts: Parts,
     glances: Sequence[Glance],
     live: Collection[int],
     flags: Mapping[str, Space],
-    *,
     put_off: Collection[JobId],
     paused: Mapping[str, Pause],
 ) -> Iterator[JobId]:
-    """The queued jobs to prepare sessions for, urgent ones first, then the oldest: of each space as many as there is
-    room for, and those that wait for others' pull requests or the end of a pause and do not say so yet.
-
-    Counted by space, because jobs of one may all wait for an environment that others do not need.
+    """The queued jobs to prepare sessions for: those whose turn it is, and those that wait for others' pull requests or the
+    end of a pause and do not say so yet.
     """
-    sessions_left = max(parts.settings.sessions.concurrent - len(live), 0)
-    pulls_left, held = parts.settings.delivery.open_pulls, room.no_pull_left(parts)
-    taken: Counter[str] = Counter()
     pulls = Counter(
         glance.space
         for glance in glances
         if glance.pull_number is not None or glance.state in ALWAYS or glance.id in live
     )
+    waiting = []
     for glance in sorted(glances, key=lambda item: not item.is_urgent):
         space = flags.get(glance.space)
         is_waiting = glance.state is JobState.QUEUED and glance.id not in live and glance.id not in put_off
@@ -123,13 +121,45 @@ def _next_in_line(
         if pause is not None:
             if glance.reason != pause.describe():
                 yield glance.id
-        elif glance.pull_number is None and pulls[glance.space] >= pulls_left:
-            if glance.reason != held:
-                yield glance.id
-        elif taken[glance.space] < sessions_left:
-            taken[glance.space] += 1
-            pulls[glance.space] += glance.pull_number is None
+        else:
+            waiting.append(glance)
+    line, beyond = _within_pulls(parts, waiting, pulls)
+    chosen = frozenset(_in_turn(connection, parts, line))
+    yield from chosen
+    pulls.update(glance.space for glance in waiting if glance.id in chosen and glance.pull_number is None)
+    for glance in beyond:
+        held = room.no_pull_left(parts, glance.space)
+        if pulls[glance.space] >= _most_pulls(parts, glance.space) and glance.reason != held:
             yield glance.id
+
+
+def _most_pulls(parts: Parts, space: str) -> int:
+    return parts.settings.space(space).delivery.open_pulls
+
+
+def _within_pulls(
+    parts: Parts, waiting: Sequence[Glance], pulls: Mapping[str, int]
+) -> tuple[list[Waiting], list[Glance]]:
+    """The jobs for which a pull request may be open beside those there are, and the others."""
+    line, beyond, taken = list[Waiting](), list[Glance](), Counter(pulls)
+    for glance in waiting:
+        if glance.pull_number is None and taken[glance.space] >= _most_pulls(parts, glance.space):
+            beyond.append(glance)
+        else:
+            taken[glance.space] += glance.pull_number is None
+            line.append(Waiting(job=glance.id, space=glance.space, is_urgent=glance.is_urgent))
+    return line, beyond
+
+
+def _in_turn(connection: sqlite3.Connection, parts: Parts, waiting: Sequence[Waiting]) -> Iterator[JobId]:
+    """Those whose turn it is; and of a space whose environment is being set up as many as there is room for beside them.
+    Its jobs may all wait for that, which others do not need."""
+    lanes = inquiries.lanes(connection, parts.settings, {item.space for item in waiting})
+    left = parts.settings.sessions.concurrent - sessions.started_running(connection)
+    apart = sessions.spaces_setting_up(connection)
+    yield from in_turn([item for item in waiting if item.space not in apart], lanes, room=left)
+    for space in sorted(apart):
+        yield from in_turn([item for item in waiting if item.space == space], lanes, room=left)
 
 
 def _to_poll(

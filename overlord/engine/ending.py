@@ -11,7 +11,8 @@ from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import SessionId
-from overlord.store import decisions, sessions
+from overlord.settings_work import Sessions
+from overlord.store import decisions, jobs, sessions
 from overlord.store.evidence import Exhibit, record
 
 LOG_BYTES = 200_000
@@ -59,7 +60,8 @@ async def look(parts: Parts, session: Session) -> Ending | None:
         return Ending(kind=EndKind.LOST, detail="the runner knows nothing of it")
     if running.ending is not None:
         return running.ending
-    reason = _reason_to_stop(parts, session)
+    limits = await _limits(parts, session)
+    reason = _reason_to_stop(parts, session, limits)
     if reason is None:
         return None
     await stop(parts, session, reason)
@@ -67,8 +69,13 @@ async def look(parts: Parts, session: Session) -> Ending | None:
     return stopped.ending if stopped is not None else Ending(kind=EndKind.STOPPED)
 
 
-def _reason_to_stop(parts: Parts, session: Session) -> StopReason | None:
-    limits = parts.settings.sessions
+async def _limits(parts: Parts, session: Session) -> Sessions:
+    """What is said of sessions in the space of this one."""
+    job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
+    return parts.settings.space(job.space).sessions
+
+
+def _reason_to_stop(parts: Parts, session: Session, limits: Sessions) -> StopReason | None:
     return parts.vigil.reason_to_stop(
         session, parts.clock.monotonic(), silent_s=limits.silent_s, grace_s=limits.grace_s
     )
@@ -77,7 +84,8 @@ def _reason_to_stop(parts: Parts, session: Session) -> StopReason | None:
 async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
     """Write down why, then stop it: TERM, and KILL after the grace."""
     await parts.database.write(Point.STOP_ORDERED, lambda c: sessions.stop_because(c, session.id, reason))
-    await parts.runner.stop(SessionId(session.id), grace_s=parts.settings.sessions.grace_s)
+    grace_s = (await _limits(parts, session)).grace_s
+    await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
 
 
 async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:

@@ -48,16 +48,16 @@ async def step(parts: Parts, job: Job) -> bool:
     if not row.made(CheckName.LINT):
         # What runs is started first; then there is time to show the work.
         return await check.step(parts, job, row) or await _show(parts, job, row)
-    wanted = required(parts)
+    wanted = required(parts, job.space)
     if not row.made(CheckName.REVIEW) and CheckName.REVIEW in wanted and overall(row.checks) is Verdict.PASS:
         await _show(parts, job, row)
         return await review.step(parts, job, row)
     return await _conclude(parts, job, row)
 
 
-def required(parts: Parts) -> tuple[CheckName, ...]:
+def required(parts: Parts, space: str) -> tuple[CheckName, ...]:
     """The checks a pass needs here."""
-    return (*REQUIRED, CheckName.REVIEW) if parts.settings.checks.review else REQUIRED
+    return (*REQUIRED, CheckName.REVIEW) if parts.settings.space(space).checks.review else REQUIRED
 
 
 def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
@@ -118,7 +118,7 @@ async def _sizes(parts: Parts, job: Job, material: Material) -> dict[str, int]:
 
 async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     contract = parts.contract(job.space)
-    verdict = overall(row.checks, required(parts))
+    verdict = overall(row.checks, required(parts, job.space))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
     material = await material_of(parts, job, row.head_sha)
@@ -139,7 +139,9 @@ def _write_verdict(  # noqa: PLR0917
     evaluations.close(connection, row)
     past = evaluations.history(connection, job)
     repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
-    event = verdict_event(overall(row.checks, required(parts)), row.checks, job, contract, repeated=repeated)
+    event = verdict_event(
+        overall(row.checks, required(parts, job.space)), row.checks, job, contract, repeated=repeated
+    )
     at, reason = parts.clock.now(), "; ".join(f"{made.name}: {made.summary}" for made in row.checks)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}
     findings = ordered(finding for made in row.checks for finding in made.findings)

@@ -71,7 +71,7 @@ async def _tidy(parts: Parts, job: Job) -> None:
     with contextlib.suppress(ForgeRefused):
         if (await parts.forge.issue(name, job.issue.number)).open:
             await parts.forge.close_issue(name, job.issue.number)
-    if parts.settings.delivery.delete_branch:
+    if parts.settings.space(job.space).delivery.delete_branch:
         with contextlib.suppress(ForgeRefused):
             await parts.forge.delete_branch(name, job.branch)
 
@@ -106,7 +106,7 @@ async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
 
 async def _taken_off(parts: Parts, name: RepositoryName, job: Job, state: IssueState) -> str | None:
     """The label of the work under way, if somebody has taken it off."""
-    labels = parts.settings.labels
+    labels = parts.settings.space(name).labels
     label, ours = (
         project.label_for(job.state, labels),
         {labels.in_progress, labels.in_review, labels.attention},

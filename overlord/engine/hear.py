@@ -52,7 +52,7 @@ async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bo
 
 async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
     body, author = posted.comment.body, posted.comment.author
-    if OURS in body or (posted.is_bot and author not in parts.settings.intake.bots):
+    if OURS in body or (posted.is_bot and author not in parts.settings.space(name).intake.bots):
         return False  # there are many, and they are to leave no trace
     command, complaint = _understood(body)
     if command is None and not complaint:
@@ -113,7 +113,7 @@ async def _obey(
             at=at,
             issue=issue,
             base=base,
-            priority=parts.settings.labels.priority,
+            priority=parts.settings.space(name).labels.priority,
         )
         connection.execute("SAVEPOINT command")
         try:

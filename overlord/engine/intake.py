@@ -102,7 +102,7 @@ async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -
 
     Whether anything moved, and whether nothing asks to be looked at again: no label that could not be acted on yet.
     """
-    labels = parts.settings.labels
+    labels = parts.settings.space(name).labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
     moved, is_all, base = False, True, ""
     for state in in_order(labelled, labels.priority):
@@ -133,7 +133,7 @@ async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: st
         return False
     snapshot = await claim.snapshot(parts, name, issue)
     contract = parts.contract(name)
-    urgent, at = parts.settings.labels.priority in issue.labels, parts.clock.now()
+    urgent, at = parts.settings.space(name).labels.priority in issue.labels, parts.clock.now()
     act = partial(
         jobs.claim, space=name, issue=snapshot, base_branch=base, contract=contract, at=at, is_urgent=urgent
     )
@@ -172,4 +172,4 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
 async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:
     """Whether an issue asks for work now: what lists the issues may be older than the labels we took off."""
     state = await parts.forge.issue(name, number)
-    return state.open and parts.settings.labels.work in state.issue.labels
+    return state.open and parts.settings.space(name).labels.work in state.issue.labels

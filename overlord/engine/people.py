@@ -52,7 +52,7 @@ def not_among(parts: Parts, user: str, space: str) -> str:
     where = f"for {space}" if space else "for everything"
     key = (
         f"spaces.{space}.approvers"
-        if space and parts.settings.space(space).approvers is not None
+        if space and "approvers" in parts.settings.keys_of(space)
         else "slack.approvers"
     )
     return f"Only approvers decide that {where}, and {user} is not among them. Whoever runs Overlord adds people in {key}."

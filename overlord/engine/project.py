@@ -15,7 +15,7 @@ from overlord.engine.trouble import says_locked
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
 from overlord.ports import RepositoryName
-from overlord.settings import Labels
+from overlord.settings_work import Labels
 from overlord.store import jobs
 from overlord.store.jobs import Glance
 
@@ -120,7 +120,7 @@ def _is_wished(job: Job) -> bool:
 
 
 async def _labels(parts: Parts, name: RepositoryName, job: Job, *, is_wished: bool) -> None:
-    labels = parts.settings.labels
+    labels = parts.settings.space(name).labels
     ours = {labels.in_progress, labels.in_review, labels.attention}
     if not is_wished:
         ours.add(labels.work)

@@ -68,15 +68,17 @@ async def _review(
             prompt=packaged("prompts/review.md"),
             fence=f"data-{secrets.token_hex(8)}",
         )
-        answers.append(await _asked(parts, session, piece, messages))
+        answers.append(await _asked(parts, job.space, session, piece, messages))
     return judge_review(pieces, answers, parts.rubric)
 
 
 async def _asked(
-    parts: Parts, session: Session, piece: Part, messages: list[dict[str, str]]
+    parts: Parts, space: str, session: Session, piece: Part, messages: list[dict[str, str]]
 ) -> ReviewAnswer | ReviewProblem:
     for _ in range(TRIES):
-        text = await parts.assistant.answer(session, messages, model=parts.settings.checks.review_model)
+        text = await parts.assistant.answer(
+            session, messages, model=parts.settings.space(space).checks.review_model
+        )
         answer = parse_review(text, piece, parts.rubric)
         if isinstance(answer, ReviewAnswer):
             return answer
@@ -89,7 +91,7 @@ async def _opened(parts: Parts, job: Job, row: EvaluationRow) -> Session:
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.REVIEW))
     if last is not None and last.prepared_at >= row.at:
         return last
-    at, budget = parts.clock.now(), parts.settings.budget
+    at, budget = parts.clock.now(), parts.settings.space(job.space).budget
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.REVIEW)) + 1
     session = Session(
         id=session_id(job.id, SessionKind.REVIEW, ordinal),

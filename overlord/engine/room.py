@@ -12,7 +12,7 @@ from overlord.store import jobs, pauses, sessions, spaces
 def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether the job's space goes on and fewer sessions run than may."""
     is_held = spaces.get(connection, job.space).paused or pauses.over(connection, job.space) is not None
-    return not is_held and is_left(connection, parts)
+    return not is_held and is_left(connection, parts, job.space)
 
 
 def say_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
@@ -29,29 +29,37 @@ def for_a_pull(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether a job has a pull request, or another one may be open in its space beside those there are or will be."""
     if job.pull_number is not None:
         return True
-    return jobs.pulls_taken(connection, job.space, without=job.id) < parts.settings.delivery.open_pulls
+    return (
+        jobs.pulls_taken(connection, job.space, without=job.id)
+        < parts.settings.space(job.space).delivery.open_pulls
+    )
 
 
-def no_pull_left(parts: Parts) -> str:
+def no_pull_left(parts: Parts, space: str) -> str:
     """What people are told of a job that waits for others' pull requests."""
-    most = parts.settings.delivery.open_pulls
+    most = parts.settings.space(space).delivery.open_pulls
     return f"It waits: no more than {count(most, 'pull request')} of Overlord's may be open or in the making here at once."
 
 
-def is_left(connection: sqlite3.Connection, parts: Parts) -> bool:
-    """Whether fewer sessions run than may; what a paused space has begun is judged all the same."""
-    return sessions.started_running(connection) < parts.settings.sessions.concurrent
+def is_left(connection: sqlite3.Connection, parts: Parts, space: str) -> bool:
+    """Whether fewer sessions run than may, in all and in this space; what a paused one has begun is judged all the same."""
+    running = sessions.running_by_space(connection)
+    return (
+        sum(running.values()) < parts.settings.sessions.concurrent
+        and running.get(space, 0) < parts.settings.space(space).sessions.concurrent
+    )
 
 
-def limits_of(parts: Parts, *, turns: int | None = None, time_s: int | None = None) -> Limits:
+def limits_of(parts: Parts, space: str, *, turns: int | None = None, time_s: int | None = None) -> Limits:
     """A session's limits: the role's own numbers, else the settings'."""
-    settings = parts.settings.sessions
+    own = parts.settings.space(space)
+    settings, questions = own.sessions, own.questions
     return Limits(
         turns=turns or settings.turns,
         time_s=time_s or settings.time_s,
         tool_errors=settings.tool_errors,
         command_s=settings.command_s,
         context_tokens=settings.context_tokens,
-        questions=parts.settings.questions.per_session,
-        question_wait_s=parts.settings.questions.wait_s,
+        questions=questions.per_session,
+        question_wait_s=questions.wait_s,
     )

@@ -48,7 +48,7 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
         return True
     if pull.mergeable is False:
         return await _rebase(parts, job)
-    if parts.settings.delivery.follow_checks and (asked := await _failed(parts, job)):
+    if parts.settings.space(job.space).delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
     return False
 
@@ -100,7 +100,7 @@ async def _failed(parts: Parts, job: Job) -> list[Asked]:
 
 async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked], **changes: str) -> bool:
     """Make a round of these, or a person's decision when there were enough rounds."""
-    at, most = parts.clock.now(), parts.settings.delivery.rounds
+    at, most = parts.clock.now(), parts.settings.space(job.space).delivery.rounds
     listed = "\n".join(f"- {plain_line(item.finding.message, limit=200)}" for item in asked)
     data: dict[str, Json] = {"head": job.head_sha, "asked": [item.key for item in asked]}
 

@@ -29,7 +29,7 @@ from overlord.engine.parts import Parts
 from overlord.errors import RunnerRefused
 from overlord.points import Point
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
-from overlord.store import environments, jobs, sessions
+from overlord.store import environments, jobs, sessions, spaces
 from overlord.store.environments import Environment, EnvironmentState
 
 TOLD_LINES = 40
@@ -81,6 +81,7 @@ def _prepare(connection: sqlite3.Connection, parts: Parts, job: Job, need: Need)
     ordinal = sessions.count(connection, job.id, SessionKind.SETUP) + 1
     session = _session(parts, job, need, session_id(job.id, SessionKind.SETUP, ordinal))
     sessions.prepare(connection, session)
+    spaces.note_begun(connection, job.space, at=at)
     made = Environment(
         id=need.key,
         space=job.space,
@@ -118,7 +119,7 @@ def _session(parts: Parts, job: Job, need: Need, identifier: str) -> Session:
         head_sha=need.head,
         issue=job.issue,
         scope=Scope.unrestricted(),
-        limits=room.limits_of(parts, time_s=time_s),
+        limits=room.limits_of(parts, job.space, time_s=time_s),
         setup=replace(need.recipe.plan, taken=need.taken),
     )
     return prepared(brief, job.id, at=parts.clock.now(), layer=need.key, time_limit_s=time_s + REPORT_S)
@@ -175,7 +176,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
                 },
                 door=parts.home.door(session.id),
                 memory_mb=parts.settings.environments.memory_mb,
-                cpus=parts.settings.sessions.cpus,
+                cpus=parts.settings.space(job.space).sessions.cpus,
                 space=job.space,
                 layer=session.layer,
                 makes_layer=True,

@@ -27,8 +27,9 @@ class Standing:
         return self._known[author]
 
     async def _may(self, author: str, *, is_bot: bool) -> bool:
-        if is_bot or author in self.parts.settings.intake.bots:
-            return author in self.parts.settings.intake.bots
+        bots = self.parts.settings.space(self.name).intake.bots
+        if is_bot or author in bots:
+            return author in bots
         try:
             return await self.parts.forge.may_write(self.name, author)
         except ForgeMissing:

@@ -73,7 +73,7 @@ async def _prepare(parts: Parts, job: Job) -> Refusal | None:
     layer = await setup.ensure(parts, job, await environment.need_of(parts, job, Sha(job.base_sha or "")))
     if layer is None:
         return None
-    limits = parts.settings.checks
+    limits = parts.settings.space(job.space).checks
     steps = plan_trial(
         await checks_of(parts, job),
         await lint_configuration_at_base(parts, job),

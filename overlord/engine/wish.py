@@ -113,7 +113,7 @@ def _claim(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqli
         contract=parts.contract(wished.space),
         at=parts.clock.now(),
         actor=wished.actor,
-        is_urgent=parts.settings.labels.priority in issue.labels,
+        is_urgent=parts.settings.space(wished.space).labels.priority in issue.labels,
     )
     assert job is not None, "there is no live one, in the same transaction"
     return job

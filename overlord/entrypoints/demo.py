@@ -22,7 +22,7 @@ from overlord.entrypoints.cli.show import console
 from overlord.entrypoints.watch import Watch
 from overlord.errors import ImageUnusable
 from overlord.ports import RepositoryName, Sha
-from overlord.settings import Settings, load
+from overlord.settings import Settings, load, remade
 from overlord.store import jobs, ledger
 
 REPOSITORY = "demo/till"
@@ -62,7 +62,7 @@ async def tell(runner: str) -> int:
                 running = await stack.enter_async_context(overlord(world.settings))
             except ImageUnusable as error:
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
-                settings = world.settings.model_copy(update={"runner": "process"})
+                settings = remade(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
             done = await _run(running)
             await _show(world, running)

@@ -98,7 +98,7 @@ async def _labels(
     standing: GitHubStanding, settings: Settings, name: RepositoryName, *, fix: bool
 ) -> Finding:
     what = f"{name} labels"
-    named: Mapping[str, str] = settings.labels.model_dump()
+    named: Mapping[str, str] = settings.space(name).labels.model_dump()
     there = {label.casefold() for label in await standing.labels(name)}
     missing = {kind: label for kind, label in named.items() if label.casefold() not in there}
     if not missing:

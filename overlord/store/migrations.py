@@ -208,7 +208,9 @@ _FIRST = (
         trouble TEXT NOT NULL DEFAULT '',
         polled_at TEXT,
         heard_at TEXT,
-        seen_at TEXT
+        seen_at TEXT,
+        begun_at TEXT,
+        forge_id INTEGER
     ) STRICT""",
     """CREATE TABLE hearings (
         space TEXT NOT NULL,

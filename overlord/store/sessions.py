@@ -148,6 +148,20 @@ def started_running(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM sessions WHERE state != 'ended'").fetchone()[0])
 
 
+def running_by_space(connection: sqlite3.Connection) -> dict[str, int]:
+    """The same for each space that has any."""
+    query = """SELECT jobs.space, count(*) AS many FROM sessions JOIN jobs ON jobs.id = sessions.job_id
+               WHERE sessions.state != 'ended' GROUP BY jobs.space"""
+    return {row["space"]: row["many"] for row in connection.execute(query)}
+
+
+def spaces_setting_up(connection: sqlite3.Connection) -> frozenset[str]:
+    """The spaces of which an environment is being set up."""
+    query = """SELECT DISTINCT jobs.space FROM sessions JOIN jobs ON jobs.id = sessions.job_id
+               WHERE sessions.state != 'ended' AND sessions.kind = 'setup'"""
+    return frozenset(row["space"] for row in connection.execute(query))
+
+
 def work_time_s(connection: sqlite3.Connection, job: Job) -> float:
     """Wall time of the job's ended sessions, in seconds."""
     return sum(

@@ -17,6 +17,8 @@ class Space:
     """What was changed before that among the comments has been heard."""
     seen_at: datetime | None = None
     """What was changed before that among the issues has been seen."""
+    begun_at: datetime | None = None
+    """When it was last given a session."""
 
 
 def get(connection: sqlite3.Connection, name: str) -> Space:
@@ -39,7 +41,7 @@ def _space(row: sqlite3.Row) -> Space:
     )
 
 
-_TIMES = ("polled_at", "heard_at", "seen_at")
+_TIMES = ("polled_at", "heard_at", "seen_at", "begun_at")
 
 
 def note_poll(connection: sqlite3.Connection, name: str, *, at: datetime, trouble: str = "") -> None:
@@ -68,6 +70,11 @@ def note_heard(connection: sqlite3.Connection, name: str, *, at: datetime) -> No
 def note_seen(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """Issues that were changed before this have been looked at."""
     _note(connection, name, "seen_at", at)
+
+
+def note_begun(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
+    """It was given a session: others have their turn before it has the next."""
+    _note(connection, name, "begun_at", at)
 
 
 def _note(connection: sqlite3.Connection, name: str, column: str, at: datetime) -> None:

@@ -17,7 +17,8 @@ from overlord.entrypoints import doctor_forge
 from overlord.entrypoints.cli.main import app as overlord
 from overlord.entrypoints.cli.main import run
 from overlord.entrypoints.finding import Finding, Health
-from overlord.settings import Labels, load
+from overlord.settings import load
+from overlord.settings_work import Labels
 from tests.app_keys import keys, write_key
 
 REPO, OTHER = "acme/calc", "acme/web"

@@ -13,7 +13,7 @@ from overlord.domain.job import JobId, JobState
 from overlord.engine import due, room
 from overlord.engine.due import Due
 from overlord.engine.project import projection_key
-from overlord.store import decisions, jobs, sessions
+from overlord.store import decisions, jobs, sessions, spaces
 from overlord.store.rows import update
 from tests.records import BASE, a_session, an_issue, contract
 from tests.world import REPO, World, made_world
@@ -55,10 +55,10 @@ class Ground:
         found: JobId = await self.write(put)
         return found
 
-    async def live(self, job_id: JobId) -> None:
+    async def live(self, job_id: JobId, kind: SessionKind = SessionKind.WORK) -> None:
         def put(connection: sqlite3.Connection) -> None:
             job = jobs.get(connection, job_id)
-            sessions.prepare(connection, a_session(job, SessionKind.WORK))
+            sessions.prepare(connection, a_session(job, kind))
 
         await self.write(put)
 
@@ -125,10 +125,28 @@ async def test_queued_jobs_are_taken_up_oldest_first_as_far_as_there_is_room(gro
     assert await ground.due() == [first, second], "sessions of their own are to be started"
 
 
-async def test_a_space_whose_jobs_all_wait_for_the_same_keeps_no_other_waiting(ground: Ground) -> None:
-    mine = [await ground.job(JobState.QUEUED) for _ in range(3)]
+async def test_spaces_take_turns_however_many_wait_in_one(ground: Ground) -> None:
+    mine = [await ground.job(JobState.QUEUED) for _ in range(50)]
     other = await ground.job(JobState.QUEUED, OTHER)
-    assert await ground.due() == [*mine[:2], other]
+    assert await ground.due() == [mine[0], other]
+    await ground.live(mine[0])
+    assert await ground.due() == [mine[0], other], "the other space has none yet"
+
+
+async def test_of_two_spaces_that_have_as_many_the_one_that_waited_longer_is_next(ground: Ground) -> None:
+    await ground.live(await ground.job(JobState.RUNNING, "acme/third"))
+    await ground.job(JobState.QUEUED)
+    other = await ground.job(JobState.QUEUED, OTHER)
+    await ground.write(lambda c: spaces.note_begun(c, REPO, at=ground.world.clock.now()))
+    assert (await ground.due())[1:] == [other]
+
+
+async def test_a_space_whose_environment_is_set_up_keeps_no_other_waiting(ground: Ground) -> None:
+    first = await ground.job(JobState.QUEUED)
+    await ground.live(first, SessionKind.SETUP)
+    mine = [await ground.job(JobState.QUEUED) for _ in range(2)]
+    other = await ground.job(JobState.QUEUED, OTHER)
+    assert await ground.due() == [first, mine[0], other]
 
 
 async def test_a_paused_space_and_a_job_that_is_put_off_leave_the_room_to_others(ground: Ground) -> None:
@@ -144,7 +162,7 @@ async def test_a_job_that_waits_for_others_pull_requests_is_taken_up_until_it_sa
         await ground.job(JobState.IN_REVIEW, pull_number=100 + number)
     first, second = [await ground.job(JobState.QUEUED) for _ in range(2)]
     mine = await ground.job(JobState.QUEUED, pull_number=99)
-    held = await ground.job(JobState.QUEUED, reason=room.no_pull_left(parts))
+    held = await ground.job(JobState.QUEUED, reason=room.no_pull_left(parts, REPO))
     assert await ground.due() == [first, second, mine], "the second is to say so"
     urgent = await ground.job(JobState.QUEUED, is_urgent=True)
     assert held not in (taken := await ground.due())

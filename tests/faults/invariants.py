@@ -18,7 +18,7 @@ from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.record import Issue, Pull
 from overlord.engine.project import label_for
 from overlord.home import Home
-from overlord.settings import Labels
+from overlord.settings_work import Labels
 from overlord.store import jobs, sessions
 from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore

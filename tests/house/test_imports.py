@@ -25,7 +25,17 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_chat",
         "overlord.settings_environment",
         "overlord.settings_model",
+        "overlord.settings_space",
+        "overlord.settings_work",
     },
+    "settings_space": {
+        "minion.protocol",
+        "overlord.domain",
+        "overlord.settings_chat",
+        "overlord.settings_model",
+        "overlord.settings_work",
+    },
+    "settings_work": {"overlord.settings_model"},
     "settings_chat": {"overlord.settings_model"},
     "settings_environment": set(),
     "settings_model": {"overlord.domain"},
@@ -45,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.home",
         "overlord.settings",
         "overlord.settings_model",
+        "overlord.settings_space",
         "overlord.bell",
         "overlord.smart_http",
     },
@@ -54,7 +65,13 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"overlord.entrypoints"},
 }
 for _room in ("engine", "routines"):
-    ALLOWED[_room] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+    ALLOWED[_room] |= {
+        "overlord.ports",
+        "overlord.home",
+        "overlord.settings",
+        "overlord.settings_model",
+        "overlord.settings_work",
+    }
 ALLOWED["inquiries"] |= {"overlord.settings"}
 ALLOWED["app"] |= {
     "minion",

@@ -5,9 +5,8 @@ import secrets
 from collections.abc import AsyncIterator
 
 import structlog
-from pydantic import SecretStr
 
-from overlord.settings import Settings
+from overlord.settings import Settings, remade
 
 log = structlog.get_logger()
 
@@ -33,10 +32,9 @@ async def with_chat(settings: Settings) -> AsyncIterator[Settings]:
         log.info("talk_here", page=chat.page_url(base_url), instead_of="Slack: deploy/slack-app.md")
         ours = {
             "api_url": f"{base_url}/api/",
-            "bot_token": SecretStr(chat.bot_token),
-            "app_token": SecretStr(chat.app_token),
+            "bot_token": chat.bot_token,
+            "app_token": chat.app_token,
             "channel": chat.channel,
-            "approvers": (chat.page_user,),
+            "approvers": [chat.page_user],
         }
-        spaces = {name: own.model_copy(update={"approvers": None}) for name, own in settings.spaces.items()}
-        yield settings.model_copy(update={"slack": slack.model_copy(update=ours), "spaces": spaces})
+        yield remade(settings, slack=ours, spaces={name: {"approvers": None} for name in settings.spaces})

@@ -1,0 +1,54 @@
+"""The settings work is done by: labels, sessions, checks, questions, intake, delivery. A space may have its own of each."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from overlord.settings_model import Positive, Section
+
+
+class Labels(Section):
+    work: str
+    in_progress: str
+    in_review: str
+    attention: str
+    priority: str
+
+
+class Sessions(Section):
+    concurrent: Positive
+    turns: Positive
+    time_s: Positive
+    tool_errors: Positive
+    command_s: Positive
+    silent_s: Positive
+    grace_s: Annotated[float, Field(ge=0)]
+    context_tokens: Positive
+    memory_mb: Annotated[int, Field(ge=64)]
+    cpus: Annotated[float, Field(gt=0)]
+
+
+class Checks(Section):
+    tests_s: Positive
+    lint_s: Positive
+    review: bool
+    review_model: str
+    setup_s: Positive
+
+
+class Questions(Section):
+    per_session: Annotated[int, Field(ge=0)]
+    wait_s: Positive
+
+
+class Intake(Section):
+    bots: tuple[str, ...]
+    """The logins of bots whose labels and commands count, as `renovate[bot]`."""
+
+
+class Delivery(Section):
+    open_pulls: Positive
+    rounds: Annotated[int, Field(ge=0)]
+    """Of each kind: reviews that ask for changes, checks that fail, conflicts."""
+    follow_checks: bool
+    delete_branch: bool
