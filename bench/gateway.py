@@ -33,6 +33,7 @@ from overlord.door.parts import DoorParts
 from overlord.embedded.server import serve
 from overlord.home import Home
 from overlord.settings import load, packaged
+from overlord.settings_held import Held
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
 
@@ -90,7 +91,7 @@ async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
     database = await Database.open(home.database, exclusive=True)
     found = await database.write("by hand", lambda c: [_session(c, number) for number in range(1, count + 1)])
     keeper = DoorKeeper(
-        DoorParts(settings=settings, home=home, database=database, model=model, clock=clock, bell=Bell())
+        DoorParts(held=Held(settings), home=home, database=database, model=model, clock=clock, bell=Bell())
     )
     await keeper.reconcile()
     yield [home.socket(session.id) for session in found]

@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -35,15 +35,17 @@ from overlord.door.keeper import DoorKeeper
 from overlord.door.parts import DoorParts
 from overlord.engine import absence
 from overlord.engine.parts import Parts
+from overlord.engine.renew import Renewal
 from overlord.engine.speech import Speech
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
 from overlord.points import Point, guarded
 from overlord.ports import Clock, Runner
-from overlord.settings import Settings, check_prices, check_socket_path, contract_for, packaged
+from overlord.settings import Settings, check_socket_path, packaged, with_added
+from overlord.settings_held import Held, check
 from overlord.settings_model import PRIMARY
-from overlord.store import ledger
+from overlord.store import care, ledger, settings_notes
 from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
 
@@ -69,16 +71,19 @@ class Overlord:
     parts: Parts
     doors: DoorKeeper
     tick: Tick
+    renewal: Renewal
     bell: Bell
     watchers: Bell
     """Rung with the bell, and for what no job is moved by: what its Minion is at."""
     pulse: Pulse = field(default_factory=Pulse)
 
     async def turn(self) -> bool:
-        """One pass: doors for prepared sessions, then every job a step. True when another pass is worth it at once.
+        """One pass: settings that changed, doors for prepared sessions, then every job a step. True when another pass is
+        worth it at once.
 
         Raises Fenced once another daemon has taken over.
         """
+        await self._attempt("settings", self.renewal.look)
         opened = await self._attempt("doors", self.doors.reconcile)
         moved = await self._attempt("jobs", self.tick.run)
         self.pulse.beat_at = self.parts.clock.monotonic()
@@ -157,12 +162,13 @@ async def overlord(
     check_socket_path(settings.home)
     _check_far_ends(settings, needs_model=needs_model)
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
-    contracts = cache(lambda space: contract_for(settings, space))
-    for name in settings.repositories:
-        check_prices(settings, contracts(name))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
+        whole = with_added(settings, await database.read(care.added))
+        _check_care(whole)
+        check(whole)
+        held = Held(whole)
         models, forge = _models(settings), _forge(settings, clock)
         for model in models.values():
             stack.push_async_callback(model.close)
@@ -171,7 +177,7 @@ async def overlord(
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
             DoorParts(
-                settings=settings,
+                held=held,
                 home=home,
                 database=database,
                 model=models[PRIMARY],
@@ -183,15 +189,14 @@ async def overlord(
         )
         stack.push_async_callback(doors.close)
         parts = Parts(
-            settings=settings,
+            held=held,
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
             forge=guarded(forge, database.check_held),
-            git=guarded(GitMirrors(home, extent=settings.extent), database.check_held),
+            git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
             runner=guarded(runner, database.check_held),
             clock=clock,
-            contract=contracts,
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
@@ -199,13 +204,15 @@ async def overlord(
         )
         await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
         stack.push_async_callback((tick := Tick(parts)).close)
-        yield Overlord(parts=parts, doors=doors, tick=tick, bell=bell, watchers=watchers)
+        renewal = Renewal(parts, settings)
+        yield Overlord(parts=parts, doors=doors, tick=tick, renewal=renewal, bell=bell, watchers=watchers)
 
 
 def _note_start(connection: sqlite3.Connection, number: int, *, clock: Clock, runner: Runner) -> None:
     data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": number}
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data))
     absence.look_again(connection, at=clock.now())
+    settings_notes.put(connection, None)  # whatever it said, these are the settings that were just loaded
 
 
 def _models(settings: Settings) -> dict[str, OpenAIModel]:
@@ -312,11 +319,15 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
     )
 
 
-def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
+def _check_care(settings: Settings) -> None:
     if not settings.repositories:
         raise SettingsError(
-            "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml"
+            "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml, or type"
+            " `overlord space add owner/repo`"
         )
+
+
+def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
     if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(
             "no model: set OPENAI_BASE_URL (as https://api.openai.com/v1), OPENAI_API_KEY and OVERLORD_MODEL"

@@ -16,6 +16,7 @@ from overlord.domain.inquiry import (
     Costs,
     DayCost,
     History,
+    InCare,
     JobCost,
     JobView,
     Past,
@@ -23,19 +24,23 @@ from overlord.domain.inquiry import (
     Queued,
     Share,
     SpaceTrouble,
+    SpaceValue,
     Status,
     Told,
     Why,
     total,
 )
 from overlord.domain.job import Job, JobState
+from overlord.domain.pause import name_of
 from overlord.domain.reference import JobRef, Target
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.domain.turn import Lane, Waiting, in_turn
 from overlord.errors import NotFound, Refused
-from overlord.settings import Settings
+from overlord.settings import Settings, given_added, source_of
+from overlord.settings_space import OVER_ALL, SECTIONS
 from overlord.store import (
+    care,
     costs,
     decisions,
     evaluations,
@@ -46,9 +51,11 @@ from overlord.store import (
     past,
     pauses,
     sessions,
+    settings_notes,
     spaces,
 )
 from overlord.store.exchanges import Purse
+from overlord.store.spaces import Space
 
 MOST_TOLD = 8
 MOST_PAST = 20
@@ -63,6 +70,7 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
         for space in flags
         if space.trouble or space.paused
     )
+    note = settings_notes.get(connection)
     return Status(
         at=at,
         jobs=tuple(view(connection, job) for job in jobs.open_jobs(connection)),
@@ -70,6 +78,7 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
         troubles=tuple(troubles),
         pauses=tuple(pauses.every(connection).values()),
         today=exchanges.day_cost(connection, at),
+        settings=note.lines if note is not None else (),
     )
 
 
@@ -90,6 +99,55 @@ def _asked(connection: sqlite3.Connection, decision: Decision) -> Asked:
         return Asked(decision=decision, space=decision.space)
     job = jobs.get(connection, decision.job_id)
     return Asked(decision=decision, space=job.space, issue_number=job.issue.number)
+
+
+def care_of(connection: sqlite3.Connection, settings: Settings) -> tuple[InCare, ...]:
+    """Every repository in Overlord's care, and what it is at."""
+    words, flags = care.standing(connection), spaces.noted(connection)
+    lane = lanes(connection, settings, settings.repositories)
+    return tuple(
+        InCare(
+            name=name,
+            by=name_of(words[name].actor) if name in given_added(settings) else "settings",
+            running=lane[name].running,
+            most=lane[name].most,
+            open_jobs=len(jobs.of_space(connection, name)),
+            state=_held_up(connection, flags.get(name, Space(name=name))),
+        )
+        for name in settings.repositories
+    )
+
+
+def _held_up(connection: sqlite3.Connection, space: Space) -> str:
+    asked = [
+        item for item in decisions.waiting(connection) if item.job_id is None and item.space == space.name
+    ]
+    if asked:
+        return f"paused: decision {asked[0].id} waits for a person"
+    if space.paused:
+        return "paused: it cannot be found"
+    pause = pauses.over(connection, space.name)
+    if pause is not None:
+        return pause.describe()
+    return f"gives trouble: {space.trouble}" if space.trouble else "goes on"
+
+
+def space_values(settings: Settings, name: str) -> tuple[SpaceValue, ...]:
+    """Everything a repository is worked on by, and where each value is said."""
+    found = settings.space(name).model_dump(mode="json")
+    flat = [
+        (f"{key}.{inner}", value)
+        for key in SECTIONS
+        for inner, value in found[key].items()
+        if f"{key}.{inner}" not in OVER_ALL
+    ]
+    flat += [(key, value) for key, value in found.items() if key not in SECTIONS]
+    return tuple(
+        SpaceValue(
+            key=key, value=json.dumps(value, ensure_ascii=False), source=source_of(settings, name, key)
+        )
+        for key, value in flat
+    )
 
 
 def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Queue:

@@ -1,22 +1,22 @@
 """Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from overlord.domain.constitution import load_contract
-from overlord.domain.contract import Contract, first_problem, yaml_problem
+from overlord.domain.contract import Contract, first_problem
 from overlord.domain.extent import Extent
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
 from overlord.settings_chat import Briefing, Slack
 from overlord.settings_environment import ENVIRONMENT, from_environment, reason_of
+from overlord.settings_file import found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings_model import (
     PRIMARY,
     BudgetLimits,
@@ -33,7 +33,14 @@ from overlord.settings_model import (
     SpareEndpoint,
     secrets_in,
 )
-from overlord.settings_space import SpaceSettings, check_merge, completed, keys_of, refuse_what_is_of_all
+from overlord.settings_space import (
+    SpaceSettings,
+    check_merge,
+    completed,
+    keys_of,
+    place_for_all,
+    refuse_what_is_of_all,
+)
 from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, Sessions
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
@@ -61,6 +68,7 @@ class Given:
     file: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     path: Path = field(default=Path(), compare=False, repr=False)
     environment: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
     """The repositories people added by command, and what they said of each."""
 
@@ -215,13 +223,48 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     home = home_of(environment)
     path = file_of(environment)
     defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
-    file = _read_yaml(path, required=bool(environment.get("OVERLORD_CONFIG")))
-    merged = _merge(_merge(defaults, file), from_environment(environment))
+    file = read_yaml(path, required=bool(environment.get("OVERLORD_CONFIG")))
+    merged = merged_over(merged_over(defaults, file), from_environment(environment))
     if "token" in overrides.get("forge", {}):
         # An embedded forge's: it stands in place of whatever people sign in with.
-        merged = _merge(merged, {"forge": {"app_id": "", "private_key_file": ""}})
-    merged = {**_merge(merged, overrides), "home": home}
-    return _made(Given(merged=merged, file=file, path=path, environment=environment))
+        merged = merged_over(merged, {"forge": {"app_id": "", "private_key_file": ""}})
+    merged = {**merged_over(merged, overrides), "home": home}
+    return _made(Given(merged=merged, file=file, path=path, environment=environment, overrides=overrides))
+
+
+def again(settings: Settings) -> Settings:
+    """The settings as they are by now, from the same file, environment and overrides. Raises SettingsError."""
+    return load(settings._given.environment, **settings._given.overrides)
+
+
+def given_added(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+    """The repositories that are in Overlord's care by command, and what was said of each."""
+    return settings._given.added
+
+
+def source_of(settings: Settings, space: str, key: str) -> str:
+    """Where it is said what a repository is worked on by, under one key of its section."""
+    given, folded = settings._given, space.casefold()
+    own = given.file.get("spaces") or {}
+    if any(key in keys_of(said) for name, said in given.added.items() if name.casefold() == folded):
+        return "command"
+    if any(key in keys_of(said or {}) for name, said in own.items() if name.casefold() == folded):
+        return f"spaces.{space} in the file"
+    path = place_for_all(key)
+    return "the file" if path and has_at(given.file, path) else "default"
+
+
+def file_read(settings: Settings) -> Path:
+    """The file they were read from, which need not be there."""
+    return settings._given.path
+
+
+def kept(settings: Settings, began: Settings, paths: Iterable[tuple[str, ...]]) -> Settings:
+    """Settings with what stands at these paths as it was in others. Raises SettingsError."""
+    merged: dict[str, Any] = dict(settings._given.merged)
+    for path in paths:
+        merged = put_at(merged, path, found_at(began._given.merged, path))
+    return _made(replace(settings._given, merged=merged))
 
 
 def home_of(environment: Mapping[str, str]) -> Path:
@@ -238,29 +281,27 @@ def file_of(environment: Mapping[str, str]) -> Path:
 def remade(settings: Settings, **over: Any) -> Settings:
     """The same settings with these (nested dicts) over them. Raises SettingsError."""
     given = settings._given
-    return _made(replace(given, merged=_merge(dict(given.merged), over)))
+    overrides = merged_over(given.overrides, over)
+    return _made(replace(given, merged=merged_over(given.merged, over), overrides=overrides))
 
 
 def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Settings:
-    """The same settings with the repositories that people added by command, and what they said of each.
+    """The same settings with the repositories that people added by command, and what they said of each. Of one that is in
+    Overlord's care by the settings themselves, these alone count.
 
-    Raises SettingsError for one that is in Overlord's care by the settings themselves, and for what a section cannot have.
+    Raises SettingsError for what a section cannot have.
     """
-    if not added:
-        return settings
     given = settings._given
     known = {name.casefold() for name in settings.repositories}
-    if doubles := sorted(name for name in added if name.casefold() in known):
-        raise SettingsError(
-            f"{doubles[0]} is named in the settings and was added by command too: `overlord space remove {doubles[0]}`"
-            " leaves it to the settings"
-        )
+    added = {name: own for name, own in added.items() if name.casefold() not in known}
+    if not added:
+        return settings
     spelt = {name.casefold(): name for name in settings.spaces}
     over = {
         "repositories": [*settings.repositories, *added],
         "spaces": {spelt.get(name.casefold(), name): own for name, own in added.items()},
     }
-    return _made(replace(given, merged=_merge(dict(given.merged), over), added=added))
+    return _made(replace(given, merged=merged_over(given.merged, over), added=added))
 
 
 def _made(given: Given) -> Settings:
@@ -313,36 +354,6 @@ def check_socket_path(home: Path) -> None:
             f"OVERLORD_HOME={home} is too long: its sockets would need {length} bytes, and a path may have"
             f" {MAX_SOCKET_PATH}. Choose a home at least {length - MAX_SOCKET_PATH} bytes shorter."
         )
-
-
-def _read_yaml(path: Path, *, required: bool) -> dict[str, Any]:
-    try:
-        value = load_yaml(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if required:
-            raise SettingsError(f"OVERLORD_CONFIG names {path}, which does not exist") from None
-        return {}
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{path} cannot be read as YAML: {yaml_problem(error)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {reason_of(error)}") from None
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise SettingsError(f"{path} must be a mapping of settings, not a {type(value).__name__}")
-    if "home" in value:
-        raise SettingsError(f"{path}: home cannot be set in the file; set OVERLORD_HOME")
-    return value
-
-
-def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        known = merged.get(key)
-        merged[key] = (
-            _merge(known, value) if isinstance(known, dict) and isinstance(value, Mapping) else value
-        )
-    return merged
 
 
 def _explain(error: ValidationError, given: Given) -> str:

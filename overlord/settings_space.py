@@ -17,10 +17,10 @@ from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, 
 
 DEFAULT_MODEL = "default"
 """What a Minion asks for; a space's `model` says which of `models` answers that."""
+OVER_ALL = frozenset({"budget.day_tokens", "budget.day_usd"})
+"""The caps over all repositories together, which one of them cannot have for itself."""
 SECTIONS = ("labels", "sessions", "checks", "questions", "budget", "intake", "delivery")
 """The sections a space may have its own values in, key by key."""
-OF_ALL = frozenset({"day_tokens", "day_usd"})
-"""The caps over all repositories together, which one of them cannot have for itself."""
 _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "approvers": ("slack", "approvers"),
     "four_eyes": ("slack", "four_eyes"),
@@ -117,11 +117,18 @@ def refuse_what_is_of_all(spaces: Mapping[str, Any]) -> None:
     """Raises ValueError for a cap over all repositories in the section of one."""
     for space, own in spaces.items():
         budget = own.get("budget") if isinstance(own, Mapping) else None
-        for name in sorted(OF_ALL & set(budget)) if isinstance(budget, Mapping) else ():
+        for name in budget if isinstance(budget, Mapping) else ():
+            if f"budget.{name}" not in OVER_ALL:
+                continue
             raise ValueError(
                 f"spaces.{space}.budget.{name}: this caps all repositories together; one of them has"
                 f" space_{name} for itself"
             )
+
+
+def place_for_all(key: str) -> tuple[str, ...]:
+    """Where the settings say for all what a space says under this key."""
+    return _ELSEWHERE.get(key, tuple(key.split(".")) if key.split(".", maxsplit=1)[0] in SECTIONS else ())
 
 
 def keys_of(own: Mapping[str, Any]) -> frozenset[str]:

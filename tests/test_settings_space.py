@@ -113,13 +113,12 @@ def test_what_was_added_by_command_goes_over_the_file(configured: Configured) ->
     assert added.repositories == ("acme/web", "acme/calc")
     own = added.space("acme/calc")
     assert (own.scope, own.labels.work, own.base_branch) == (("src/**",), "b", "next")
-    assert with_added(settings, {}) == settings
+    assert with_added(settings, {}) == with_added(settings, {"Acme/Web": {"base_branch": "x"}}) == settings
 
 
 @pytest.mark.parametrize(
     ("added", "said"),
     [
-        ({"Acme/Web": {}}, "Acme/Web is named in the settings and was added by command too"),
         ({"acme/new": {"merge": "auto"}}, "`overlord space`: spaces.acme/new.merge: manual is the only way"),
         (
             {"acme/new": {"labels": {"wrok": "x"}}},

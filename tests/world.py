@@ -27,6 +27,7 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
 from overlord.engine.lookout import interval_s
+from overlord.engine.renew import LOOK_S
 from overlord.entrypoints.chat.talk import talking
 from overlord.errors import StoreError
 from overlord.home import Home
@@ -82,7 +83,7 @@ class World:
         return load({"OVERLORD_HOME": str(self.root / "home")}, **self.given())
 
     def given(self) -> dict[str, Any]:
-        """The settings a scenario's Overlord is loaded with."""
+        """The settings a scenario's Overlord is loaded with; an override of None leaves a key to the file."""
         given = {
             "repositories": [REPO],
             "runner": "process",
@@ -92,7 +93,19 @@ class World:
             "slack": {"page": ""},
             "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }
-        return _merged(given, self.overrides)
+        return {key: value for key, value in _merged(given, self.overrides).items() if value is not None}
+
+    def write_settings(self, text: str) -> None:
+        """The operator saves their settings file."""
+        home = self.root / "home"
+        home.mkdir(exist_ok=True)
+        (home / "overlord.yaml").write_text(text)
+
+    async def until_settings_are_read(self) -> None:
+        """As long as it takes until a saved file is looked at, and has rested."""
+        for _ in range(2):
+            self.clock.move(LOOK_S)
+            await self.until(lambda: True)
 
     async def start(self) -> None:
         """Start (or start again) the Overlord on its home."""

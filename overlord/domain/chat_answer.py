@@ -14,7 +14,20 @@ from overlord.domain.chat_card import MARKS, Place, cut
 from overlord.domain.chat_command import USAGES, ChatCommandError
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import describe
-from overlord.domain.inquiry import Asked, Cap, Costs, History, JobCost, Queue, Share, Status, Why, age_text
+from overlord.domain.inquiry import (
+    Asked,
+    Cap,
+    Costs,
+    History,
+    InCare,
+    JobCost,
+    Queue,
+    Share,
+    SpaceValue,
+    Status,
+    Why,
+    age_text,
+)
 from overlord.domain.job import Job
 from overlord.domain.pause import Pause
 from overlord.domain.text import count
@@ -78,6 +91,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     ]
     parts: list[Part] = [_list(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
     parts += _paused(status.pauses)
+    parts += [Paragraph((_cut(said, 500),)) for said in status.settings]
     parts += [
         Paragraph(
             (
@@ -94,6 +108,30 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
         ]
     parts.append(Note(f"Today: {cost_text(status.today)}."))
     return _message(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
+
+
+def care_message(found: Sequence[InCare]) -> ChatMessage:
+    """The repositories in Overlord's care."""
+    items = [
+        (
+            Bold(item.name),
+            f": {_cut(item.state)} ({item.running} of {item.most} sessions, by {_cut(item.by)})",
+        )
+        for item in found
+    ]
+    shown = _list(
+        items, "No repository is in my care. Whoever runs me adds one: overlord space add owner/repo."
+    )
+    return _message(f"{len(found)} repositories in my care", shown)
+
+
+def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
+    """What one repository is worked on by: what is said for it or for all, and of the rest only that it is the default."""
+    said = [item for item in values if item.source != "default"]
+    rest = ", ".join(item.key for item in values if item.source == "default")
+    items = [(Bold(item.key), f": {_cut(item.value)} ({_cut(item.source)})") for item in said]
+    shown = _list(items, "Nothing is said of it.")
+    return _message(f"What {name} is worked on by", shown, Note(_cut(f"As by default: {rest}.", 2500)))
 
 
 def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:

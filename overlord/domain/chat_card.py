@@ -188,6 +188,11 @@ def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
     return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Points(lines),))
 
 
+def notice_message(text: str) -> ChatMessage:
+    """Something about Overlord itself that everybody is told once."""
+    return ChatMessage(summary=cut(text, _REASON), parts=(Paragraph((visible(text),)),))
+
+
 def evidence_message(story: Story, place: Place) -> ChatMessage:
     """What was done and what proves it; the whole of it is a click or a command away."""
     job = story.job

@@ -31,6 +31,7 @@ class ChatVerb(StrEnum):
     WHY = "why"
     COST = "cost"
     SCOPE = "scope"
+    SPACE = "space"
     DECISIONS = "decisions"
     APPROVE = "approve"
     REJECT = "reject"
@@ -55,7 +56,7 @@ class ChatCommand:
     target: Target | None = None
     """The job or issue of `stop`, `retry`, `why`, `scope`, and of `cost` when it is asked of a job; of `work` always an issue."""
     space: str | None = None
-    """The repository to pause or resume, as it was named; None for everything."""
+    """The repository to pause, resume or show, as it was named; None for everything."""
     span: Span = Span.TODAY
     patterns: tuple[str, ...] = ()
     decision: int | None = None
@@ -94,6 +95,10 @@ USAGES: Mapping[ChatVerb, Usage] = {
     ChatVerb.HISTORY: Usage(form="history", means="what ended lately"),
     ChatVerb.WHY: Usage(form="why #42", means="where its job stands, and how it came there"),
     ChatVerb.COST: Usage(form="cost week", means="what was spent: `today`, `week`, or `#42`"),
+    ChatVerb.SPACE: Usage(
+        form="space list",
+        means="the repositories in my care; `space show owner/repo` what one is worked on by",
+    ),
     ChatVerb.DECISIONS: Usage(form="decisions", means="what waits for a person"),
     ChatVerb.APPROVE: Usage(form="approve 5", means="say yes to a decision"),
     ChatVerb.REJECT: Usage(form="reject 5 too risky", means="say no to one"),
@@ -212,6 +217,14 @@ def _of_a_space(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, space=name, text=rest)
 
 
+def _shown_space(verb: ChatVerb, said: str) -> ChatCommand:
+    word, rest = _word(said, 0).casefold(), _after(said, 1)
+    name = repository_in(_bare(rest)) if word == "show" else None
+    if ((word or "list") != "list" and name is None) or (word in {"", "list"} and rest):
+        raise _misread(verb, "Say what is to be seen.", "space list", "space show owner/repo")
+    return ChatCommand(verb=verb, space=name)
+
+
 def _cost(verb: ChatVerb, said: str) -> ChatCommand:
     if not said or said.casefold() in (Span.TODAY, Span.WEEK):
         return ChatCommand(verb=verb, span=Span(said.casefold() or Span.TODAY))
@@ -256,6 +269,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.PAUSE: _of_a_space,
     ChatVerb.RESUME: _of_a_space,
     ChatVerb.COST: _cost,
+    ChatVerb.SPACE: _shown_space,
     ChatVerb.SCOPE: _scope,
     ChatVerb.APPROVE: _on_a_decision,
     ChatVerb.REJECT: _on_a_decision,

@@ -75,6 +75,10 @@ class EventName(StrEnum):
     CHAT_REFUSED = "chat_refused"
     PAUSED = "paused"
     RESUMED = "resumed"
+    SPACE_ADDED = "space_added"
+    SPACE_REMOVED = "space_removed"
+    SETTINGS_CHANGED = "settings_changed"
+    SETTINGS_REFUSED = "settings_refused"
     DAEMON_STARTED = "daemon_started"
     SIDE_TASK_FAILED = "side_task_failed"
 

@@ -59,6 +59,32 @@ class Status:
     troubles: tuple[SpaceTrouble, ...]
     pauses: tuple[Pause, ...]
     today: Cost
+    settings: tuple[str, ...] = ()
+    """What is to be said of the settings: that newer ones do not load, or wait for a restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InCare:
+    """One repository in Overlord's care, at a glance."""
+
+    name: str
+    by: str
+    """How it came there: the settings, or who added it."""
+    running: int
+    most: int
+    """Sessions, now and at once."""
+    open_jobs: int
+    state: str
+    """That it goes on, or what holds it up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceValue:
+    """One value a repository is worked on by, and where that is said."""
+
+    key: str
+    value: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

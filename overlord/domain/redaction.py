@@ -40,11 +40,16 @@ _COMPILED = tuple((markers, re.compile(pattern)) for markers, pattern in _SHAPES
 
 
 class Redactor:
-    """Knows the secrets Overlord holds. `redact` is pure and leaves JSON that is valid valid."""
+    """Knows the secrets Overlord holds. `redact` leaves JSON that is valid valid."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
+        self._forms: list[str] = []
+        self.learn(values)
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Know these secrets too from now on."""
         forms = {form for value in values for form in _forms(value.strip())}
-        self._forms = sorted(forms, key=len, reverse=True)
+        self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
 
     def without_values(self, text: str) -> str:
         """The text with a mark in place of every secret that is known; what only looks like one stays."""

@@ -11,6 +11,7 @@ from overlord.door.transcript import Transcripts
 from overlord.home import Home
 from overlord.ports import Clock, Model
 from overlord.settings import Settings
+from overlord.settings_held import Held
 from overlord.settings_model import PRIMARY
 from overlord.store.database import Database
 
@@ -19,7 +20,7 @@ from overlord.store.database import Database
 class DoorParts:
     """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
 
-    settings: Settings
+    held: Held
     home: Home
     database: Database
     model: Model
@@ -33,13 +34,18 @@ class DoorParts:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How the gateway waits before it asks an endpoint again, in seconds."""
     flight: Flight = field(default_factory=Flight)
-    redactor: Redactor = field(init=False)
     transcripts: Transcripts = field(init=False)
 
     def __post_init__(self) -> None:
-        redactor = Redactor(self.settings.secrets())
-        object.__setattr__(self, "redactor", redactor)
-        object.__setattr__(self, "transcripts", Transcripts(self.home, redactor))
+        object.__setattr__(self, "transcripts", Transcripts(self.home, self.redactor))
+
+    @property
+    def settings(self) -> Settings:
+        return self.held.settings
+
+    @property
+    def redactor(self) -> Redactor:
+        return self.held.redactor
 
     def endpoint(self, name: str) -> Model:
         return self.model if name == PRIMARY else self.spare_models[name]

@@ -12,12 +12,14 @@ from overlord import commands, inquiries
 from overlord.domain.chat import ChatMessage
 from overlord.domain.chat_answer import (
     brief_message,
+    care_message,
     cost_message,
     decisions_message,
     help_message,
     history_message,
     job_cost_message,
     queue_message,
+    space_message,
     status_message,
     why_message,
 )
@@ -212,6 +214,11 @@ def look(given: Given, web: str) -> ChatMessage:
             return why_message(inquiries.why(connection, given.job().id, at=at), web=web)
         case ChatVerb.COST:
             return _cost(given)
+        case ChatVerb.SPACE if given.command.space is not None:
+            name = given.space()
+            return space_message(name, inquiries.space_values(settings, name))
+        case ChatVerb.SPACE:
+            return care_message(inquiries.care_of(connection, settings))
         case ChatVerb.DECISIONS:
             return decisions_message(inquiries.waiting(connection), at)
         case ChatVerb.BRIEF:

@@ -13,7 +13,7 @@ from json import loads
 import structlog
 
 from overlord.domain.chat import ChatMessage, Posted
-from overlord.domain.chat_card import decision_card, job_card, story_message
+from overlord.domain.chat_card import decision_card, job_card, notice_message, story_message
 from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.telling import tell
@@ -23,7 +23,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatRefused, MessageMissing
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages
+from overlord.store import buttons, decisions, jobs, ledger, messages, settings_notes
 from overlord.store.ledger import Entry
 from overlord.store.messages import Behind, Message, MessageKind
 
@@ -91,6 +91,8 @@ def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
 def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:
     yield from messages.decisions_behind(connection)
     for message in messages.unposted(connection, MessageKind.BRIEFING):
+        yield Behind(message=message, now="")
+    for message in messages.unposted(connection, MessageKind.NOTICE):
         yield Behind(message=message, now="")
     working = messages.jobs_behind(connection)
     yield from (behind for behind in working if behind.message.ts is None)
@@ -224,11 +226,16 @@ def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due
     return _said(due.message, brief.message(connection, speech, due.message))
 
 
+def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
+    return _said(due.message, notice_message(settings_notes.announced(connection, due.message.ref)))
+
+
 _MAKERS = {
     MessageKind.JOB: _job,
     MessageKind.STORY: _story,
     MessageKind.DECISION: _decision,
     MessageKind.BRIEFING: _briefing,
+    MessageKind.NOTICE: _notice,
 }
 
 
@@ -256,7 +263,7 @@ def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
     if message.kind is MessageKind.DECISION:
         messages.note(connection, message, is_final=said.stamp != DecisionState.OPEN)
         return
-    if message.kind in {MessageKind.STORY, MessageKind.BRIEFING}:
+    if message.kind in {MessageKind.STORY, MessageKind.BRIEFING, MessageKind.NOTICE}:
         messages.note(connection, message, is_final=True)
     root = messages.of(connection, MessageKind.JOB, message.ref)
     if root is not None and message.kind in {MessageKind.JOB, MessageKind.STORY}:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
-from overlord.domain.redaction import Redactor
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.parts import Parts
 from overlord.points import Point
@@ -95,7 +94,7 @@ async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:
 
 
 def _kept(parts: Parts, session: Session, log: str) -> list[Exhibit]:
-    redactor = Redactor(parts.settings.secrets())
+    redactor = parts.held.redactor
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
     if transcript.exists():

@@ -1,7 +1,7 @@
 """What each step is handed: the store, the ports and the settings, built once by the composition root."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from overlord.domain.contract import Contract
 from overlord.domain.job import JobId
@@ -13,6 +13,7 @@ from overlord.engine.speech import Speech
 from overlord.home import Home
 from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
+from overlord.settings_held import Held
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
 
@@ -21,7 +22,7 @@ from overlord.store.evidence import EvidenceStore
 class Parts:
     """`ring` wakes whoever waits for a fact: the daemon's loop and the doors."""
 
-    settings: Settings
+    held: Held
     home: Home
     database: Database
     evidence: EvidenceStore
@@ -30,8 +31,6 @@ class Parts:
     runner: Runner
     assistant: Assistant
     clock: Clock
-    contract: Callable[[str], Contract]
-    """The contract of a space."""
     rubric: Rubric
     ring: Callable[[], None]
     vigil: Vigil = field(default_factory=Vigil)
@@ -41,3 +40,15 @@ class Parts:
     """The chat; None where there is none, and everything works all the same."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
+
+    @property
+    def settings(self) -> Settings:
+        return self.held.settings
+
+    def contract(self, space: str) -> Contract:
+        """The contract of a space."""
+        return self.held.contract(space)
+
+    def still(self) -> "Parts":
+        """The same for one step: its settings stay as they are now."""
+        return replace(self, held=self.held.still())

@@ -19,7 +19,6 @@ from minion.protocol import (
 )
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.domain.redaction import Redactor
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState, prepared, session_id
 from overlord.domain.text import code_block, defused_line
 from overlord.engine import ending as endings
@@ -219,7 +218,7 @@ def _trouble(parts: Parts, over: endings.Over) -> str | None:
 
 def _failure(parts: Parts, failed: StepResult, starved: str) -> str:
     """A failed command with the end of its output."""
-    redactor = Redactor(parts.settings.secrets())
+    redactor = parts.held.redactor
     command = defused_line(redactor.redact(failed.command[-1] if failed.command else failed.name))
     command = command.replace("`", "'")[:TOLD_CHARS]
     how = (

@@ -89,7 +89,7 @@ class Tick:
 
         A step that takes its time, because a far end does, goes on beside the next passes.
         """
-        parts = self._parts
+        parts = self._parts.still()
         self._look_at_disk()
         retried, put_off = self._failed_before()
         found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
@@ -124,7 +124,7 @@ class Tick:
 
     def _wanted(self, found: Due) -> dict[str, Act]:
         """A step for everything that is due, by what it is about."""
-        parts, wanted = self._parts, dict[str, Act]()
+        parts, wanted = self._parts.still(), dict[str, Act]()
         for name in found.polls:
             key = f"poll {name}"
             wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)))
@@ -143,7 +143,7 @@ class Tick:
 
     async def _talk(self, speech: Speech) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
-        parts, wanted = self._parts, dict[str, Act]()
+        parts, wanted = self._parts.still(), dict[str, Act]()
         heard, due, self._is_behind = await parts.database.read(
             lambda c: (
                 bool(requests.unanswered(c)),
@@ -199,7 +199,7 @@ class Tick:
                 Point.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
             )
             return True
-        return await STEPS[job.state](self._parts, job)
+        return await STEPS[job.state](self._parts.still(), job)
 
     def _is_outlived(self, job: Job) -> bool:
         """Whether a job's lifetime is over, and the wall clock has said so for a while: it may have been set wrong."""

@@ -1,6 +1,6 @@
 """The daemon: signals, logs and the loop. It owns the process; sessions go on without it and are found again.
 
-SIGTERM and SIGINT let it end what is in flight, for a while; a second one, or too long a while, ends it as it stands.
+SIGHUP lets it read its settings anew. SIGTERM and SIGINT let it end what is in flight, for a while; a second one, or too long a while, ends it as it stands.
 """
 
 import asyncio
@@ -63,6 +63,12 @@ async def serve(settings: Settings) -> None:
         listening(settings.listen, running, slack=signed),
     ):
         ending.wake = running.bell.ring
+
+        def read_anew() -> None:
+            running.renewal.ask()
+            running.bell.ring()
+
+        loop.add_signal_handler(signal.SIGHUP, read_anew)
         log.info(
             "serving",
             repositories=list(settings.repositories),

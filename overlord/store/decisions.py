@@ -157,6 +157,13 @@ def close_waiting(
             _close(connection, decision, state, at=at)
 
 
+def close_of_space(connection: sqlite3.Connection, space: str, state: DecisionState, *, at: datetime) -> None:
+    """The same for what was asked about a space as a whole."""
+    for decision in waiting(connection):
+        if decision.job_id is None and decision.space == space:
+            _close(connection, decision, state, at=at)
+
+
 def timed(connection: sqlite3.Connection) -> list[Decision]:
     """Open decisions that are not waited for without end. They are open until `expire`, whatever the time is."""
     query = "SELECT * FROM decisions WHERE state = 'open' AND expires_at IS NOT NULL"

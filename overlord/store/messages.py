@@ -22,6 +22,7 @@ class MessageKind(StrEnum):
     """A part of a job's story, in the thread of its message; `Message.part` is the last event it tells."""
     DECISION = "decision"
     BRIEFING = "briefing"
+    NOTICE = "notice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import sqlite3
 
 from overlord.errors import StoreError
+from overlord.store.schema_care import CARE
 
 _FIRST = (
     """CREATE TABLE jobs (
@@ -316,6 +317,7 @@ _FIRST = (
     ) STRICT""",
     "CREATE INDEX unanswered_requests ON requests (id) WHERE state != 'answered'",
     "CREATE INDEX answered_requests ON requests (at) WHERE state = 'answered'",
+    *CARE,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

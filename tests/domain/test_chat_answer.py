@@ -340,6 +340,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord history`  what ended lately
 - `/overlord why #42`  where its job stands, and how it came there
 - `/overlord cost week`  what was spent: today, week, or #42
+- `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
 - `/overlord decisions`  what waits for a person
 - `/overlord approve 5`  say yes to a decision
 - `/overlord reject 5 too risky`  say no to one

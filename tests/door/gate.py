@@ -21,6 +21,7 @@ from overlord.door.parts import DoorParts
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
 from overlord.settings import Settings, load
+from overlord.settings_held import Held
 from overlord.store.database import Database
 from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock
@@ -114,7 +115,7 @@ async def open_gate(
 
         keeper = DoorKeeper(
             DoorParts(
-                settings=settings,
+                held=Held(settings),
                 home=home,
                 database=database,
                 model=adapters["primary"],

@@ -25,6 +25,7 @@ from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from overlord.settings import Settings, load
+from overlord.settings_held import Held
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
 from tests import stored
@@ -69,7 +70,7 @@ class Ground:
         """What the next daemon builds on the same home."""
         return DoorKeeper(
             DoorParts(
-                settings=self.settings,
+                held=Held(self.settings),
                 home=self.home,
                 database=self.database,
                 model=self.client,

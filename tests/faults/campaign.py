@@ -49,6 +49,8 @@ class Campaign:
     cuts: list[Cut] = field(default_factory=list)
     refused: str = ""
     passes_s: float = 0.0
+    rounds: int = 0
+    """What the operator's settings file says last."""
     heard: list[Delivered] = field(default_factory=list)
     """What people did in the chat and was acknowledged."""
 
@@ -83,6 +85,10 @@ class Campaign:
         self.passes_s = seconds
         await self.settle()
         self.passes_s = 0.0
+
+    async def saves(self, text: str) -> None:
+        """The operator saves their settings file under the eyes of a daemon."""
+        await self._go_through(processes.until_settings_are_read, DEADLINE_S, text)
 
     async def until_holding(self) -> None:
         await self._go_through(processes.until_holding, DEADLINE_S)

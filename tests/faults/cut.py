@@ -127,6 +127,23 @@ def until_said(place: Place, cut: Cut | None, deadline_s: float) -> None:
     asyncio.run(_turn(place, deadline_s, lambda _: place.said.exists(), is_last=False))
 
 
+def until_settings_are_read(place: Place, cut: Cut | None, deadline_s: float, text: str) -> None:
+    """A daemon under whose eyes the operator saves their settings file, and that works until all is settled."""
+    _begin(place, cut)
+    asyncio.run(_read_settings(place, deadline_s, text))
+
+
+async def _read_settings(place: Place, deadline_s: float, text: str) -> None:
+    settings = load({"OVERLORD_HOME": str(place.home)}, **place.given)
+    clock = KeptClock(place.time)
+    async with overlord(settings, clock=clock) as running:
+        turning = Turning(overlord=running, clock=clock, deadline_s=deadline_s)
+        await turning.until(lambda: True)
+        (place.home / "overlord.yaml").write_text(text)
+        running.renewal.ask()
+        await turning.settle()
+
+
 def command(place: Place, cut: Cut | None, *arguments: str) -> None:
     """One command of the CLI."""
     _begin(place, cut)

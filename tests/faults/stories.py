@@ -19,6 +19,7 @@ from tests.local import made
 from tests.world import CALC, REPO
 
 S = JobState
+EXTRA = "acme/extra"
 NEEDS_SETUP = {**CALC, "requirements.txt": "", ".nebulus/environment.yaml": "setup: 'true'\n"}
 BROKEN_CHECKS = {**CALC, ".nebulus/checks.yaml": "test: [1\n"}
 
@@ -257,6 +258,25 @@ async def _damaged(told: Campaign) -> None:
     await told.close(issue)
 
 
+async def _entrusted(told: Campaign) -> None:
+    """A repository is put into Overlord's care by command, and taken out again; the settings change in between."""
+    forge = told.world.forge
+    if EXTRA not in [repository.name for repository in forge.repositories()]:
+        await forge.create_repository(EXTRA, files=CALC)
+    await told.settle()
+    await told.command("space", "add", EXTRA)
+    told.play()
+    issue = await forge.open_issue(EXTRA, "blocked", "", labels=["nebulus-ready"])
+    told.rounds += 1
+    await told.saves(f"delivery: {{rounds: {told.rounds}}}")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    # Whoever takes it out again hears that it was, or is not there.
+    await told.command("space", "remove", EXTRA, "--stop-jobs", done=(0, 4))
+    await told.settle()
+    told.expect(issue, S.CANCELLED)
+
+
 async def _tried(told: Campaign) -> None:
     await told.command("check", _checkout(told))
 
@@ -306,6 +326,7 @@ REFUSED_CHECK = Story(name="refused check", tell=_unjudged, refused="check")
 DAMAGED = Story(name="damaged", tell=_damaged, is_checked=False)
 TRIED = Story(name="tried", tell=_tried, is_checked=False)
 RAN = Story(name="ran", tell=_ran, is_checked=False)
+ENTRUSTED = Story(name="entrusted", tell=_entrusted)
 SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
 SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
 MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
@@ -349,6 +370,7 @@ PLACES: Mapping[Point, Story] = {
     P.LOSS_NOTED: DAMAGED,
     **dict.fromkeys((P.TRIAL_BEGUN, P.TRIAL_ENDED), TRIED),
     P.POLL_MADE_DUE: RAN,
+    **dict.fromkeys((P.SPACE_ADDED, P.SPACE_REMOVED, P.SETTINGS_TAKEN), ENTRUSTED),
     **dict.fromkeys(
         (
             *(P.SETUP_PREPARED, P.SETUP_STARTED, P.SETUP_LOST, P.SETUP_COMPLETED),

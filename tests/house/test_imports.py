@@ -24,10 +24,13 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.domain",
         "overlord.settings_chat",
         "overlord.settings_environment",
+        "overlord.settings_file",
         "overlord.settings_model",
         "overlord.settings_space",
         "overlord.settings_work",
     },
+    "settings_file": {"overlord.domain", "overlord.settings_environment"},
+    "settings_held": {"overlord.domain", "overlord.settings"},
     "settings_space": {
         "minion.protocol",
         "overlord.domain",
@@ -55,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.home",
         "overlord.settings",
         "overlord.settings_model",
+        "overlord.settings_held",
         "overlord.settings_space",
         "overlord.bell",
         "overlord.smart_http",
@@ -69,17 +73,23 @@ for _room in ("engine", "routines"):
         "overlord.ports",
         "overlord.home",
         "overlord.settings",
+        "overlord.settings_held",
         "overlord.settings_model",
         "overlord.settings_work",
     }
-ALLOWED["inquiries"] |= {"overlord.settings"}
+ALLOWED["commands_space"] = ALLOWED["commands"] | {"overlord.commands"}
+ALLOWED["engine"] |= {"overlord.commands_space"}
+ALLOWED["inquiries"] |= {"overlord.settings", "overlord.settings_space"}
 ALLOWED["app"] |= {
     "minion",
     "overlord.adapters",
     "overlord.door",
     "overlord.ports",
     "overlord.home",
+    "overlord.commands_space",
     "overlord.settings",
+    "overlord.settings_file",
+    "overlord.settings_held",
     "overlord.settings_model",
     "overlord.bell",
 }

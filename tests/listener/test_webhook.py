@@ -191,7 +191,7 @@ async def test_a_stranger_cannot_use_up_a_delivery(heard: Heard) -> None:
 
 async def test_deliveries_are_remembered_up_to_a_number() -> None:
     heard: list[str] = []
-    webhook = Webhook(SECRET, [REPO], heard.append, remembered=3)
+    webhook = Webhook(SECRET, lambda: [REPO], heard.append, remembered=3)
 
     async def deliver(number: int) -> None:
         head = posted(event(), x_github_delivery=f"d-{number}").partition(b"\r\n\r\n")[0]

@@ -1,6 +1,7 @@
 """Many repositories: each is worked on by settings of its own over those for all, and they take turns."""
 
 import json
+from typing import Any
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
@@ -17,7 +18,7 @@ async def opened(world: World, title: str, *labels: str, space: str = OTHER) -> 
     return int(await world.forge.open_issue(space, title, "", labels=list(labels)))
 
 
-def both(**own: object) -> dict[str, object]:
+def both(**own: object) -> dict[str, Any]:
     return {"repositories": [REPO, OTHER], "spaces": {OTHER: own}}
 
 

@@ -20,7 +20,6 @@ from overlord.app import Overlord
 from overlord.domain.chat_answer import refused_message
 from overlord.domain.chat_card import FILL, PRESS
 from overlord.domain.names import ChannelId, UserId
-from overlord.domain.redaction import Redactor
 from overlord.engine import obey
 from overlord.engine.speech import Speech
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
@@ -114,7 +113,7 @@ class Ears:
     def __init__(self, running: Overlord, speech: Speech) -> None:
         self._running = running
         self._speech = speech
-        self._redactor = Redactor(running.parts.settings.secrets())
+        self._redactor = running.parts.held.redactor
         self._opening: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:

@@ -1,5 +1,6 @@
 """`overlord status` and `overlord job …`."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -30,13 +31,15 @@ Reason = Annotated[str, typer.Option(help="Why; it is kept in the ledger.")]
 
 def status(json: Json = False, _repo: Repo = "") -> None:
     """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
-    settings = state.settings()
+    settings, problem = state.settings_or_why()
     with state.reading() as connection:
         found = inquiries.status(connection, settings, at=datetime.now(UTC))
+    if problem and not any(problem in said for said in found.settings):
+        found = replace(found, settings=(*found.settings, f"The settings do not load: {problem}"))
     waiting = [asked.decision for asked in found.waiting]
     if json:
         jobs_now = [view.job for view in found.jobs]
-        spaces = {"spaces": found.troubles, "pauses": found.pauses}
+        spaces = {"spaces": found.troubles, "pauses": found.pauses, "settings": found.settings}
         as_json({"jobs": jobs_now, "decisions": waiting, "today": found.today, **spaces})
         return
     if found.jobs:
@@ -48,6 +51,8 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     say(f"Today: {cost_text(found.today)}.")
     for pause in found.pauses:
         say(line(pause.line))
+    for said in found.settings:
+        say(line(said))
     for space in found.troubles:
         say(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
 

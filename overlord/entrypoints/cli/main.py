@@ -12,7 +12,7 @@ import typer
 
 from overlord import errors
 from overlord.domain.text import visible
-from overlord.entrypoints.cli import check, decision, doctor, init, inquiry, job, ledger, state, work
+from overlord.entrypoints.cli import check, decision, doctor, init, inquiry, job, ledger, space, state, work
 from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
@@ -43,6 +43,7 @@ app = typer.Typer(
 app.add_typer(job.app, name="job")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(decision.app, name="decisions")
+app.add_typer(space.app, name="space")
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)
@@ -107,7 +108,7 @@ def config_check(
     json: Annotated[bool, typer.Option("--json", help="Print the settings as JSON, secrets masked.")] = False,
 ) -> None:
     """Read the configuration as the daemon would, and say what it comes to."""
-    settings = load(os.environ)
+    settings = state.settings()
     for name in settings.repositories or ("",):
         contract_for(settings, name)
     if json:

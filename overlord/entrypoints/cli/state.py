@@ -15,10 +15,11 @@ import typer
 
 from overlord.bell import ring
 from overlord.domain.reference import Target, space_named, target_in
-from overlord.errors import StoreError
+from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.home import Home
 from overlord.points import Point
-from overlord.settings import Settings, load
+from overlord.settings import Settings, home_of, load, with_added
+from overlord.store import care, spaces
 from overlord.store.database import open_reader, write_beside
 
 Result = TypeVar("Result")
@@ -40,15 +41,43 @@ Repo = Annotated[
 
 
 def home() -> Home:
-    return Home(settings().home)
+    """Where the state is kept, whether the settings load or not."""
+    if not _repository.get():
+        return Home(home_of(os.environ))
+    from overlord.entrypoints.local.place import place_of
+
+    return place_of(_repository.get(), os.environ).home
 
 
 def settings() -> Settings:
+    """The settings, with the repositories that people added by command."""
+    loaded = loaded_settings()
+    if not home().database.exists():
+        return loaded
+    with reading() as connection:
+        return with_added(loaded, care.added(connection))
+
+
+def loaded_settings() -> Settings:
+    """The settings as file and environment have them."""
     if not _repository.get():
         return load(os.environ)
     from overlord.entrypoints.local.place import place_of
 
     return place_of(_repository.get(), os.environ).settings(os.environ)
+
+
+def settings_or_why() -> tuple[Settings, str]:
+    """The settings; where they do not load, those without the user's file over every repository that was ever looked at,
+    and why."""
+    try:
+        return settings(), ""
+    except (SettingsError, ContractError) as error:
+        place = home()
+        with reading() as connection:
+            names = sorted(spaces.noted(connection))
+        plain = {"OVERLORD_HOME": str(place.root), "OVERLORD_CONFIG": os.devnull}
+        return load(plain, repositories=names), str(error)
 
 
 @contextmanager

@@ -102,6 +102,16 @@ def pause(
     say(f"Paused: {made.what}. `overlord resume {made.space or '--all'}` ends it.")
 
 
+def pause_space(space: Space, reason: Annotated[str, typer.Option(help="Why.")] = "") -> None:
+    """Begin nothing new in a repository, as `overlord pause`."""
+    pause(space, reason)
+
+
+def resume_space(space: Space) -> None:
+    """Let a paused repository go on, as `overlord resume`."""
+    _resume_work(space)
+
+
 def resume(
     *,
     space: Space = "",
@@ -122,6 +132,10 @@ def resume(
         return
     if space and everything:
         raise typer.BadParameter("give a repository or --all, not both")
+    _resume_work(space)
+
+
+def _resume_work(space: str) -> None:
     command = commands.ResumeWork(space=state.space(space) if space else None, actor=person())
     held = state.write(Point.WORK_RESUMED, lambda c: commands.resume_work(c, command, at=datetime.now(UTC)))
     say(f"Going on: {command.space or 'everything'}.")

@@ -36,10 +36,18 @@ class Health:
         return JSONResponse({"status": "ok"})
 
     async def readyz(self, _request: Request) -> Response:
-        """200 when a job that came now could go on; else 503 with what keeps it from that."""
+        """200 when a job that came now could go on, with what is to be said of the settings; else 503 with what keeps it from that."""
         reasons = await self._reasons()
         if reasons:
             return JSONResponse({"status": "not ready", "reasons": reasons}, 503)
+        if note := self._running.renewal.note:
+            kept, waits = (
+                "the settings do not load; the last good ones are kept",
+                "settings wait for a restart",
+            )
+            return JSONResponse(
+                {"status": "ready", "notes": [kept] * bool(note.trouble) + [waits] * bool(note.restart)}
+            )
         return JSONResponse({"status": "ready"})
 
     def _is_stalled(self) -> bool:

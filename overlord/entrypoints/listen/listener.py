@@ -173,7 +173,7 @@ def _application(running: Overlord, secret: str, slack: ASGIApp | None) -> ASGIA
             running.bell.ring()
 
     health = Health(running)
-    webhook = Webhook(secret, parts.settings.repositories, hear)
+    webhook = Webhook(secret, lambda: parts.settings.repositories, hear)
     app = Starlette(
         routes=[
             Route("/healthz", health.healthz, methods=["GET"]),

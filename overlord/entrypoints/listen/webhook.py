@@ -26,18 +26,18 @@ UNSIGNED = "this is not signed with the webhook's secret"
 
 
 class Webhook:
-    """`hear` is called with the repository of each new event, as the settings spell it."""
+    """`hear` is called with the repository of each new event, as the settings of then (`repositories`) spell it."""
 
     def __init__(
         self,
         secret: str,
-        repositories: Sequence[str],
+        repositories: Callable[[], Sequence[str]],
         hear: Callable[[str], None],
         *,
         remembered: int = REMEMBERED,
     ) -> None:
         self._secret = secret.encode()
-        self._repositories = {name.casefold(): name for name in repositories}
+        self._repositories = repositories
         self._hear = hear
         self._deliveries: dict[str, None] = {}
         self._remembered = remembered
@@ -61,7 +61,8 @@ class Webhook:
         self._deliveries[delivery] = None
         if len(self._deliveries) > self._remembered:
             del self._deliveries[next(iter(self._deliveries))]
-        space = self._repositories.get(_repository(payload).casefold())
+        said = _repository(payload).casefold()
+        space = next((name for name in self._repositories() if name.casefold() == said), None)
         if space is None:
             return "not a repository in this Overlord's care"
         self._hear(space)

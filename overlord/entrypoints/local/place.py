@@ -17,7 +17,7 @@ from overlord.entrypoints.local.address import check_address, is_address
 from overlord.entrypoints.local.checkout import Checkout
 from overlord.errors import Refused
 from overlord.home import Home
-from overlord.settings import MAX_SOCKET_PATH, Settings, load
+from overlord.settings import MAX_SOCKET_PATH, Settings, home_of, load
 from overlord.settings_chat import NO_CHAT
 
 _LONGEST_NAME = 24
@@ -58,7 +58,7 @@ class Place:
         """The user's settings, for this home and this one repository."""
         given = {name: value for name, value in environment.items() if not name.startswith(_NOT_OURS)}
         given["OVERLORD_HOME"] = str(self.home.root)
-        shared = user_home(environment) / "overlord.yaml"
+        shared = home_of(environment) / "overlord.yaml"
         if not given.get("OVERLORD_CONFIG") and shared.exists():
             given["OVERLORD_CONFIG"] = str(shared)
         ours = {"repositories": [self.repository], "delivery": {"open_pulls": MANY}, "slack": NO_CHAT}
@@ -103,14 +103,9 @@ def place_of(repository: str, environment: Mapping[str, str]) -> Place:
         name = (found.common_dir.parent if found.common_dir.name == ".git" else found.common_dir).name
     slug = _slug(name)
     identity = sha256(key.encode(errors="surrogateescape")).hexdigest()[:8]
-    parent = user_home(environment) / "local"
+    parent = home_of(environment) / "local"
     directory = "-".join(part for part in (slug[: _room(parent, identity)].strip("-"), identity) if part)
     return Place(source=source, checkout=found, slug=slug, home=Home(parent / directory))
-
-
-def user_home(environment: Mapping[str, str]) -> Path:
-    """OVERLORD_HOME, as `settings.load` reads it."""
-    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
 
 
 def _slug(name: str) -> str:

@@ -1,0 +1,142 @@
+"""`overlord space …`: the repositories in Overlord's care, what each of them is worked on by, and where that is said."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from overlord import inquiries
+from overlord.commands_space import AddSpace, RemoveSpace, add_space, remove_space
+from overlord.domain.plain_yaml import load_yaml
+from overlord.domain.reference import repository_in
+from overlord.domain.text import count
+from overlord.entrypoints.cli import state, work
+from overlord.entrypoints.cli.inquiry import Json
+from overlord.entrypoints.cli.show import as_json, line, person, say, table
+from overlord.points import Point
+from overlord.settings import with_added
+from overlord.settings_file import merged_over, nested
+from overlord.settings_held import check
+from overlord.store import care
+from overlord.store.database import Database
+
+app = typer.Typer(help="The repositories in Overlord's care.", no_args_is_help=True)
+app.command("pause")(work.pause_space)
+app.command("resume")(work.resume_space)
+
+Named = Annotated[str, typer.Argument(help="A repository in Overlord's care: owner/repo, or its name alone.")]
+SECRETS = "setup_secrets"
+
+
+@app.command()
+def add(
+    repository: Annotated[str, typer.Argument(help="owner/repo, or its address.")],
+    base_branch: Annotated[
+        str, typer.Option(help="The branch its work is for; else its default branch.")
+    ] = "",
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A value of its own, as budget.job_usd=2 or 'scope=[src/**]'."
+        ),
+    ] = None,
+) -> None:
+    """Put a repository into Overlord's care; a daemon that runs takes it up by itself.
+
+    For one that was added before, say more of what it has of its own. Settings files may say the same under `spaces`.
+    """
+    name = repository_in(repository)
+    if name is None or "/" not in name:
+        raise typer.BadParameter("give a repository as owner/repo, or its address")
+    own: dict[str, Any] = {"base_branch": base_branch} if base_branch else {}
+    for said in given or ():
+        own = merged_over(own, _value(said))
+    settings = state.loaded_settings()
+    _ensure_database()
+    with state.reading() as connection:
+        known = care.added(connection)
+    name = next((spelt for spelt in known if spelt.casefold() == name.casefold()), name)
+    own = merged_over(known.get(name, {}), own)
+    check(with_added(settings, {**known, name: own}))
+    command = AddSpace(space=name, given=own, actor=person())
+    is_new = state.write(
+        Point.SPACE_ADDED,
+        lambda c: add_space(c, command, named=settings.repositories, at=datetime.now(UTC)),
+    )
+    done = "is in Overlord's care" if is_new else "has these settings of its own"
+    when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
+    say(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
+
+
+def _value(said: str) -> dict[str, Any]:
+    """`KEY=VALUE` as settings have it; raises typer.BadParameter."""
+    key, equals, text = said.partition("=")
+    if not equals or not all(key.split(".")):
+        raise typer.BadParameter(f"give it as KEY=VALUE, as budget.job_usd=2, not {said!r}")
+    if key.split(".")[0] == SECRETS:
+        raise typer.BadParameter(f"{SECRETS} are not given by command: name them in your settings file")
+    try:
+        return nested(tuple(key.split(".")), load_yaml(text))
+    except yaml.YAMLError:
+        raise typer.BadParameter(f"the value of {key} cannot be read as YAML") from None
+
+
+def _ensure_database() -> None:
+    """There is a state to write to, also before the first start."""
+    path = state.home().database
+    if path.exists():
+        return
+
+    async def make() -> None:
+        await (await Database.open(path, exclusive=True)).close()
+
+    asyncio.run(make())
+
+
+@app.command("list")
+def list_spaces(json: Json = False) -> None:
+    """Every repository in Overlord's care, how it came there, and what it is at."""
+    settings = state.settings()
+    with state.reading() as connection:
+        found = inquiries.care_of(connection, settings)
+    if json:
+        as_json(found)
+        return
+    rows = [
+        (item.name, item.by, f"{item.running} of {item.most}", str(item.open_jobs), item.state[:100])
+        for item in found
+    ]
+    if rows:
+        table(("repository", "by", "sessions", "open jobs", "state"), rows)
+    else:
+        say("No repository is in Overlord's care. `overlord space add owner/repo` puts one there.")
+
+
+@app.command()
+def show(repository: Named, json: Json = False) -> None:
+    """Everything a repository is worked on by, and where each value is said."""
+    settings = state.settings()
+    name = state.space(repository)
+    found = inquiries.space_values(settings, name)
+    if json:
+        as_json({"name": name, "values": found})
+        return
+    say(line(name))
+    table(("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in found])
+
+
+@app.command()
+def remove(
+    repository: Annotated[str, typer.Argument(help="owner/repo, as `overlord space list` has it.")],
+    stop_jobs: Annotated[bool, typer.Option("--stop-jobs", help="End its open jobs.")] = False,
+) -> None:
+    """Take a repository out of Overlord's care. Branches, pull requests, evidence and the ledger stay."""
+    named = state.loaded_settings().repositories
+    command = RemoveSpace(space=repository_in(repository) or repository, actor=person(), stop_jobs=stop_jobs)
+    ended = state.write(
+        Point.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
+    )
+    stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
+    say(f"{line(command.space)} is not in Overlord's care any more.{stopped}")

@@ -1,0 +1,23 @@
+"""The tables of what is in Overlord's care by command, of how the settings were last taken, and of what is said to everybody."""
+
+CARE = (
+    """CREATE TABLE care (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        is_removed INTEGER NOT NULL,
+        given TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE settings_notes (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        trouble TEXT NOT NULL,
+        restart TEXT NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE notices (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        text TEXT NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+)
