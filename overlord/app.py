@@ -165,10 +165,7 @@ async def overlord(
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        whole = with_added(settings, await database.read(care.added))
-        _check_care(whole)
-        check(whole)
-        held = Held(whole)
+        held = _held(settings, await database.read(care.added))
         models, forge = _models(settings), _forge(settings, clock)
         for model in models.values():
             stack.push_async_callback(model.close)
@@ -319,12 +316,16 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
     )
 
 
-def _check_care(settings: Settings) -> None:
-    if not settings.repositories:
+def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Held:
+    """The settings with what people added by command. Raises SettingsError where no work could be done by them."""
+    whole = with_added(settings, added)
+    if not whole.repositories:
         raise SettingsError(
             "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml, or type"
             " `overlord space add owner/repo`"
         )
+    check(whole)
+    return Held(whole)
 
 
 def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:

@@ -123,7 +123,7 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
     if live is not None and live.state is not JobState.WAITING:
         raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
     if spaces.get(connection, command.space).paused:
-        raise Refused(_why_gone(connection, command.space))
+        raise Refused(why_gone(connection, command.space))
     wish = wishes.add(connection, space=command.space, number=command.number, actor=command.actor, at=at)
     if wish.at == at:
         _note(
@@ -175,7 +175,7 @@ def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: date
         if command.space is None or not spaces.get(connection, command.space).paused:
             raise Refused(_not_paused(command.space or "everything", others))
         if _asked_about(connection, command.space) is not None:
-            raise Refused(_why_gone(connection, command.space))
+            raise Refused(why_gone(connection, command.space))
         resume_space(connection, command.space, actor=command.actor, at=at)
     else:
         pauses.remove(connection, pause.space)
@@ -193,15 +193,22 @@ def _not_paused(what: str, others: list[Pause]) -> str:
 
 
 def _asked_about(connection: sqlite3.Connection, space: str) -> Decision | None:
-    """The open decision about a space whose repository cannot be found."""
+    """The open decision about a space as a whole."""
     return next((item for item in decisions.waiting(connection) if item.space == space), None)
 
 
-def _why_gone(connection: sqlite3.Connection, space: str) -> str:
-    asked, why = _asked_about(connection, space), f"{space} is paused because its repository cannot be found"
+def why_gone(connection: sqlite3.Connection, space: str) -> str:
+    """Why a space is paused that nobody has paused, and what is to be done."""
+    asked = _asked_about(connection, space)
     if asked is None:
-        return f"{why}; `overlord resume {space}` looks for it again"
-    verbs = "|".join(asked.verbs)
+        return f"{space} is paused because its repository cannot be found; `overlord resume {space}` looks for it again"
+    doubled = asked.subject is Subject.SPACE_DOUBLED
+    because = (
+        "its repository is in Overlord's care under another name"
+        if doubled
+        else "its repository cannot be found"
+    )
+    verbs, why = "|".join(asked.verbs), f"{space} is paused because {because}"
     return f"{why}: say what becomes of it with `overlord decisions answer {asked.id} {verbs}`"
 
 
@@ -287,7 +294,10 @@ def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: dat
         resume_space(connection, decision.space, actor=actor, at=at)
     else:
         for job in jobs.of_space(connection, decision.space):
-            reason = "its repository is gone"
+            is_doubled = decision.subject is Subject.SPACE_DOUBLED
+            reason = (
+                "its repository is worked on under another name" if is_doubled else "its repository is gone"
+            )
             jobs.move(connection, job.id, EventName.DROPPED, at=at, actor=actor, reason=reason)
     decisions.mark_applied(connection, decision)
 

@@ -89,6 +89,7 @@ def _forget_flags(connection: sqlite3.Connection, name: str, *, at: datetime) ->
     """What held it back does not hold it back when it is added again."""
     pauses.remove(connection, name)
     spaces.pause(connection, name, paused=False)
+    spaces.note_identity(connection, name, None)
     decisions.close_of_space(connection, name, DecisionState.SUPERSEDED, at=at)
 
 

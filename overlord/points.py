@@ -30,6 +30,7 @@ class Point(StrEnum):
     SPACE_PAUSED = "space_paused"
     SPACE_ADDED = "space_added"
     SPACE_REMOVED = "space_removed"
+    SPACE_KNOWN = "space_known"
     SETTINGS_TAKEN = "settings_taken"
     POLL_MADE_DUE = "poll_made_due"
     COMMENT_HEARD = "comment_heard"

@@ -41,6 +41,7 @@ class _Permissions(BaseModel):
 
 
 class RepositoryPayload(BaseModel):
+    id: int
     full_name: str
     default_branch: str
     permissions: _Permissions = _Permissions()
@@ -51,6 +52,7 @@ class RepositoryPayload(BaseModel):
             default_branch=self.default_branch,
             clone_url=clone_url,
             can_push=self.permissions.push,
+            id=self.id,
         )
 
 

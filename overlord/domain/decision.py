@@ -53,6 +53,7 @@ class Subject(StrEnum):
     ISSUE_EDITED = "issue_edited"
     ROUNDS = "rounds"
     SPACE_GONE = "space_gone"
+    SPACE_DOUBLED = "space_doubled"
 
 
 class Verb(StrEnum):
@@ -219,6 +220,12 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.SPACE_GONE: _Asked(
         kind=DecisionKind.BLOCKER,
         title="the repository cannot be found any more; its work is paused",
+        verbs=(Verb.RETRY, Verb.DROP),
+        blocks="every job of this repository",
+    ),
+    Subject.SPACE_DOUBLED: _Asked(
+        kind=DecisionKind.BLOCKER,
+        title="the repository is in Overlord's care under another name; its work is paused",
         verbs=(Verb.RETRY, Verb.DROP),
         blocks="every job of this repository",
     ),

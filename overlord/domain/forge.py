@@ -24,6 +24,8 @@ class Repository:
     default_branch: str
     clone_url: str
     can_push: bool
+    id: int
+    """What it keeps when it is renamed or transferred."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

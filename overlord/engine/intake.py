@@ -7,7 +7,7 @@ from functools import partial
 
 from overlord import commands
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import absence, claim, follow, hear, project, reap, wish
+from overlord.engine import absence, claim, follow, hear, identity, project, reap, wish
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
@@ -45,7 +45,8 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     moved, troubles = False, Troubles()
     failure: FarEndError | None = None
     try:
-        moved = await _poll_space(parts, name, troubles)
+        if await identity.is_itself(parts, name):
+            moved = await _poll_space(parts, name, troubles)
     except FarEndError as error:
         troubles.add(error)
         failure = error

@@ -13,7 +13,7 @@ from overlord import commands
 from overlord.domain.card import state_in_words
 from overlord.domain.job import Job, JobState
 from overlord.domain.text import defused_line
-from overlord.engine import claim
+from overlord.engine import claim, identity
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
@@ -58,8 +58,10 @@ async def _material(parts: Parts, name: RepositoryName, wished: Wish) -> tuple[I
     """The issue as it stands now, and the branch its work is for. Raises Refused for what is not to be worked on."""
     if name not in parts.settings.repositories:
         raise Refused("that repository is not in Overlord's care any more")
-    if (await parts.database.read(lambda c: spaces.get(c, name))).paused:
-        raise Refused("the repository cannot be found, and is paused for that")
+    if (await parts.database.read(lambda c: spaces.get(c, name))).paused or not await identity.is_itself(
+        parts, name
+    ):
+        raise Refused(await parts.database.read(lambda c: commands.why_gone(c, name)))
     try:
         state = await parts.forge.issue(name, wished.number)
     except ForgeMissing:

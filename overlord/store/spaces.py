@@ -19,6 +19,8 @@ class Space:
     """What was changed before that among the issues has been seen."""
     begun_at: datetime | None = None
     """When it was last given a session."""
+    forge_id: int | None = None
+    """What the repository keeps at the forge when it is renamed; None while it was never looked at."""
 
 
 def get(connection: sqlite3.Connection, name: str) -> Space:
@@ -37,6 +39,7 @@ def _space(row: sqlite3.Row) -> Space:
         name=row["name"],
         paused=bool(row["paused"]),
         trouble=row["trouble"],
+        forge_id=row["forge_id"],
         **{name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]},
     )
 
@@ -75,6 +78,15 @@ def note_seen(connection: sqlite3.Connection, name: str, *, at: datetime) -> Non
 def note_begun(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """It was given a session: others have their turn before it has the next."""
     _note(connection, name, "begun_at", at)
+
+
+def note_identity(connection: sqlite3.Connection, name: str, forge_id: int | None) -> None:
+    """Which repository it is at the forge; None: that is to be looked at anew."""
+    connection.execute(
+        """INSERT INTO spaces (name, forge_id) VALUES (?, ?)
+           ON CONFLICT (name) DO UPDATE SET forge_id = excluded.forge_id""",
+        (name, forge_id),
+    )
 
 
 def _note(connection: sqlite3.Connection, name: str, column: str, at: datetime) -> None:

@@ -39,6 +39,7 @@ YES = {
     Subject.ISSUE_EDITED: Verb.ADOPT,
     Subject.ROUNDS: Verb.ONE_MORE,
     Subject.SPACE_GONE: Verb.RETRY,
+    Subject.SPACE_DOUBLED: Verb.RETRY,
 }
 NO: dict[Subject, Verb | None] = {
     **dict.fromkeys(Subject, Verb.DROP),

@@ -65,6 +65,31 @@ async def test_a_repository_is_found_by_its_id_as_by_its_name(
         assert (await client.get(path)).status_code == 404
 
 
+async def test_the_old_name_of_a_renamed_repository_leads_to_its_address_that_keeps(
+    forge: EmbeddedForge, client: httpx.AsyncClient
+) -> None:
+    number = await forge.open_issue(REPO, "Lost", labels=["ready"])
+    await forge.rename_repository(REPO, "demo/sums")
+    place = f"{client.base_url}/repositories/{forge.repository('demo/sums').id}".replace("//rep", "/rep")
+    for method, below in (("GET", ""), ("GET", f"/issues/{number}"), ("POST", f"/issues/{number}/labels")):
+        answer = await client.request(method, f"{API}{below}")
+        assert (answer.status_code, answer.headers["location"]) == (301, place + below)
+        assert answer.json()["message"] == "Moved Permanently"
+    followed = await client.get(f"{API}/issues/{number}", follow_redirects=True)
+    assert followed.json() == (await client.get(f"/repos/demo/sums/issues/{number}")).json()
+    assert set(forge.files("demo/sums")) == {"calc.py"}
+    references = f"/{REPO}.git/info/refs?service=git-upload-pack"
+    as_git = await client.get(references, auth=("x-access-token", forge.token))
+    assert (as_git.status_code, as_git.headers["location"]) == (
+        301,
+        f"{client.base_url}{references.replace(REPO, 'demo/sums')}".replace("//demo", "/demo"),
+    )
+    async with httpx.AsyncClient(base_url=client.base_url) as stranger:
+        assert (await stranger.get(references)).status_code == 401
+    await forge.create_repository(REPO, files={"a.py": "a = 1\n"})
+    assert (await client.get(API)).json()["id"] != forge.repository("demo/sums").id
+
+
 async def test_what_was_said_and_done_goes_along(forge: EmbeddedForge) -> None:
     await forge.open_issue(OTHER, "First", labels=["Ready"])
     number = await forge.open_issue(REPO, "Lost", "Where?", labels=["ready", "rare"], author="bob")

@@ -1,14 +1,16 @@
-"""Issues that leave the embedded forge's repositories: to another one of their owner, or for good. Their addresses say so."""
+"""Issues that leave the embedded forge's repositories, to another one of their owner or for good, and repositories that leave
+their names. The old addresses say so."""
 
 from dataclasses import replace
+from typing import cast
 
 from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.problem import unfit
-from overlord.embedded.forge.record import Departure, Issue, Label, Pull, Repository
+from overlord.embedded.forge.record import KINDS, Departure, Issue, Label, Pull, Renaming, Repository
 
 
 class DepartingState(JudgedState):
-    """A forge whose issues are transferred and deleted."""
+    """A forge whose issues are transferred and deleted, and whose repositories are renamed."""
 
     def move_issue(self, issue: Issue, name: str, *, actor: str) -> Issue:
         """Transfer an issue with all that was said and done; it keeps the labels that are known there too.
@@ -46,6 +48,29 @@ class DepartingState(JudgedState):
         for occurrence in self.occurrences(issue):
             self.shelf.remove(occurrence)
         self._depart(issue, None)
+
+    def rename(self, name: str, to: str) -> Repository:
+        """Give a repository another name, or another owner; everything of it goes along."""
+        left = self.repository(name)
+        if self.shelf.get(Repository, to):
+            raise unfit("Repository", "name already exists on this account")
+        self.forget_name(to)
+        there = self.directory(to)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        self.directory(left.name).rename(there)
+        for kind in KINDS:
+            for record in self.shelf.all(kind):
+                if getattr(record, "repository", None) == left.name:
+                    self.shelf.remove(record)
+                    self.shelf.put(replace(cast(Label, record), repository=to))
+        self.shelf.remove(left)
+        self.shelf.put(Renaming(id=self.shelf.next_id(), name=left.name, repository_id=left.id))
+        return self.shelf.put(replace(left, name=to))
+
+    def forget_name(self, name: str) -> None:
+        """A repository of this name is made: it leads nowhere else any more."""
+        if renaming := self.shelf.get(Renaming, name):
+            self.shelf.remove(renaming)
 
     def _depart(self, issue: Issue, to: tuple[str, int] | None) -> None:
         departure = Departure(

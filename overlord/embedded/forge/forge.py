@@ -81,6 +81,7 @@ class EmbeddedForge(ToldState):
         """
         if self.shelf.get(Repository, name):
             raise unfit("Repository", "name already exists on this account")
+        self.forget_name(name)
         directory = self.directory(name)
         await asyncio.to_thread(bare.create, directory, default_branch)
         if source is not None and await asyncio.to_thread(bare.is_repository, source):
@@ -152,6 +153,10 @@ class EmbeddedForge(ToldState):
         """Delete an issue, with its comments."""
         await asyncio.sleep(0)  # as above
         self.remove_issue(self.issue(repository, number), actor=author)
+
+    async def rename_repository(self, repository: str, to: str) -> None:
+        """Give a repository another name, or another owner."""
+        self.rename(repository, to)
 
     async def lock_issue(self, repository: str, number: int, *, author: str = OWNER) -> None:
         """Let only people with write access comment."""

@@ -43,6 +43,14 @@ class Transferred(Problem):
         self.number = number
 
 
+class Renamed(Problem):
+    """A repository has another name now, which not everybody may see."""
+
+    def __init__(self, repository_id: int) -> None:
+        super().__init__(301, "Moved Permanently")
+        self.repository_id = repository_id
+
+
 def missing(message: str = "Not Found") -> Problem:
     """No such thing, or none this account may see."""
     return Problem(404, message)

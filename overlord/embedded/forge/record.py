@@ -230,6 +230,20 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renaming:
+    """That a repository has another name now; its old one leads there until another repository takes it."""
+
+    id: int
+    name: str
+    """The old one."""
+    repository_id: int
+
+    @property
+    def key(self) -> str:
+        return self.name.casefold()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
     """A reaction to a comment; each account has one of each content."""
 
@@ -347,9 +361,10 @@ Record = (
     | Review
     | ReviewComment
     | CheckRun
+    | Renaming
 )
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
     *(Comment, Occurrence, Departure, Reaction, Status),
-    *(Review, ReviewComment, CheckRun),
+    *(Review, ReviewComment, CheckRun, Renaming),
 )

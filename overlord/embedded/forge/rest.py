@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from overlord.embedded.forge.judgement import JudgedState
-from overlord.embedded.forge.problem import Problem, Transferred, forbidden, invalid, missing
+from overlord.embedded.forge.problem import Problem, Renamed, Transferred, forbidden, invalid, missing
 from overlord.embedded.forge.record import App, Issue, Pull, Repository, User
 from overlord.embedded.forge.reply import bearer, fields, page_of, reply
 from overlord.embedded.forge.shape import Shape, moment
@@ -49,12 +49,25 @@ class Call:
 
     def repository(self, *, to_write: bool = False) -> Repository:
         """The repository of the path, if this account may see it (404 otherwise) and write to it (403)."""
-        viewer, repository = self.user, self.state.repository(self.repository_name)
+        viewer = self.user
+        try:
+            repository = self.state.repository(self.repository_name)
+        except Renamed as renamed:
+            raise self._moved(renamed) from None
         if not may_see(viewer, repository):
             raise missing()
         if to_write and not viewer.may_write:
             raise forbidden()
         return repository
+
+    def _moved(self, renamed: Renamed) -> Problem:
+        """Where a repository is that was renamed, for an account that may see it there."""
+        there = self.state.repository_with(renamed.repository_id)
+        if not may_see(self.user, there):
+            return missing()
+        below = self.request.url.path.partition(f"/repos/{self.repository_name}")[2]
+        path = f"/repositories/{there.id}{below}"
+        return Problem(301, renamed.message, location=self.shape.origin + path)
 
     def thread(self, *, to_write: bool = False) -> Issue:
         """The issue of the path; of one that was transferred, where this account may see it there (404 otherwise)."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import Accounts, utc_now
-from overlord.embedded.forge.problem import Problem, Transferred, deleted, invalid, missing, unfit
+from overlord.embedded.forge.problem import Problem, Renamed, Transferred, deleted, invalid, missing, unfit
 from overlord.embedded.forge.record import (
     Comment,
     Departure,
@@ -22,6 +22,7 @@ from overlord.embedded.forge.record import (
     Occurrence,
     Pull,
     Reaction,
+    Renaming,
     Repository,
     Status,
 )
@@ -55,7 +56,16 @@ class ForgeState(Accounts):
     # Reading
 
     def repository(self, name: str) -> Repository:
+        """Raises Renamed for the old name of one."""
         found = self.shelf.get(Repository, name)
+        if found is None:
+            renaming = self.shelf.get(Renaming, name)
+            raise missing() if renaming is None else Renamed(renaming.repository_id)
+        return found
+
+    def repository_with(self, number: int) -> Repository:
+        """The repository of an id, whatever its name is now."""
+        found = next((known for known in self.repositories() if known.id == number), None)
         if found is None:
             raise missing()
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -16,7 +16,7 @@ from overlord.embedded.forge import fault as faults
 from overlord.embedded.forge import lfs, permission
 from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.operation import OPERATIONS, Operation
-from overlord.embedded.forge.problem import Problem, missing
+from overlord.embedded.forge.problem import Problem, Renamed, missing
 from overlord.embedded.forge.record import Repository, User
 from overlord.embedded.forge.reply import bearer, refusal, unchanged_or
 from overlord.embedded.forge.rest import Call, may_see
@@ -158,6 +158,10 @@ class Wire:
             headers = {"www-authenticate": 'Basic realm="GitHub"'} if problem.status == 401 else {}
             await PlainTextResponse(problem.message, problem.status, headers)(scope, receive, send)
             return
+        if repository.key != path["name"].casefold():
+            there = request.url.replace(path=f"/{repository.name}.git{path['rest']}")
+            await RedirectResponse(str(there), 301)(scope, receive, send)
+            return
         if kept := lfs.PATH.fullmatch(path["rest"]):
             answer = await lfs.answer(Request(scope, receive), kept, self.state.directory(repository.name))
             await answer(scope, receive, send)
@@ -189,7 +193,10 @@ class Wire:
         """The repository, for someone who may read it, or write to it when they push."""
         if user is None and "authorization" in request.headers:
             raise Problem(401, "Invalid username or token.")
-        repository = self.state.repository(name)
+        try:
+            repository = self.state.repository(name)
+        except Renamed as renamed:
+            repository = self.state.repository_with(renamed.repository_id)
         if user is None and (pushes or repository.private):
             raise Problem(401, "No anonymous access.")
         if user is not None and not may_see(user, repository):
