@@ -105,6 +105,20 @@ def test_what_labels_stand_for_counts_together_where_the_scope_says_nothing(conf
     assert own.scope_of(1, ("docs",)) == ("src/**",)
 
 
+def test_what_the_readme_shows_is_understood(configured: Configured) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    [shown] = [
+        block for block in readme.split("```yaml\n")[1:] if block.startswith("sessions: {concurrent: 4}")
+    ]
+    settings = configured("models: {default: [{}], careful: [{model: x}]}\n" + shown.split("```")[0])
+    own = settings.space("acme/payments")
+    assert (own.labels.work, own.model, own.scope_of(1, ("api",))) == (
+        "robot-please",
+        "careful",
+        ("src/api/**",),
+    )
+
+
 def test_what_was_added_by_command_goes_over_the_file(configured: Configured) -> None:
     settings = configured(
         "repositories: [acme/web]\nspaces: {Acme/Calc: {scope: [src/**], labels: {work: a}}}"
