@@ -5,12 +5,12 @@ import contextlib
 import os
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -24,6 +24,7 @@ from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_connection import connect
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process import ProcessRunner
+from overlord.adapters.space_runners import USUAL, SpaceRunners
 from overlord.bell import Bell
 from overlord.domain.chat_card import Place
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -42,7 +43,7 @@ from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, S
 from overlord.home import Home
 from overlord.points import Point, guarded
 from overlord.ports import Clock, Runner
-from overlord.settings import Settings, check_socket_path, packaged, with_added
+from overlord.settings import Settings, check_socket_path, packaged, remade, with_added
 from overlord.settings_held import Held, check
 from overlord.settings_model import PRIMARY
 from overlord.store import care, ledger, settings_notes
@@ -170,8 +171,8 @@ async def overlord(
         for model in models.values():
             stack.push_async_callback(model.close)
         stack.push_async_callback(forge.close)
-        runner = await choose_runner(settings, epoch=await database.read(epoch) + 1)
-        stack.push_async_callback(runner.close)
+        number = await database.read(epoch) + 1
+        runner = await _runners(held, stack, epoch=number, check=database.check_held)
         doors = DoorKeeper(
             DoorParts(
                 held=held,
@@ -192,7 +193,7 @@ async def overlord(
             evidence=EvidenceStore(home.evidence),
             forge=guarded(forge, database.check_held),
             git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
-            runner=guarded(runner, database.check_held),
+            runner=runner,
             clock=clock,
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
@@ -251,6 +252,33 @@ def _speech(
         place=Place(web=web_of(settings.forge.api_url)),
         monotonic=clock.monotonic,
     )
+
+
+async def _runners(
+    held: Held,
+    stack: contextlib.AsyncExitStack,
+    *,
+    epoch: int,
+    check: Callable[[], Coroutine[Any, Any, None]],
+) -> SpaceRunners:
+    """The runner of the settings, and those that spaces ask for beside it. Raises SettingsError as `choose_runner` does."""
+    settings = held.settings
+    usual = await choose_runner(settings, epoch=epoch)
+    found = {usual.name: usual}
+    stack.push_async_callback(usual.close)
+    for name in settings.repositories:
+        kind = settings.space(name).runner
+        if kind in {USUAL, *found}:
+            continue
+        try:
+            found[kind] = await choose_runner(remade(settings, runner=kind), epoch=epoch)
+        except ImageUnusable:
+            raise
+        except SettingsError as error:
+            raise SettingsError(f"spaces.{name}.{error}") from error
+        stack.push_async_callback(found[kind].close)
+    each = {kind: guarded(runner, check) for kind, runner in found.items()}
+    return SpaceRunners(each, lambda space: held.settings.space(space).runner)
 
 
 async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:

@@ -297,12 +297,12 @@ class Runner(Protocol):
         """Forget an ended session and free what it held. A running one is killed first."""
         ...
 
-    async def ground(self, image: str) -> str:
+    async def ground(self, image: str, *, space: str = "") -> str:
         """What tells what an environment would be made on from anything else: the image (empty: the runner's own), the
         machine. Raises RunnerRefused for an image that cannot be had."""
         ...
 
-    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
+    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str], space: str = "") -> None:
         """Make the ground an environment is set up on: a system with these packages. Runs nothing of the repository's.
         May take minutes, and may be repeated. Raises RunnerRefused with the telling part of the log when it cannot be."""
         ...

@@ -5,7 +5,7 @@ key: `spaces.<repository>.<key>`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator
 
@@ -29,6 +29,7 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "lfs": ("fetch", "lfs"),
     "contract": ("contract",),
     "merge": ("merge",),
+    "runner": ("runner",),
 }
 """Where it is said for all what a space says under these keys."""
 
@@ -45,6 +46,7 @@ class SpaceSettings(Section):
     intake: Intake
     delivery: Delivery
     contract: str
+    runner: Literal["auto", "docker", "process"]
     model: str = DEFAULT_MODEL
     merge: str
     """Who merges: `manual` is a person, at GitHub."""

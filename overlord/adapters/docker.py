@@ -146,11 +146,18 @@ class DockerRunner:
         self._ended.pop(session, None)
         self._told.discard(session)
 
-    async def ground(self, image: str) -> str:
+    async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return await self._layers.ground(image)
 
     @outward(Point.PREPARE_LAYER)
-    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
+    async def prepare_layer(
+        self,
+        key: str,
+        *,
+        image: str,
+        packages: Sequence[str],
+        space: str = "",  # noqa: ARG002
+    ) -> None:
         await self._layers.prepare(key, image=image, packages=packages)
 
     @outward(Point.KEEP_LAYER)

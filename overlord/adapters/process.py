@@ -105,11 +105,18 @@ class ProcessRunner:
         self._forget(session)
         self._trash.discard(directory)
 
-    async def ground(self, image: str) -> str:
+    async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return self._layers.ground(image)
 
     @outward(Point.PREPARE_LAYER)
-    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:  # noqa: ARG002
+    async def prepare_layer(
+        self,
+        key: str,
+        *,
+        image: str,  # noqa: ARG002
+        packages: Sequence[str],  # noqa: ARG002
+        space: str = "",  # noqa: ARG002
+    ) -> None:
         # System packages are this machine's own affair: a program that is missing says so when it is called.
         self._layers.prepare(key)
 

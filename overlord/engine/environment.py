@@ -87,7 +87,7 @@ async def need_of(parts: Parts, job: Job, base: Sha, *, head: Sha | None = None)
     if asked.is_empty:
         return None
     try:
-        ground = await parts.runner.ground(asked.image)
+        ground = await parts.runner.ground(asked.image, space=job.space)
     except RunnerRefused as error:
         raise EnvironmentFailed(str(error)) from None
     # A taken file belongs to what it makes, also where no recipe would look at it.

@@ -160,7 +160,9 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
     identifier = SessionId(session.id)
     try:
         if made is not None and await parts.runner.find(identifier) is None:
-            await parts.runner.prepare_layer(made.id, image=made.image, packages=made.packages)
+            await parts.runner.prepare_layer(
+                made.id, image=made.image, packages=made.packages, space=job.space
+            )
         base = Sha(job.base_sha or "")
         # The job's own commits come along only when a person allowed files of them to be taken.
         references = {job.base_branch: base, session.branch: Sha(json.loads(session.brief)["head_sha"])}

@@ -71,11 +71,11 @@ class TroubledRunner:
     async def remove(self, session: SessionId) -> None:
         await self._act("remove", session)
 
-    async def ground(self, image: str) -> str:
-        return str(await self._act("ground", image))
+    async def ground(self, image: str, *, space: str = "") -> str:
+        return str(await self._act("ground", image, space=space))
 
-    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str]) -> None:
-        await self._act("prepare_layer", key, image=image, packages=packages)
+    async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str], space: str = "") -> None:
+        await self._act("prepare_layer", key, image=image, packages=packages, space=space)
 
     async def keep_layer(self, session: SessionId, key: str) -> int:
         return int(await self._act("keep_layer", session, key))

@@ -1,12 +1,17 @@
 """Many repositories: each is worked on by settings of its own over those for all, and they take turns."""
 
 import json
+import os
 from typing import Any
+
+import pytest
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.embedded.play import call, edit, submit
+from overlord.embedded.play import call, edit, run, submit
+from overlord.errors import SettingsError
 from overlord.store import sessions
+from tests.runners import engine_or_skip
 from tests.world import CALC, FIX, REPO, World, made_world
 
 OTHER = "acme/other"
@@ -110,3 +115,44 @@ async def test_one_job_of_a_quiet_repository_is_begun_before_the_second_of_a_bus
         made = "SELECT space FROM sessions JOIN jobs ON jobs.id = job_id ORDER BY sessions.rowid"
         turns = await world.read(lambda c: [row["space"] for row in c.execute(made)])
         assert turns == [REPO, OTHER, REPO, REPO, REPO]
+
+
+async def test_a_repository_that_asks_for_containers_is_not_begun_without_them() -> None:
+    nowhere = {"host": "unix:///nowhere/docker.sock"}
+    with pytest.raises(SettingsError, match=f"^spaces.{OTHER}.runner: docker, but"):
+        async with made_world(**both(runner="docker"), docker=nowhere) as world:
+            await world.start()
+
+
+async def test_a_repository_that_asks_for_containers_later_waits_for_a_restart() -> None:
+    async with made_world() as world:
+        await world.start()
+        world.write_settings(f"spaces: {{{REPO}: {{runner: docker}}}}")
+        await world.until_settings_are_read()
+        await world.issue("add() subtracts")
+        world.model_will(BLOCKED)
+        await world.settle()
+        [decision] = await world.decisions()
+        assert decision.subject is Subject.DISPATCH_REFUSED
+        assert "asks for docker, and this Overlord was started without it; start it again" in decision.body
+
+
+@pytest.mark.docker
+async def test_one_repository_runs_in_containers_beside_another_in_processes() -> None:
+    await engine_or_skip()
+    async with made_world(**both(runner="docker")) as world:
+        await world.forge.create_repository(OTHER, files=CALC)
+        await opened(world, "add() subtracts", "nebulus-ready")
+        await world.issue("add() subtracts")
+        for space in (REPO, OTHER):
+            world.model_will(run("id -u"), *WORK, when=space)
+        await world.settle()
+        assert {job.state for job in await world.jobs()} == {JobState.IN_REVIEW}
+        seen = {
+            space: message["content"].split()[0]
+            for messages in (world.model.messages(number) for number in range(len(world.model.requests)))
+            for space in (REPO, OTHER)
+            for message in messages
+            if message["role"] == "tool" and space in str(messages[:2]) and message["content"][0].isdigit()
+        }
+        assert seen == {REPO: str(os.getuid()), OTHER: "10001"}
