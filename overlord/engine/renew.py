@@ -99,7 +99,11 @@ class Renewal:
             for key in FIXED
             if any(f"{name}.".startswith(f"{key}.") for name in restart)
         }
-        return kept(loaded, self._began, sorted(fixed)), restart
+        try:
+            return kept(loaded, self._began, sorted(fixed)), restart
+        except SettingsError as error:
+            waits = ", ".join(restart)
+            raise SettingsError(f"{error}; start Overlord again: {waits} cannot change under it") from None
 
     def _restart(self) -> tuple[str, ...]:
         return self.note.restart if self.note is not None else ()

@@ -124,6 +124,22 @@ async def test_what_counts_after_a_restart_is_named_and_kept_until_then() -> Non
         assert await told(world) == ()
 
 
+async def test_what_rests_on_what_counts_after_a_restart_is_not_taken_before_it() -> None:
+    async with made_world() as world:
+        await world.start()
+        world.write_settings(
+            "endpoints: {spare: {base_url: http://127.0.0.1:9/v1, name: x}}\nmodels: {default: [{endpoint: spare}]}"
+        )
+        await world.until_settings_are_read()
+        [said] = await told(world)
+        assert said.endswith(
+            "there is no endpoint 'spare'; start Overlord again: endpoints.spare cannot change under it"
+        )
+        await world.stop()
+        await world.start()
+        assert await told(world) == ()
+
+
 async def test_a_step_under_way_goes_by_what_it_began_with() -> None:
     async with made_world() as world:
         await world.start()

@@ -64,6 +64,8 @@ async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(
         await world.stop()
         await world.start()
         assert world.overlord.parts.settings.repositories == (REPO, OTHER), "it outlives a restart"
+        assert f'"{OTHER}"' in (await typed(world, "config", "check", "--json"))[1]
+        assert f"{OTHER}" in (await typed(world, "doctor"))[1]
 
 
 async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_known_of_it_stays(

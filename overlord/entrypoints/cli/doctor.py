@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import as_json, console, table
-from overlord.settings import load
+from overlord.errors import StoreError
+from overlord.settings import Settings, load
 
 if TYPE_CHECKING:
     from overlord.adapters.docker_check import Wall
@@ -62,7 +64,7 @@ def doctor(
     if sandbox:
         _show_walls(asyncio.run(examine_sandbox(load(os.environ))), json=json)
     else:
-        _show_findings(asyncio.run(examine(lambda: load(os.environ), fix=fix)), json=json)
+        _show_findings(asyncio.run(examine(_settings, fix=fix)), json=json)
 
 
 def _show_findings(found: Sequence["Finding"], *, json: bool) -> None:
@@ -85,3 +87,11 @@ def _show_walls(walls: Sequence["Wall"], *, json: bool) -> None:
         table(("wall", "", "what got through"), rows)
         console.print(f"{len(walls) - len(open_ones)} of {len(walls)} walls hold.")
     raise typer.Exit(1 if open_ones else 0)
+
+
+def _settings() -> Settings:
+    """The settings, with what was added by command where that can be read."""
+    try:
+        return state.settings()
+    except StoreError:
+        return load(os.environ)
