@@ -74,6 +74,8 @@ def settings_or_why() -> tuple[Settings, str]:
         return settings(), ""
     except (SettingsError, ContractError) as error:
         place = home()
+        if not place.database.exists():
+            raise
         with reading() as connection:
             names = sorted(spaces.noted(connection))
         plain = {"OVERLORD_HOME": str(place.root), "OVERLORD_CONFIG": os.devnull}
