@@ -1,6 +1,7 @@
 """Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
 
 from collections.abc import Collection, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -235,6 +236,11 @@ def packaged(name: str) -> str:
     return (files("overlord") / "config" / name).read_text(encoding="utf-8")
 
 
+@cache
+def _defaults() -> dict[str, Any]:
+    return {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
+
+
 def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     """Settings from defaults, file, environment and `overrides` (nested dicts, for `demo` and tests).
 
@@ -243,8 +249,7 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     home = Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
     explicit = environment.get("OVERLORD_CONFIG")
     path = Path(explicit).expanduser() if explicit else home / "overlord.yaml"
-    defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
-    merged = _merge(defaults, _read_yaml(path, required=bool(explicit)))
+    merged = _merge(_defaults(), _read_yaml(path, required=bool(explicit)))
     merged = _merge(merged, from_environment(environment))
     if "token" in overrides.get("forge", {}):
         # An embedded forge's: it stands in place of whatever people sign in with.
@@ -281,11 +286,16 @@ def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
     name = settings.space(space).contract or settings.contract
     if name == "default":
-        return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+        return _default_contract()
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"contract: {name} cannot be read: {reason_of(error)}") from None
+
+
+@cache
+def _default_contract() -> Contract:
+    return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
 
 
 def check_socket_path(home: Path) -> None:
