@@ -8,7 +8,10 @@ import gc
 import importlib
 from typing import get_type_hints
 
+from httpx import Timeout
+
 from minion.protocol import Finding, Issue, StepResult
+from overlord.adapters.http import open_client
 from overlord.domain.job import Job
 from overlord.domain.paths import guard_of, is_lint_configuration
 from overlord.domain.session import Session
@@ -41,6 +44,7 @@ def _ready() -> None:
     for name in LATE:
         importlib.import_module(name)
     contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
+    open_client("http://127.0.0.1:9", Timeout(1.0))
     guard_of(PLAIN)
     is_lint_configuration(PLAIN)
     for kind in (*WRITTEN, *READ):
