@@ -39,6 +39,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
+from overlord.meters import Meters
 from overlord.points import Point, guarded
 from overlord.ports import Clock, Runner
 from overlord.settings import Settings, check_prices, check_socket_path, contract_for, packaged
@@ -72,6 +73,8 @@ class Overlord:
     bell: Bell
     watchers: Bell
     """Rung with the bell, and for what no job is moved by: what its Minion is at."""
+    passes: Bell = field(default_factory=Bell)
+    """Rung after each pass, for who follows the facts."""
     pulse: Pulse = field(default_factory=Pulse)
 
     async def turn(self) -> bool:
@@ -79,9 +82,12 @@ class Overlord:
 
         Raises Fenced once another daemon has taken over.
         """
+        began_at = self.parts.clock.monotonic()
         opened = await self._attempt("doors", self.doors.reconcile)
         moved = await self._attempt("jobs", self.tick.run)
         self.pulse.beat_at = self.parts.clock.monotonic()
+        self.parts.meters.tick_s.observe(self.pulse.beat_at - began_at)
+        self.passes.ring()
         return moved or opened
 
     async def _attempt(self, name: str, act: Callable[[], Awaitable[bool]]) -> bool:
@@ -154,7 +160,6 @@ async def overlord(
     settings: Settings, *, clock: Clock | None = None, needs_model: bool = True
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
-    check_socket_path(settings.home)
     _check_far_ends(settings, needs_model=needs_model)
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
     contracts = cache(lambda space: contract_for(settings, space))
@@ -163,10 +168,9 @@ async def overlord(
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        models, forge = _models(settings), _forge(settings, clock)
-        for model in models.values():
-            stack.push_async_callback(model.close)
-        stack.push_async_callback(forge.close)
+        models, forge = _models(settings), _forge(settings, clock, meters := Meters())
+        for close in (*(model.close for model in models.values()), forge.close):
+            stack.push_async_callback(close)
         runner = await choose_runner(settings, epoch=await database.read(epoch) + 1)
         stack.push_async_callback(runner.close)
         doors = DoorKeeper(
@@ -179,6 +183,7 @@ async def overlord(
                 clock=clock,
                 bell=bell,
                 watchers=watchers,
+                meters=meters,
             )
         )
         stack.push_async_callback(doors.close)
@@ -195,6 +200,7 @@ async def overlord(
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
+            meters=meters,
             speech=_speech(settings, clock, home, database, stack),
         )
         await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
@@ -220,8 +226,8 @@ def _models(settings: Settings) -> dict[str, OpenAIModel]:
     }
 
 
-def _forge(settings: Settings, clock: Clock) -> GitHubForge:
-    return connect(GitHubForge, settings, now=clock.now)
+def _forge(settings: Settings, clock: Clock, meters: Meters) -> GitHubForge:
+    return connect(GitHubForge, settings, now=clock.now, meters=meters)
 
 
 def _speech(
@@ -313,6 +319,7 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
 
 
 def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
+    check_socket_path(settings.home)
     if not settings.repositories:
         raise SettingsError(
             "no repositories: set OVERLORD_REPOS=owner/repo, or `repositories` in overlord.yaml"

@@ -35,6 +35,7 @@ from overlord.settings_model import (
     VariableName,
     secrets_in,
 )
+from overlord.settings_watch import Log, Tracing
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
@@ -161,6 +162,8 @@ class Settings(Section):
     listen: Listen
     slack: Slack
     briefing: Briefing
+    log: Log
+    tracing: Tracing
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]

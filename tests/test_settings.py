@@ -223,6 +223,7 @@ SAMPLES = {
     "OVERLORD_REPOS": ("acme/calc, acme/web,", ("acme/calc", "acme/web")),
     "OVERLORD_RUNNER": ("process", "process"),
     "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ("http://127.0.0.1:4318/", "http://127.0.0.1:4318"),
 }
 
 

@@ -9,6 +9,7 @@ from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
+from overlord.meters import Meters
 from overlord.ports import Clock, Model
 from overlord.settings import Settings
 from overlord.settings_model import PRIMARY
@@ -33,6 +34,7 @@ class DoorParts:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How the gateway waits before it asks an endpoint again, in seconds."""
     flight: Flight = field(default_factory=Flight)
+    meters: Meters = field(default_factory=Meters)
     redactor: Redactor = field(init=False)
     transcripts: Transcripts = field(init=False)
 

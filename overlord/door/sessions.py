@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from structlog.contextvars import bind_contextvars
 
 from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
@@ -170,4 +171,5 @@ async def live(parts: DoorParts, session_id: str) -> Session:
     session = await parts.database.read(lambda c: sessions.get(c, session_id))
     if session.state is SessionState.ENDED:
         raise HTTPException(410, "this session has ended")
+    bind_contextvars(job_id=session.job_id)  # of the task that answers this one request
     return session

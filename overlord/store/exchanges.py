@@ -116,9 +116,10 @@ def settle(
 ) -> None:
     """Put what an exchange really used in place of its reservation, once; people are told of each budget that nears its end."""
     settled = connection.execute(
-        """UPDATE exchanges SET settled = 1, status = ?, prompt = ?, cached = ?, completion = ?, cost_nusd = ?
+        """UPDATE exchanges SET settled = 1, status = ?, prompt = ?, cached = ?, completion = ?, cost_nusd = ?,
+           settled_at = ?
            WHERE id = ? AND NOT settled""",
-        (status, usage.prompt, usage.cached, usage.completion, nusd, exchange),
+        (status, usage.prompt, usage.cached, usage.completion, nusd, at.isoformat(), exchange),
     )
     if not settled.rowcount:
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-LEAVES = {"overlord.errors", "overlord.points"}
+LEAVES = {"overlord.errors", "overlord.meters", "overlord.points"}
 """What every room of Overlord may import."""
 CHAIN = ("entrypoints", "app", "routines", "engine", "commands", "inquiries", "store", "domain")
 """Each may import those after it."""
@@ -25,7 +25,9 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_chat",
         "overlord.settings_environment",
         "overlord.settings_model",
+        "overlord.settings_watch",
     },
+    "settings_watch": {"overlord.settings_model"},
     "settings_chat": {"overlord.settings_model"},
     "settings_environment": set(),
     "settings_model": {"overlord.domain"},
@@ -51,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "embedded": {"overlord.smart_http"},
     "errors": set(),
     "points": set(),
+    "meters": set(),
     "__main__": {"overlord.entrypoints"},
 }
 for _room in ("engine", "routines"):
@@ -66,7 +69,11 @@ ALLOWED["app"] |= {
     "overlord.settings_model",
     "overlord.bell",
 }
-ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.settings_chat"}
+ALLOWED["entrypoints"] |= ALLOWED["app"] | {
+    "overlord.embedded",
+    "overlord.settings_chat",
+    "overlord.settings_watch",
+}
 
 
 def modules(package: str) -> Iterator[Path]:
