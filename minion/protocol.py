@@ -317,6 +317,7 @@ class Brief:
     skills: tuple[SkillText, ...] = ()
     steps: tuple[CheckStep, ...] = ()  # what a check session runs, in order; empty for a work session
     setup: SetupPlan | None = None  # what a setup session does
+    traced: bool = False  # whether each use of a tool is told
 
 
 class Outcome(StrEnum):
@@ -385,11 +386,13 @@ class EventKind(StrEnum):
     PROGRESS = "progress"
     QUESTION = "question"
     LOG = "log"
+    CALLED = "called"  # a tool was used; told where the brief asks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One `POST /session/events`. A question also carries an id, options, and (for `scope`) patterns."""
+    """One `POST /session/events`. A question also carries an id, options, and (for `scope`) patterns; a call the tool's
+    name as its text, how long it took and whether it failed."""
 
     kind: EventKind
     turn: int = 0
@@ -398,3 +401,5 @@ class Event:
     question_kind: str = "question"
     options: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    duration_s: float = 0.0
+    failed: bool = False

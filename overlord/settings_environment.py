@@ -38,6 +38,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "SLACK_CHANNEL_ID": ("slack", "channel"),
     "OVERLORD_METRICS_TOKEN": ("listen", "metrics_token"),
     "OTEL_EXPORTER_OTLP_ENDPOINT": ("tracing", "endpoint"),
+    "OTEL_EXPORTER_OTLP_HEADERS": ("tracing", "headers"),
     "DOCKER_HOST": ("docker", "host"),
     **{name: ("environments", "variables", name) for name in REACHING_PACKAGES},
 }

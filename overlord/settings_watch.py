@@ -1,7 +1,7 @@
 """The settings of what lets people watch Overlord itself: its log, and the traces it sends."""
 
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
@@ -22,6 +22,15 @@ class Tracing(Section):
     endpoint: str
     headers: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$")], SecretStr]
     timeout_s: Annotated[float, Field(gt=0)]
+
+    @field_validator("headers", mode="before")
+    @classmethod
+    def _as_the_variable_has_them(cls, value: Any) -> Any:
+        """`name=value,other=value`, each percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS is written."""
+        if not isinstance(value, str):
+            return value
+        pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+        return {name.strip(): unquote(given.strip()) for name, _, given in pairs}
 
     @field_validator("endpoint")
     @classmethod

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from overlord.bell import Bell
 from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
+from overlord.door.journal import Journal
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
 from overlord.meters import Meters
@@ -35,6 +36,7 @@ class DoorParts:
     """How the gateway waits before it asks an endpoint again, in seconds."""
     flight: Flight = field(default_factory=Flight)
     meters: Meters = field(default_factory=Meters)
+    journal: Journal = field(default_factory=Journal)
     redactor: Redactor = field(init=False)
     transcripts: Transcripts = field(init=False)
 

@@ -54,6 +54,10 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
             "turn": min(max(event.turn, 0), _MOST_TURNS),
             "last_action": visible(event.text)[:_ACTION_CHARS],
         }
+        parts.journal.turned(session.id, event.turn, at)
+    elif event.kind is EventKind.CALLED:
+        parts.journal.called(session.id, event, at)
+        return Response(status_code=202)
     await parts.database.write(Point.PROGRESS_SEEN, lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
         _check_question(event)

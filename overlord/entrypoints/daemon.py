@@ -17,6 +17,7 @@ from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.chronicle import chronicled
 from overlord.entrypoints.listen.listener import listening
 from overlord.entrypoints.logs import conceal
+from overlord.entrypoints.tracing import traced
 from overlord.settings import Settings
 
 DRAIN_S = 9.0
@@ -37,7 +38,8 @@ async def serve(settings: Settings) -> None:
     async with (
         with_chat(settings) as given,
         overlord(given) as running,
-        chronicled(running),
+        traced(running) as tracer,
+        chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
     ):
