@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from minion.encoding import decode as decode  # noqa: PLC0414
 from minion.encoding import encode as encode  # noqa: PLC0414
+from minion.event import Event as Event  # noqa: PLC0414
+from minion.event import EventKind as EventKind  # noqa: PLC0414
 
 PROTOCOL_VERSION = 1
 
@@ -377,29 +379,3 @@ class CheckReport:
     """The one report of a check session, and of a setup session: a step for each command."""
 
     steps: tuple[StepResult, ...]
-
-
-class EventKind(StrEnum):
-    """What a running session says between brief and report."""
-
-    HEARTBEAT = "heartbeat"
-    PROGRESS = "progress"
-    QUESTION = "question"
-    LOG = "log"
-    CALLED = "called"  # a tool was used; told where the brief asks for it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One `POST /session/events`. A question also carries an id, options, and (for `scope`) patterns; a call the tool's
-    name as its text, how long it took and whether it failed."""
-
-    kind: EventKind
-    turn: int = 0
-    text: str = ""
-    question_id: str = ""
-    question_kind: str = "question"
-    options: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
-    duration_s: float = 0.0
-    failed: bool = False
