@@ -110,6 +110,7 @@ def _work(start: Start, brief: Brief, scope: Scope) -> Report:
     from minion.work import work
 
     beat = Beat(start.door)
+    beat.tells_calls = brief.traced
     try:
         return work(start, brief, scope, beat)
     except GitFailed as error:

@@ -111,7 +111,8 @@ class Agent:
         failed = 0
         for number, call in enumerate(reply.calls, 1):
             try:
-                result = self._perform(call, after_failure=failed > 0)
+                with self._beat.timing(self._session.turn, call.name):
+                    result = self._perform(call, after_failure=failed > 0)
             except ToolError as error:
                 failed += 1
                 result = f"Error: {error}"

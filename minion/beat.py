@@ -2,6 +2,9 @@
 
 import queue
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from minion.door import Door
 from minion.errors import DoorGone, DoorRefused
@@ -18,12 +21,27 @@ class Beat:
         self._interval_s = interval_s
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._turn = 0
+        self.tells_calls = False
         self._thread = threading.Thread(target=self._run, name="beat", daemon=True)
         self._thread.start()
 
     def progress(self, turn: int, text: str) -> None:
         self._turn = turn
         self._events.put(Event(kind=EventKind.PROGRESS, turn=turn, text=text[:500]))
+
+    @contextmanager
+    def timing(self, turn: int, tool: str) -> Iterator[None]:
+        """Tell of the use of a tool, once the block is left, where it is wanted."""
+        began, failed = time.monotonic(), True
+        try:
+            yield
+            failed = False
+        finally:
+            if self.tells_calls:
+                took_s = time.monotonic() - began
+                self._events.put(
+                    Event(kind=EventKind.CALLED, turn=turn, text=tool[:100], duration_s=took_s, failed=failed)
+                )
 
     def log(self, text: str) -> None:
         self._events.put(Event(kind=EventKind.LOG, turn=self._turn, text=text[-4000:]))

@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from minion.encoding import decode as decode  # noqa: PLC0414
 from minion.encoding import encode as encode  # noqa: PLC0414
+from minion.event import Event as Event  # noqa: PLC0414
+from minion.event import EventKind as EventKind  # noqa: PLC0414
 
 PROTOCOL_VERSION = 1
 
@@ -317,6 +319,7 @@ class Brief:
     skills: tuple[SkillText, ...] = ()
     steps: tuple[CheckStep, ...] = ()  # what a check session runs, in order; empty for a work session
     setup: SetupPlan | None = None  # what a setup session does
+    traced: bool = False  # whether each use of a tool is told
 
 
 class Outcome(StrEnum):
@@ -376,25 +379,3 @@ class CheckReport:
     """The one report of a check session, and of a setup session: a step for each command."""
 
     steps: tuple[StepResult, ...]
-
-
-class EventKind(StrEnum):
-    """What a running session says between brief and report."""
-
-    HEARTBEAT = "heartbeat"
-    PROGRESS = "progress"
-    QUESTION = "question"
-    LOG = "log"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One `POST /session/events`. A question also carries an id, options, and (for `scope`) patterns."""
-
-    kind: EventKind
-    turn: int = 0
-    text: str = ""
-    question_id: str = ""
-    question_kind: str = "question"
-    options: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
+from overlord.meters import Meters
 from overlord.points import Point, guarded
 from overlord.ports import Clock, Runner
 from overlord.settings import Settings, check_socket_path, packaged, remade, with_added
@@ -76,6 +77,8 @@ class Overlord:
     bell: Bell
     watchers: Bell
     """Rung with the bell, and for what no job is moved by: what its Minion is at."""
+    passes: Bell = field(default_factory=Bell)
+    """Rung after each pass, for who follows the facts."""
     pulse: Pulse = field(default_factory=Pulse)
 
     async def turn(self) -> bool:
@@ -84,10 +87,13 @@ class Overlord:
 
         Raises Fenced once another daemon has taken over.
         """
+        began_at = self.parts.clock.monotonic()
         await self._attempt("settings", self.renewal.look)
         opened = await self._attempt("doors", self.doors.reconcile)
         moved = await self._attempt("jobs", self.tick.run)
         self.pulse.beat_at = self.parts.clock.monotonic()
+        self.parts.meters.tick_s.observe(self.pulse.beat_at - began_at)
+        self.passes.ring()
         return moved or opened
 
     async def _attempt(self, name: str, act: Callable[[], Awaitable[bool]]) -> bool:
@@ -160,17 +166,15 @@ async def overlord(
     settings: Settings, *, clock: Clock | None = None, needs_model: bool = True
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
-    check_socket_path(settings.home)
     _check_far_ends(settings, needs_model=needs_model)
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
         held = _held(settings, await database.read(care.added))
-        models, forge = _models(settings), _forge(settings, clock)
-        for model in models.values():
-            stack.push_async_callback(model.close)
-        stack.push_async_callback(forge.close)
+        models, forge = _models(settings), _forge(settings, clock, meters := Meters())
+        for close in (*(model.close for model in models.values()), forge.close):
+            stack.push_async_callback(close)
         number = await database.read(epoch) + 1
         runner = await _runners(held, stack, epoch=number, check=database.check_held)
         doors = DoorKeeper(
@@ -183,6 +187,7 @@ async def overlord(
                 clock=clock,
                 bell=bell,
                 watchers=watchers,
+                meters=meters,
             )
         )
         stack.push_async_callback(doors.close)
@@ -198,6 +203,7 @@ async def overlord(
             assistant=DoorAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
+            meters=meters,
             speech=_speech(settings, clock, home, database, stack),
         )
         await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
@@ -225,8 +231,8 @@ def _models(settings: Settings) -> dict[str, OpenAIModel]:
     }
 
 
-def _forge(settings: Settings, clock: Clock) -> GitHubForge:
-    return connect(GitHubForge, settings, now=clock.now)
+def _forge(settings: Settings, clock: Clock, meters: Meters) -> GitHubForge:
+    return connect(GitHubForge, settings, now=clock.now, meters=meters)
 
 
 def _speech(
@@ -357,6 +363,7 @@ def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Held
 
 
 def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
+    check_socket_path(settings.home)
     if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(
             "no model: set OPENAI_BASE_URL (as https://api.openai.com/v1), OPENAI_API_KEY and OVERLORD_MODEL"

@@ -41,6 +41,11 @@ class Home:
             new.write(secrets.token_hex(6))
         return file.read_text(encoding="ascii")
 
+    def free_bytes(self) -> int:
+        """What is left for us on the disk of the home."""
+        found = os.statvfs(self.root)
+        return found.f_bavail * found.f_frsize
+
     def shortage(self) -> str:
         """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""
         standing = os.statvfs(self.root)

@@ -157,7 +157,7 @@ def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -
     held = pauses.every(connection)
     queued = [job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED]
     known = {job.id: _why_queued(connection, job) for job in queued}
-    begun = [job for job in queued if job.id in sessions.jobs_with_live(connection)]
+    begun = [job for job in queued if job.id in sessions.live_ids(connection)]
     line = _line(connection, settings, [job for job in queued if job not in begun and not known[job.id]])
     found = [Queued(job=job, why=known[job.id]) for job in begun]
     for place, job in enumerate(line):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -41,6 +42,7 @@ from overlord.settings_space import (
     place_for_all,
     refuse_what_is_of_all,
 )
+from overlord.settings_watch import Log, Tracing
 from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, Sessions
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
@@ -100,6 +102,8 @@ class Settings(Section):
     listen: Listen
     slack: Slack
     briefing: Briefing
+    log: Log
+    tracing: Tracing
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
@@ -215,6 +219,11 @@ def packaged(name: str) -> str:
     return (files("overlord") / "config" / name).read_text(encoding="utf-8")
 
 
+@cache
+def _defaults() -> dict[str, Any]:
+    return {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
+
+
 def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     """Settings from defaults, file, environment and `overrides` (nested dicts, for `demo` and tests).
 
@@ -222,9 +231,8 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     """
     home = home_of(environment)
     path = file_of(environment)
-    defaults = {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
     file = read_yaml(path, required=bool(environment.get("OVERLORD_CONFIG")))
-    merged = merged_over(merged_over(defaults, file), from_environment(environment))
+    merged = merged_over(merged_over(_defaults(), file), from_environment(environment))
     if "token" in overrides.get("forge", {}):
         # An embedded forge's: it stands in place of whatever people sign in with.
         merged = merged_over(merged, {"forge": {"app_id": "", "private_key_file": ""}})
@@ -339,11 +347,16 @@ def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
     name = settings.space(space).contract
     if name == "default":
-        return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+        return _default_contract()
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"contract: {name} cannot be read: {reason_of(error)}") from None
+
+
+@cache
+def _default_contract() -> Contract:
+    return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
 
 
 def check_socket_path(home: Path) -> None:

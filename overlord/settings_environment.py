@@ -36,6 +36,9 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "SLACK_APP_TOKEN": ("slack", "app_token"),
     "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
     "SLACK_CHANNEL_ID": ("slack", "channel"),
+    "OVERLORD_METRICS_TOKEN": ("listen", "metrics_token"),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ("tracing", "endpoint"),
+    "OTEL_EXPORTER_OTLP_HEADERS": ("tracing", "headers"),
     "DOCKER_HOST": ("docker", "host"),
     **{name: ("environments", "variables", name) for name in REACHING_PACKAGES},
 }

@@ -59,6 +59,8 @@ class Listen(Section):
     address: Annotated[str, Field(pattern=r"^$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
     """`host:port`, as 127.0.0.1:8712 or [::1]:8712; port 0 takes any free one."""
     webhook_secret: SecretStr
+    metrics_token: SecretStr = SecretStr("")
+    """What who asks for /metrics must show; without it whoever reaches the listener itself may ask."""
 
     @field_validator("address")
     @classmethod

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import SecretStr
 
 from overlord.domain.extent import Extent
 from overlord.errors import ContractError, SettingsError
@@ -223,6 +224,11 @@ SAMPLES = {
     "OVERLORD_REPOS": ("acme/calc, acme/web,", ("acme/calc", "acme/web")),
     "OVERLORD_RUNNER": ("process", "process"),
     "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
+    "OTEL_EXPORTER_OTLP_HEADERS": (
+        "authorization=Bearer%20x,x-team=blue",
+        {"authorization": SecretStr("Bearer x"), "x-team": SecretStr("blue")},
+    ),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ("http://127.0.0.1:4318/", "http://127.0.0.1:4318"),
 }
 
 

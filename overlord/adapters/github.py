@@ -12,6 +12,7 @@ from overlord.adapters.github_payload import PullPayload, RepositoryPayload
 from overlord.adapters.github_requests import NO_REFERENCE, parsed
 from overlord.adapters.github_review import GitHubReview
 from overlord.errors import ForgeRefused
+from overlord.meters import Meters
 from overlord.points import Point, outward
 from overlord.ports import Pull, Remote, Repository, RepositoryName, Sha
 
@@ -33,9 +34,10 @@ class GitHubForge(GitHubConversation, GitHubReview):
         base_url: str = GITHUB_API_URL,
         timeout_s: float = TIMEOUT_S,
         retry_wait_s: float = 1.0,
+        meters: Meters | None = None,
     ) -> Self:
         """Signed in with a personal access token."""
-        client = GitHubClient(base_url, timeout_s=timeout_s)
+        client = GitHubClient(base_url, timeout_s=timeout_s, meters=meters)
         return cls(client, TokenCredentials(token), retry_wait_s=retry_wait_s)
 
     @classmethod
@@ -48,9 +50,10 @@ class GitHubForge(GitHubConversation, GitHubReview):
         timeout_s: float = TIMEOUT_S,
         retry_wait_s: float = 1.0,
         now: Callable[[], datetime] = utc_now,
+        meters: Meters | None = None,
     ) -> Self:
         """Signed in as a GitHub App; `private_key` is the PEM text, and tokens go by the clock `now`."""
-        client = GitHubClient(base_url, timeout_s=timeout_s, now=now)
+        client = GitHubClient(base_url, timeout_s=timeout_s, now=now, meters=meters)
         credentials = AppCredentials(client, app_id=app_id, private_key=private_key, now=now)
         return cls(client, credentials, retry_wait_s=retry_wait_s)
 

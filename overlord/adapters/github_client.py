@@ -5,7 +5,7 @@ requests they hold do.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +17,7 @@ from gidgethub.abc import GitHubAPI
 from overlord.adapters.etag import EtagStore, Kept
 from overlord.adapters.http import open_client
 from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable
+from overlord.meters import Meters
 
 GITHUB_API_URL = "https://api.github.com"
 REQUESTER = "overlord"
@@ -66,6 +67,10 @@ REDIRECTS = {301: ForgeRelocated, 302: ForgeElsewhere, 308: ForgeRelocated}
 """They are not followed here: whoever asked knows whether the other address is to be asked, and by whom."""
 
 
+RESOURCES = frozenset({"core", "graphql", "search"})
+"""What GitHub calls the limits we meet."""
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -88,11 +93,13 @@ class GitHubClient(GitHubAPI):
         timeout_s: float = TIMEOUT_S,
         etags: EtagStore | None = None,
         now: Callable[[], datetime] = utc_now,
+        meters: Meters | None = None,
     ) -> None:
         super().__init__(REQUESTER, base_url=base_url.rstrip("/"))
         self.timeout_s = timeout_s
         self._etags = etags or EtagStore()
         self._now = now
+        self._meters = meters or Meters()
         self._http = open_client(base_url, httpx.Timeout(timeout_s))
 
     @property
@@ -147,8 +154,9 @@ class GitHubClient(GitHubAPI):
             raise ValueError("an address on another host would be sent our token")
         kept = self._etags.get(url) if method == "GET" else None
         condition = {"if-none-match": kept.etag} if kept else {}
-        async with asyncio.timeout(self.timeout_s):
-            response = await self._http.request(method, url, headers={**headers, **condition}, content=body)
+        response = await self._counted(
+            self._http.request(method, url, headers={**headers, **condition}, content=body)
+        )
         if kept and response.status_code == 304:
             return 200, {**kept.headers, **_limits(response.headers)}, kept.body
         if method == "GET" and response.status_code == 200 and "etag" in response.headers:
@@ -157,6 +165,21 @@ class GitHubClient(GitHubAPI):
                 Kept(etag=response.headers["etag"], headers=dict(response.headers), body=response.content),
             )
         return response.status_code, response.headers, response.content
+
+    async def _counted(self, request: Awaitable[httpx.Response]) -> httpx.Response:
+        """An answer in time, with what it says of limits put down."""
+        began_at, outcome = asyncio.get_running_loop().time(), "unanswered"
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                response = await request
+            outcome = _outcome(response)
+        finally:
+            self._meters.forge_requests.add(outcome)
+            self._meters.forge_request_s.observe(asyncio.get_running_loop().time() - began_at)
+        if (left := response.headers.get("x-ratelimit-remaining", "")).isdecimal():
+            resource = response.headers.get("x-ratelimit-resource", "core")
+            self._meters.forge_requests_left.set(resource if resource in RESOURCES else "other", to=int(left))
+        return response
 
     def _translated(self, error: Exception, what: str) -> FarEndError:
         """A foreign exception as ours: whose fault, and when to come back."""
@@ -193,6 +216,19 @@ class GitHubClient(GitHubAPI):
         if status == 429 or (status == 403 and "rate limit" in str(error).lower()):
             return SECONDARY_LIMIT_WAIT_S
         return None
+
+
+def _outcome(response: httpx.Response) -> str:
+    """A word for how the forge took a request."""
+    status = response.status_code
+    is_limit = "retry-after" in response.headers or response.headers.get("x-ratelimit-remaining") == "0"
+    if status == 304:
+        return "unchanged"
+    if status < 400:
+        return "ok"
+    if status == 429 or (status == 403 and is_limit):
+        return "limited"
+    return "refused" if status < 500 else "failed"
 
 
 def _permission_advice(error: HTTPException) -> str:

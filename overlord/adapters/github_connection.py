@@ -6,12 +6,19 @@ from typing import TypeVar
 
 from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_client import utc_now
+from overlord.meters import Meters
 from overlord.settings import Settings
 
 Connected = TypeVar("Connected", bound=GitHubForge)
 
 
-def connect(kind: type[Connected], settings: Settings, *, now: Callable[[], datetime] = utc_now) -> Connected:
+def connect(
+    kind: type[Connected],
+    settings: Settings,
+    *,
+    now: Callable[[], datetime] = utc_now,
+    meters: Meters | None = None,
+) -> Connected:
     """A client of this kind, signed in as the settings say; an App's tokens go by the clock `now`.
 
     Raises SettingsError for a token or key that cannot be one.
@@ -19,7 +26,10 @@ def connect(kind: type[Connected], settings: Settings, *, now: Callable[[], date
     endpoint = settings.forge
     if not endpoint.app_id:
         return kind.with_token(
-            endpoint.token.get_secret_value(), base_url=endpoint.api_url, timeout_s=endpoint.timeout_s
+            endpoint.token.get_secret_value(),
+            base_url=endpoint.api_url,
+            timeout_s=endpoint.timeout_s,
+            meters=meters,
         )
     return kind.with_app(
         endpoint.app_id,
@@ -27,4 +37,5 @@ def connect(kind: type[Connected], settings: Settings, *, now: Callable[[], date
         base_url=endpoint.api_url,
         timeout_s=endpoint.timeout_s,
         now=now,
+        meters=meters,
     )

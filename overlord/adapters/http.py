@@ -25,9 +25,14 @@ def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
 def _authorities(base_url: str, *, trust_env: bool) -> ssl.SSLContext:
     """Whom a far end's certificate may come from; from nobody where none is shown."""
     if httpx.URL(base_url).scheme == "http":
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return _nobody()
     named = tuple(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
     return _read_authorities(trust_env, named)
+
+
+@functools.cache
+def _nobody() -> ssl.SSLContext:
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @functools.cache

@@ -83,7 +83,7 @@ class ProcessRunner:
             await self._sweep(session)
             return
         try:
-            process_shim.write_whole(directory / "stop", {"grace_s": grace_s})
+            process_shim.write_whole(f"{directory}/stop", {"grace_s": grace_s})
             _signal(shim, signal.SIGTERM)
             if not await _gone(shim, within_s=grace_s + _LAST_RESORT_S):
                 _signal(shim, signal.SIGKILL)
@@ -156,7 +156,7 @@ class ProcessRunner:
         for name in ("home", "work"):
             (directory / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         shim = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", process_shim.__file__, str(directory), *self._command),
+            *(*process_shim.beginning(sys.executable), str(directory), *self._command),
             env=self._environment(directory, launch),
             cwd=directory,
             stdin=asyncio.subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """Stands between the daemon and one session's program: outlives the daemon, keeps the log small, ends the whole tree.
 
-Run by path as `python -I -S process_shim.py DIRECTORY PROGRAM ARGUMENT…`; standard library only. It leaves in
+Run as `python -I -S -c … process_shim.py DIRECTORY PROGRAM ARGUMENT…` (see `beginning`); little of the standard library
+only, since a session waits for it and each has one. It leaves in
 DIRECTORY: `lock` (held while it lives), `started` (who it is), `log` and `log.1` (1 MB each at most) and, last of
 all, `ended`. It is the reaper of every process below it, so also one that detached itself is killed at the end.
 What it cannot catch: a process that kills the shim itself first, which the same user can always do.
@@ -8,14 +9,15 @@ What it cannot catch: a process that kills the shim itself first, which the same
 
 import ctypes
 import fcntl
-import json
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 LOG_BYTES = 1_000_000
 """Where the log turns over; one older part is kept, as with Docker's `max-file=2`."""
@@ -23,17 +25,29 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
-def processes() -> Iterator[tuple[int, int, int]]:
+_BEGIN = (
+    "import importlib.machinery as m, sys; del sys.argv[0];"
+    "exec(m.SourceFileLoader('__main__', sys.argv[0]).get_code('__main__'))"
+)
+"""Runs a file as the program, as `python FILE` does, but compiles it only when it has changed."""
+
+
+def beginning(python: str) -> tuple[str, ...]:
+    """The command that starts a shim, but for the session's directory and its program."""
+    return (python, "-I", "-S", "-c", _BEGIN, __file__)
+
+
+def processes() -> "Iterator[tuple[int, int, int]]":
     """Every living process: its id, its parent's id, and the clock tick it started at."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (state := state_of(int(entry.name))) is not None:
-            yield int(entry.name), state[0], state[1]
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (state := state_of(int(name))) is not None:
+            yield int(name), state[0], state[1]
 
 
 def state_of(pid: int) -> tuple[int, int] | None:
     """The parent and the start tick of a living process; None when it is gone or only waits to be reaped."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except OSError:
         return None
     return None if fields[0] in {b"Z", b"X"} else (int(fields[1]), int(fields[19]))
@@ -41,22 +55,31 @@ def state_of(pid: int) -> tuple[int, int] | None:
 
 def boot_id() -> str:
     """What tells one start of this machine from another, since start ticks count from there."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return _content("/proc/sys/kernel/random/boot_id").decode().strip()
 
 
-def write_whole(path: Path, record: dict[str, object]) -> None:
-    """Write a record so that whoever looks sees all of it or nothing."""
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(json.dumps(record))
-    fresh.replace(path)
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
+def write_whole(path: str, record: "dict[str, int | float | str]") -> None:
+    """Write a record as JSON so that whoever looks sees all of it or nothing. Its texts need no escapes."""
+    told = [
+        f'"{name}": "{value}"' if isinstance(value, str) else f'"{name}": {value}'
+        for name, value in record.items()
+    ]
+    with open(f"{path}.new", "w", encoding="ascii") as file:
+        file.write("{" + ", ".join(told) + "}")
+    os.replace(f"{path}.new", path)
 
 
 class Log:
     """The program's output on disk, never more than two parts of LOG_BYTES."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.file = path.open("ab", buffering=0)
+        self.file = open(path, "ab", buffering=0)  # noqa: SIM115 - kept for as long as the shim lives
         self.size = 0
 
     def write(self, data: bytes) -> None:
@@ -69,19 +92,19 @@ class Log:
             return
 
     def _turn_over(self) -> None:
-        self.path.replace(self.path.with_name("log.1"))
+        os.replace(self.path, f"{self.path}.1")
         self.file.close()
-        self.file = self.path.open("ab", buffering=0)
+        self.file = open(self.path, "ab", buffering=0)  # noqa: SIM115
         self.size = 0
 
 
 class Shim:
     """One program, from its start to the end of the last process it left behind."""
 
-    def __init__(self, directory: Path, program: Sequence[str]) -> None:
+    def __init__(self, directory: str, program: "Sequence[str]") -> None:
         self.directory = directory
         self.program = program
-        self.log = Log(directory / "log")
+        self.log = Log(f"{directory}/log")
         self.output, self.child_output = os.pipe()
         os.set_blocking(self.output, False)
         self.wake, wake_end = os.pipe()
@@ -103,7 +126,7 @@ class Shim:
         self._drain()
         code = os.waitstatus_to_exitcode(status)
         write_whole(
-            self.directory / "ended", {"exit_code": code if code >= 0 else 128 - code, "signal": -code}
+            f"{self.directory}/ended", {"exit_code": code if code >= 0 else 128 - code, "signal": -code}
         )
 
     def _note(self, number: int, _frame: object) -> None:
@@ -131,7 +154,7 @@ class Shim:
             return
         for target in (1, 2):
             os.dup2(self.child_output, target)
-        os.chdir(self.directory / "work")
+        os.chdir(f"{self.directory}/work")
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -159,8 +182,8 @@ class Shim:
         if self.asked_to_stop:
             self.asked_to_stop = False
             os.kill(self.pid, signal.SIGTERM)
-            if (order := self.directory / "stop").exists():
-                asked = time.monotonic() + float(json.loads(order.read_text())["grace_s"])
+            if os.path.exists(order := f"{self.directory}/stop"):
+                asked = time.monotonic() + _grace_s(order)
                 self.kill_at = asked if self.kill_at is None else min(asked, self.kill_at)
         if self.kill_at is not None and time.monotonic() >= self.kill_at:
             os.kill(self.pid, signal.SIGKILL)
@@ -180,17 +203,18 @@ class Shim:
                 found = status
 
     def _end_tree(self) -> None:
+        """Whatever lives below us has a child of ours above it: once there is none, there is nothing."""
         while True:
-            for pid in self._descendants():
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
             except ChildProcessError:
                 return
+            for pid in self._descendants():
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
             time.sleep(0.002)
 
     def _descendants(self) -> set[int]:
@@ -221,26 +245,32 @@ class Shim:
                 return
 
 
-def main(arguments: Sequence[str]) -> None:
+def _grace_s(order: str) -> float:
+    import json
+
+    return float(json.loads(_content(order))["grace_s"])
+
+
+def main(arguments: "Sequence[str]") -> None:
     """Detach, then start the program unless another shim of this session did; the parent leaves once that is written."""
-    directory = Path(arguments[0])
+    directory = arguments[0]
     ready, ready_end = os.pipe()
     if os.fork():
         os.close(ready_end)
         os._exit(0 if os.read(ready, 1) else 1)
     os.setsid()
     os.close(ready)
-    lock = os.open(directory / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = os.open(f"{directory}/lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.write(ready_end, b"+")
         return
-    if not (directory / "started").exists():
+    if not os.path.exists(f"{directory}/started"):
         shim = Shim(directory, arguments[1:])
         state = state_of(os.getpid())
         assert state is not None
-        write_whole(directory / "started", {"pid": os.getpid(), "tick": state[1], "boot": boot_id()})
+        write_whole(f"{directory}/started", {"pid": os.getpid(), "tick": state[1], "boot": boot_id()})
         _let_go(ready_end)
         shim.run()
     else:

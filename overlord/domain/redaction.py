@@ -74,11 +74,12 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _forms(value: str) -> Iterable[str]:
-    """A secret as it may be met: itself, as JSON and URLs write it, in base64, and each long line of a key file."""
+    """A secret as it may be met: itself, as JSON, URLs and Python write it, in base64, and each long line of a key file."""
     if len(value) < SHORTEST_VALUE:
         return
     yield value
     yield json.dumps(value)[1:-1]
+    yield from (json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1], repr(value.encode())[2:-1])
     yield quote(value, safe="")
     yield base64.b64encode(value.encode()).decode().rstrip("=")
     yield from (line for line in value.splitlines() if len(line) >= 32)

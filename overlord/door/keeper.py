@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.contextvars import bound_contextvars
 from uvicorn.server import ServerState
 
 from minion.protocol import (
@@ -80,7 +81,7 @@ class DoorKeeper:
         try:
             self._doors[session.id] = await _Door.open(self, session)
         except OSError as error:
-            log.warning("door_not_opened", session=session.id, error=str(error))
+            log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
             return False
         return True
 
@@ -104,7 +105,8 @@ class DoorKeeper:
 
         async def identified(scope: Scope, receive: Receive, send: Send) -> None:
             scope["overlord.session"] = session_id
-            await self._app(scope, receive, send)
+            with bound_contextvars(session_id=session_id):
+                await self._app(scope, receive, send)
 
         return identified
 
@@ -232,9 +234,9 @@ async def _gone(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody hears it
 
 
-async def _unwell(request: Request, error: Exception) -> Response:
+async def _unwell(_request: Request, error: Exception) -> Response:
     """The disk or the database does not allow it now, or another daemon is to be asked: sessions wait that out."""
-    log.warning("door_call_failed", session=request.scope["overlord.session"], trouble=str(error))
+    log.warning("door_call_failed", trouble=str(error))
     return wire.error_response(503, "unwell", "try again")
 
 

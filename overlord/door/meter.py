@@ -44,6 +44,7 @@ class Meter:
         self._model = model
         self._price = price
         self._prompt = 0
+        self._began_at = parts.clock.monotonic()
         self.status = CLIENT_GONE
         self.trouble = ""
         self.is_free = False
@@ -98,6 +99,9 @@ class Meter:
             )
         finally:
             self._parts.flight.land()
+            self._parts.journal.asked(self._purse.session, self._exchange)
+            took_s = self._parts.clock.monotonic() - self._began_at
+            self._parts.meters.model_call_s.observe(took_s, self._model)
         await self._record(usage, nusd)
 
     def _usage(self) -> TokenUsage:
@@ -132,7 +136,12 @@ class Meter:
         try:
             await asyncio.to_thread(self._write, facts)
         except OSError as error:
-            log.warning("transcript_not_written", session=self._purse.session, error=str(error))
+            log.warning(
+                "transcript_not_written",
+                job_id=self._purse.job,
+                session_id=self._purse.session,
+                error=str(error),
+            )
 
 
 def _take(

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from overlord.bell import Bell
 from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
+from overlord.door.journal import Journal
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
+from overlord.meters import Meters
 from overlord.ports import Clock, Model
 from overlord.settings import Settings
 from overlord.settings_held import Held
@@ -34,6 +36,8 @@ class DoorParts:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How the gateway waits before it asks an endpoint again, in seconds."""
     flight: Flight = field(default_factory=Flight)
+    meters: Meters = field(default_factory=Meters)
+    journal: Journal = field(default_factory=Journal)
     transcripts: Transcripts = field(init=False)
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from structlog.contextvars import bind_contextvars
 
 from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
@@ -53,6 +54,10 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
             "turn": min(max(event.turn, 0), _MOST_TURNS),
             "last_action": visible(event.text)[:_ACTION_CHARS],
         }
+        parts.journal.turned(session.id, event.turn, at)
+    elif event.kind is EventKind.CALLED:
+        parts.journal.called(session.id, event, at)
+        return Response(status_code=202)
     await parts.database.write(Point.PROGRESS_SEEN, lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
         _check_question(event)
@@ -171,4 +176,5 @@ async def live(parts: DoorParts, session_id: str) -> Session:
     session = await parts.database.read(lambda c: sessions.get(c, session_id))
     if session.state is SessionState.ENDED:
         raise HTTPException(410, "this session has ended")
+    bind_contextvars(job_id=session.job_id)  # of the task that answers this one request
     return session

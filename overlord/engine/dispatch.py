@@ -234,6 +234,7 @@ async def _work_session(
         tried=known.tried,
         guidance=await guidance(parts, job, base),
         named_files=files_named_in(job.issue, await parts.git.listing(RepositoryName(job.space), base)),
+        traced=parts.settings.tracing.is_on,
     )
     return prepared(
         brief,

@@ -40,6 +40,8 @@ class Due:
     polls: Sequence[str]
     questions_end: bool
     """Whether the time of some question is over."""
+    live: Mapping[int, str]
+    """The session of each job that has one."""
 
 
 def look(
@@ -49,7 +51,8 @@ def look(
     at = parts.clock.now()
     flags = spaces.noted(connection)
     glances = jobs.glances(connection)
-    able = _Able.read(connection, parts, glances, flags, put_off)
+    live = sessions.live_ids(connection)
+    able = _Able.read(connection, parts, glances, flags, put_off=put_off, live=live)
     steps = [glance.id for glance in glances if glance.id in retried or able.is_due(glance, at)]
     behind = [glance.id for glance in glances if glance.projected != projection_key(glance)]
     return Due(
@@ -60,6 +63,7 @@ def look(
         uncleared=sessions.uncleared(connection),
         polls=tuple(_to_poll(connection, parts, flags, at)),
         questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
+        live=live,
     )
 
 
@@ -77,12 +81,14 @@ class _Able:
         parts: Parts,
         glances: Sequence[Glance],
         flags: Mapping[str, Space],
+        *,
         put_off: Collection[JobId],
+        live: Collection[int],
     ) -> "_Able":
-        live, paused = sessions.jobs_with_live(connection), pauses.every(connection)
+        paused = pauses.every(connection)
         return cls(
             answered=decisions.jobs_with_unapplied(connection),
-            dispatched=live
+            dispatched=frozenset(live)
             | frozenset(_next_in_line(connection, parts, glances, live, flags, put_off, paused)),
         )
 

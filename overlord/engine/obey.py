@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from overlord import commands
 from overlord.domain.chat import ChatMessage, Form
@@ -55,7 +56,8 @@ async def step(parts: Parts, speech: Speech) -> bool:
     moved, trouble = False, None
     for request in await parts.database.read(requests.unanswered):
         try:
-            moved |= await _STEPS[request.state](parts, speech, request)
+            with bound_contextvars(request_id=request.id):
+                moved |= await _STEPS[request.state](parts, speech, request)
         except ChatUnavailable as error:
             trouble = error
     if trouble is not None:
@@ -325,7 +327,7 @@ async def _in_thread(parts: Parts, speech: Speech, request: Request, message: Ch
             await speech.chat.post(channel, message, key=key, thread=thread)
             speech.spoke()
     except ChatRefused as error:
-        log.warning("not_answered", request=request.id, reason=str(error))
+        log.warning("not_answered", reason=str(error))
     await _done(parts, request, RequestState.ANSWERED)
 
 
@@ -337,7 +339,7 @@ async def _in_private(parts: Parts, speech: Speech, request: Request, message: C
         await _done(parts, request, RequestState.OBEYED)
         raise
     except ChatRefused as error:
-        log.warning("not_answered", request=request.id, reason=str(error))
+        log.warning("not_answered", reason=str(error))
 
 
 async def _tell(speech: Speech, request: Request, message: ChatMessage) -> None:

@@ -11,6 +11,7 @@ from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout
 from overlord.engine.speech import Speech
 from overlord.home import Home
+from overlord.meters import Meters
 from overlord.ports import Assistant, Clock, Forge, Git, Runner
 from overlord.settings import Settings
 from overlord.settings_held import Held
@@ -36,6 +37,7 @@ class Parts:
     vigil: Vigil = field(default_factory=Vigil)
     hints: Hints = field(default_factory=Hints)
     lookout: Lookout = field(default_factory=Lookout)
+    meters: Meters = field(default_factory=Meters)
     speech: Speech | None = None
     """The chat; None where there is none, and everything works all the same."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)

@@ -139,7 +139,7 @@ async def _told(parts: Parts, name: RepositoryName, job: Job) -> int | None:
     except ForgeRefused as error:
         if not says_locked(error):
             raise
-        log.warning("comment_refused", job=job.id, issue=job.issue_ref, reason=str(error))
+        log.warning("comment_refused", job_id=job.id, issue=job.issue_ref, reason=str(error))
         return job.comment_id
 
 

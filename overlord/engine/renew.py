@@ -6,7 +6,7 @@ read when it has rested from one look to the next, or at once when somebody asks
 """
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 LOOK_S = 3.0
 FIXED = (
-    *("runner", "forge", "listen", "docker", "process", "endpoints"),
+    *("runner", "forge", "listen", "docker", "process", "endpoints", "log", "tracing"),
     *("model.base_url", "model.api_key", "model.timeout_s"),
     *("slack.api_url", "slack.bot_token", "slack.app_token", "slack.signing_secret", "slack.channel"),
     *("slack.timeout_s", "slack.page", "environments.network", "environments.memory_mb"),
@@ -50,6 +50,8 @@ class Renewal:
         self._digest = _digest_of(self._path)
         self._is_asked = self._has_failed = False
         self.note: SettingsNote | None = None
+        self.before_taken: Callable[[Settings], None] | None = None
+        """Is told of the settings that are about to be gone by, as whoever keeps their secrets out of the log wants to be."""
 
     def ask(self) -> None:
         """Read the file anew in the next pass, whatever it looks like."""
@@ -67,6 +69,8 @@ class Renewal:
             base, restart = (await self._read()) if is_read else (self._base, self._restart())
             new = with_added(base, added)
             before = self._parts.settings
+            if self.before_taken is not None:
+                self.before_taken(new)
             self._parts.held.take(new)
         except (SettingsError, ContractError) as error:
             self._word, self._has_failed = word, is_read

@@ -6,6 +6,8 @@ It is asked only when every other check passed, and can only lower the verdict. 
 import secrets
 import sqlite3
 
+from structlog.contextvars import bind_contextvars
+
 from minion.protocol import Scope, SessionKind
 from overlord.domain.budget import NANO
 from overlord.domain.decision import Subject
@@ -34,6 +36,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Ask for the review and write its score down."""
     material = await material_of(parts, job, row.head_sha)
     session = await _opened(parts, job, row)
+    bind_contextvars(session_id=session.id)  # of this step's task
     try:
         result = await _review(parts, job, row, material, session)
     except ModelRefused as error:

@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
@@ -127,18 +128,20 @@ class Tick:
         parts, wanted = self._parts.still(), dict[str, Act]()
         for name in found.polls:
             key = f"poll {name}"
-            wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)))
+            wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)), space=name)
         for job in found.steps:
             step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
-            wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job))
+            wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))
         for job in found.remains:
-            wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(reap.step, parts, job))
+            reaping = partial(reap.step, parts, job)
+            wanted[_key(job.id)] = self._act(_key(job.id), job.id, reaping, **_about(found, job))
         for job in found.behind:
             key = _key(job.id) + PROJECTION  # beside its step, which does not wait for labels
-            wanted[key] = self._act(key, job.id, partial(project.step, parts, job))
+            wanted[key] = self._act(key, job.id, partial(project.step, parts, job), space=job.space)
         for session in found.uncleared:
             key = f"clear {session.id}"
-            wanted[key] = self._act(key, session.job_id, partial(ending.clear, parts, session))
+            clearing = partial(ending.clear, parts, session)
+            wanted[key] = self._act(key, session.job_id, clearing, session_id=session.id)
         return wanted
 
     async def _talk(self, speech: Speech) -> dict[str, Act]:
@@ -209,8 +212,9 @@ class Tick:
         now = self._parts.clock.monotonic()
         return now - self._outlived.setdefault(_key(job.id), now) >= OUTLIVED_FOR_S
 
-    def _act(self, key: str, job_id: JobId | None, act: Act) -> Act:
-        return partial(self._guarded, key, job_id, act)
+    def _act(self, key: str, job_id: JobId | None, act: Act, **about: str) -> Act:
+        """`about`: what else the step's log lines say whose they are by."""
+        return partial(_named, key, job_id, about, partial(self._guarded, key, job_id, act))
 
     async def _guarded(self, key: str, job_id: JobId | None, act: Act) -> bool:
         delay = self._delays.get(key)
@@ -227,7 +231,7 @@ class Tick:
         except (sqlite3.DatabaseError, OSError) as error:
             return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", None)
         except Exception as error:
-            log.exception("step_failed", step=key)
+            log.exception("step_failed")
             return await self._put_off(key, job_id, f"{type(error).__name__}: {error}", None)
         if key in self._delays and job_id is not None:
             left = self._other_trouble(key, job_id)
@@ -255,15 +259,27 @@ class Tick:
         asked = min(retry_after_s or 0.0, LONGEST_ASKED_S)
         until = self._parts.clock.monotonic() + max(wait, asked)
         self._delays[key] = _Delay(job_id=job_id, until=until, failures=failures, trouble=trouble)
-        log.warning("step_put_off", step=key, trouble=trouble, failures=failures)
+        log.warning("step_put_off", trouble=trouble, failures=failures)
         if job_id is None or (before is not None and before.trouble == trouble):
             return True
         note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())
         try:
             await self._parts.database.write(Point.TROUBLE_NOTED, note)
         except sqlite3.DatabaseError:
-            log.exception("trouble_not_written", step=key)
+            log.exception("trouble_not_written")
         return True
+
+
+async def _named(key: str, job_id: JobId | None, about: Mapping[str, str], act: Act) -> bool:
+    """Every line that is logged in a step says which step it was, of which job and session."""
+    whose = {} if job_id is None else {"job_id": job_id}
+    with bound_contextvars(step=key, **whose, **about):
+        return await act()
+
+
+def _about(found: Due, job: Job) -> dict[str, str]:
+    session = found.live.get(job.id)
+    return {"space": job.space, **({"session_id": session} if session else {})}
 
 
 def _key(number: JobId) -> str:

@@ -1,10 +1,9 @@
-"""The daemon: signals, logs and the loop. It owns the process; sessions go on without it and are found again.
+"""The daemon: signals and the loop. It owns the process; sessions go on without it and are found again.
 
 SIGHUP lets it read its settings anew. SIGTERM and SIGINT let it end what is in flight, for a while; a second one, or too long a while, ends it as it stands.
 """
 
 import asyncio
-import logging
 import os
 import signal
 import sys
@@ -15,7 +14,10 @@ import structlog
 from overlord.app import overlord
 from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.entrypoints.chat.talk import talking
+from overlord.entrypoints.chronicle import chronicled
 from overlord.entrypoints.listen.listener import listening
+from overlord.entrypoints.logs import conceal
+from overlord.entrypoints.tracing import traced
 from overlord.settings import Settings
 
 DRAIN_S = 9.0
@@ -26,32 +28,9 @@ CUT_SHORT = 130
 log = structlog.get_logger()
 
 
-def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
-    """Log lines to standard error, as JSON or for a console. Local variables are never logged."""
-    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer(
-        colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
-    )
-    tracebacks: structlog.typing.Processor = structlog.processors.StackInfoRenderer()
-    if json:
-        renderer = structlog.processors.JSONRenderer()
-        tracebacks = structlog.processors.ExceptionRenderer(
-            structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
-        )
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            tracebacks,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-    )
-
-
 async def serve(settings: Settings) -> None:
     """Run until told to stop. Raises Fenced when another daemon has taken over, and what `overlord()` raises."""
+    conceal(settings.secrets())
     ending = _Ending()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -59,6 +38,8 @@ async def serve(settings: Settings) -> None:
     async with (
         with_chat(settings) as given,
         overlord(given) as running,
+        traced(running) as tracer,
+        chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
     ):
@@ -69,6 +50,7 @@ async def serve(settings: Settings) -> None:
             running.bell.ring()
 
         loop.add_signal_handler(signal.SIGHUP, read_anew)
+        running.renewal.before_taken = lambda new: conceal(new.secrets())
         log.info(
             "serving",
             repositories=list(settings.repositories),

@@ -19,6 +19,7 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
 from overlord.errors import ImageUnusable
 from overlord.ports import RepositoryName, Sha
@@ -58,6 +59,7 @@ async def tell(runner: str) -> int:
             console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
         console.print()
         async with AsyncExitStack() as stack:
+            conceal(world.settings.secrets())
             try:
                 running = await stack.enter_async_context(overlord(world.settings))
             except ImageUnusable as error:

@@ -77,6 +77,13 @@ def close(connection: sqlite3.Connection, row: EvaluationRow) -> None:
     update(connection, "evaluations", row.id, {"closed": True, "overall": overall(row.checks)})
 
 
+def begun_at(connection: sqlite3.Connection, job_id: int) -> datetime | None:
+    """When a job's newest evaluation began."""
+    query = "SELECT at FROM evaluations WHERE job_id = ? ORDER BY id DESC LIMIT 1"
+    row = connection.execute(query, (job_id,)).fetchone()
+    return datetime.fromisoformat(row["at"]) if row else None
+
+
 def history(connection: sqlite3.Connection, job: Job) -> list[EvaluationResult]:
     """Every evaluation of a job, oldest first."""
     rows = select(connection, EvaluationRow, "SELECT * FROM evaluations WHERE job_id = ? ORDER BY id", job.id)

@@ -12,7 +12,7 @@ from overlord.domain.budget import Budget, Cost, Per, Spending, TokenUsage, Unit
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.session import Session
 from overlord.store import grants, ledger
-from overlord.store.rows import insert, update
+from overlord.store.rows import insert, select, update
 
 _SPENT = {Unit.TOKENS: "prompt + completion", Unit.USD: "cost_nusd"}
 _RESERVED = {Unit.TOKENS: "reserved", Unit.USD: "reserved_nusd"}
@@ -116,9 +116,10 @@ def settle(
 ) -> None:
     """Put what an exchange really used in place of its reservation, once; people are told of each budget that nears its end."""
     settled = connection.execute(
-        """UPDATE exchanges SET settled = 1, status = ?, prompt = ?, cached = ?, completion = ?, cost_nusd = ?
+        """UPDATE exchanges SET settled = 1, status = ?, prompt = ?, cached = ?, completion = ?, cost_nusd = ?,
+           settled_at = ?
            WHERE id = ? AND NOT settled""",
-        (status, usage.prompt, usage.cached, usage.completion, nusd, exchange),
+        (status, usage.prompt, usage.cached, usage.completion, nusd, at.isoformat(), exchange),
     )
     if not settled.rowcount:
         return
@@ -168,6 +169,27 @@ def job_usage(connection: sqlite3.Connection, job_id: int) -> tuple[TokenUsage, 
                FROM exchanges WHERE job_id = ?"""
     row = connection.execute(query, (job_id,)).fetchone()
     return TokenUsage(prompt=row["prompt"], cached=row["cached"], completion=row["completion"]), row["calls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request to a model, as it was settled; what never was has no end."""
+
+    id: int
+    model: str
+    at: datetime
+    settled_at: datetime | None
+    status: int | None
+    prompt: int
+    cached: int
+    completion: int
+
+
+def of_session(connection: sqlite3.Connection, session_id: str) -> list[Exchange]:
+    """Every exchange of a session, oldest first."""
+    query = """SELECT id, model, at, settled_at, status, prompt, cached, completion
+               FROM exchanges WHERE session_id = ? ORDER BY id"""
+    return select(connection, Exchange, query, session_id)
 
 
 def models_of(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:

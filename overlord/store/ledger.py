@@ -57,6 +57,19 @@ def entries(connection: sqlite3.Connection, *, job_id: int | None = None, after:
         yield Entry(**dict(row))
 
 
+def with_spaces(connection: sqlite3.Connection, *, after: int, limit: int) -> list[tuple[Entry, str]]:
+    """At most so many events after a known one, each with the space of its job; without a job that is empty."""
+    query = """SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger
+               LEFT JOIN jobs ON jobs.id = ledger.job_id WHERE seq > ? ORDER BY seq LIMIT ?"""
+    rows = [dict(row) for row in connection.execute(query, (after, limit))]
+    return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
+
+
+def length(connection: sqlite3.Connection) -> int:
+    """The number of the last event."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
+
+
 def head(connection: sqlite3.Connection) -> str:
     """The hash of the last event."""
     row = connection.execute("SELECT hash FROM ledger ORDER BY seq DESC LIMIT 1").fetchone()

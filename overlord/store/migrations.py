@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
+from overlord.store.schema_totals import TOTALS
 
 _FIRST = (
     """CREATE TABLE jobs (
@@ -87,7 +88,8 @@ _FIRST = (
         prompt INTEGER NOT NULL DEFAULT 0,
         cached INTEGER NOT NULL DEFAULT 0,
         completion INTEGER NOT NULL DEFAULT 0,
-        cost_nusd INTEGER
+        cost_nusd INTEGER,
+        settled_at TEXT
     ) STRICT""",
     "CREATE INDEX exchanges_of_session ON exchanges (session_id)",
     "CREATE INDEX exchanges_of_job ON exchanges (job_id)",
@@ -318,6 +320,7 @@ _FIRST = (
     "CREATE INDEX unanswered_requests ON requests (id) WHERE state != 'answered'",
     "CREATE INDEX answered_requests ON requests (at) WHERE state = 'answered'",
     *CARE,
+    *TOTALS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

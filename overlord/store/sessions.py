@@ -79,10 +79,10 @@ def live(connection: sqlite3.Connection) -> list[Session]:
     return select(connection, Session, "SELECT * FROM sessions WHERE state != 'ended' ORDER BY rowid")
 
 
-def jobs_with_live(connection: sqlite3.Connection) -> frozenset[int]:
-    """The jobs that have a session which has not ended; each has one at most."""
-    rows = connection.execute("SELECT job_id FROM sessions WHERE state != 'ended'")
-    return frozenset(row["job_id"] for row in rows)
+def live_ids(connection: sqlite3.Connection) -> dict[int, str]:
+    """The session that has not ended, of each job that has one; each has one at most."""
+    rows = connection.execute("SELECT job_id, id FROM sessions WHERE state != 'ended'")
+    return {row["job_id"]: row["id"] for row in rows}
 
 
 def uncleared(connection: sqlite3.Connection) -> list[Session]:

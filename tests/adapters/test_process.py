@@ -72,14 +72,14 @@ async def test_a_start_that_was_cut_off_is_no_trace_and_can_be_repeated(kit: Pro
     ("record", "kind"), [({"tick": 1}, EndKind.KILLED), ({"boot": "other"}, EndKind.LOST)]
 )
 async def test_an_id_that_was_given_out_again_is_not_the_session(
-    kit: ProcessKit, record: dict[str, object], kind: EndKind
+    kit: ProcessKit, record: dict[str, int | str], kind: EndKind
 ) -> None:
     state = process_shim.state_of(os.getpid())
     assert state is not None
     (kit.root / "s1").mkdir(parents=True)
     process_shim.write_whole(
-        kit.root / "s1" / "started",
-        {"pid": os.getpid(), "tick": state[1], "boot": process_shim.boot_id()} | record,
+        f"{kit.root}/s1/started",
+        {"pid": os.getpid(), "tick": state[1], "boot": process_shim.boot_id(), **record},
     )
     assert (await ending(kit)).kind is kind
     await kit.runner().stop(S1, grace_s=0)

@@ -47,11 +47,6 @@ async def stage(engine: OwnEngine) -> AsyncIterator[Stage]:
         yield stage
 
 
-SHARED = frozenset(
-    {"test_kills", "test_random_kills", "test_nth_call", "test_forge_matrix", "test_sqlite_faults"}
-)
-"""Modules of many like cases, of which `make test` tries every third; with FAULT_ALL, as in `make faults`, all."""
-SHARE = 3
 HERE = Path(__file__).parent
 
 
@@ -63,13 +58,7 @@ LONGEST = (
 
 
 @pytest.hookimpl(trylast=True)  # after the order was shuffled
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not os.environ.get("FAULT_ALL"):
-        _leave_out(config, items)
-    _begin_with_the_longest(items)
-
-
-def _begin_with_the_longest(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every worker is dealt a row of the list first, and takes from the others' ends: the longest tests begin the rows."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     longest = [item for item in items if item.path.parent == HERE and item.path.stem in LONGEST]
@@ -83,15 +72,3 @@ def _begin_with_the_longest(items: list[pytest.Item]) -> None:
         items += others[: max(0, size - len(row))]
         del others[: max(0, size - len(row))]
     items += others
-
-
-def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    many = sorted((item for item in items if _is_one_of_many(item)), key=lambda item: item.nodeid)
-    kept = {item.nodeid for item in many[::SHARE]}
-    left_out = [item for item in many if item.nodeid not in kept]
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
-
-
-def _is_one_of_many(item: pytest.Item) -> bool:
-    return item.path.parent == HERE and item.path.stem in SHARED and "[" in item.name

@@ -22,7 +22,7 @@ from overlord.app import Overlord, overlord
 from overlord.engine.lookout import interval_s
 from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.cli.main import main
-from overlord.entrypoints.daemon import configure_logs
+from overlord.entrypoints.logs import configure_logs
 from overlord.errors import RunnerRefused
 from overlord.points import Moment, Point, Watch, listen
 from overlord.settings import load

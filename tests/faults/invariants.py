@@ -218,7 +218,8 @@ async def _reconcile(world: World) -> bool:
 
     await world.settle()
     await world.until(is_done)
-    await world.settle()
+    if tries > 1:  # or nothing was left to try, and all was looked at once more
+        await world.settle()
     return world.overlord.tick.next_delay_s() is None
 
 

@@ -17,7 +17,8 @@ from typing import TypeVar
 
 from overlord.domain.job import JobState
 from overlord.entrypoints.cli.main import run
-from overlord.entrypoints.daemon import configure_logs, serve
+from overlord.entrypoints.daemon import serve
+from overlord.entrypoints.logs import configure_logs
 from overlord.errors import StoreError
 from overlord.points import Moment, Point, Watch, listen
 from overlord.settings import load

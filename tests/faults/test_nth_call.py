@@ -31,8 +31,8 @@ PROMISED = {
     "runner": RunnerUnavailable,
     "assistant": ModelUnavailable,
 }
-AT_ONCE = 14
-"""Stories in one world."""
+AT_ONCE = 7
+"""Stories in one world: with more each request looks at more connections, and each look at more issues."""
 TRIES = 3
 """How often what fails for good is tried before it is mended."""
 GIT_EFFECTS = (

@@ -10,7 +10,7 @@ from tests.faults.campaign import Campaign, under_fire
 from tests.faults.cut import Cut
 
 pytestmark = pytest.mark.timeout(600)
-RUNS, BATCH = 200, 20
+RUNS, BATCH = 200, 10
 FIRST = int(os.environ.get("FAULT_SEED", "1"))
 WORDS = ("plain", "plain", "plain", "breaks first", "breaks always", "idle", "blocked", "check dies")
 ENDS = {

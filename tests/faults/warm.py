@@ -1,10 +1,25 @@
-"""What the campaign's fork server has ready before the first daemon: all that one imports, also what libraries import late.
+"""What the campaign's fork server has ready before the first daemon: all that one imports, also what libraries import late, and
+what a daemon makes once: it makes it in every process otherwise, and a story has five.
 
 Nothing of it is looked at again by a daemon's garbage collection.
 """
 
 import gc
 import importlib
+from typing import get_type_hints
+
+from httpx import Timeout
+
+from minion.protocol import Finding, Issue, StepResult
+from overlord.adapters.http import open_client
+from overlord.domain.job import Job
+from overlord.domain.paths import guard_of, is_lint_configuration
+from overlord.domain.session import Session
+from overlord.settings import contract_for, load
+from overlord.store.environments import Environment
+from overlord.store.evaluations import EvaluationRow
+from overlord.store.follow_ups import FollowUp
+from overlord.store.rows import adapter
 
 LATE = (
     "tests.faults.cut",
@@ -18,6 +33,26 @@ LATE = (
     "uvicorn.protocols.http.h11_impl",
 )
 
-for name in LATE:
-    importlib.import_module(name)
+WRITTEN = (Finding, Issue, StepResult)
+"""Parts of records, which are also written by themselves."""
+READ = (Job, Session, EvaluationRow, Environment, FollowUp)
+PLAIN = "a/file.py"
+"""A path that every pattern is tried on."""
+
+
+def _ready() -> None:
+    for name in LATE:
+        importlib.import_module(name)
+    contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
+    open_client("http://127.0.0.1:9", Timeout(1.0))
+    guard_of(PLAIN)
+    is_lint_configuration(PLAIN)
+    for kind in (*WRITTEN, *READ):
+        adapter(kind)
+    for record in READ:
+        for hint in get_type_hints(record).values():
+            adapter(hint)
+
+
+_ready()
 gc.freeze()

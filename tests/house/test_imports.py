@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-LEAVES = {"overlord.errors", "overlord.points"}
+LEAVES = {"overlord.errors", "overlord.meters", "overlord.points"}
 """What every room of Overlord may import."""
 CHAIN = ("entrypoints", "app", "routines", "engine", "commands", "inquiries", "store", "domain")
 """Each may import those after it."""
@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_file",
         "overlord.settings_model",
         "overlord.settings_space",
+        "overlord.settings_watch",
         "overlord.settings_work",
     },
     "settings_file": {"overlord.domain", "overlord.settings_environment"},
@@ -38,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_model",
         "overlord.settings_work",
     },
+    "settings_watch": {"overlord.settings_model"},
     "settings_work": {"overlord.settings_model"},
     "settings_chat": {"overlord.settings_model"},
     "settings_environment": set(),
@@ -66,6 +68,7 @@ ALLOWED: dict[str, set[str]] = {
     "embedded": {"overlord.smart_http"},
     "errors": set(),
     "points": set(),
+    "meters": set(),
     "__main__": {"overlord.entrypoints"},
 }
 for _room in ("engine", "routines"):
@@ -93,7 +96,11 @@ ALLOWED["app"] |= {
     "overlord.settings_model",
     "overlord.bell",
 }
-ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.settings_chat"}
+ALLOWED["entrypoints"] |= ALLOWED["app"] | {
+    "overlord.embedded",
+    "overlord.settings_chat",
+    "overlord.settings_watch",
+}
 
 
 def modules(package: str) -> Iterator[Path]:

@@ -8,7 +8,7 @@ import signal
 import socket
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import httpx
@@ -35,16 +35,28 @@ class Daemon:
         self._world = world
         self._log: list[str] = []
 
+    @property
+    def log(self) -> str:
+        """What it has said as far as somebody listened."""
+        return "".join(self._log)
+
     async def told(self, name: str) -> dict[str, Any]:
         """Its next log line of this event."""
+        while True:
+            line = await self.line(name)
+            said: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
+            if said.get("event") == name:
+                return said
+
+    async def line(self, word: str) -> str:
+        """Its next log line that holds this word."""
         assert self.process.stderr is not None
         async with asyncio.timeout(DEADLINE_S):
-            while text := await self.process.stderr.readline():
-                self._log.append(text.decode())
-                said: dict[str, Any] = json.loads(text) if text.startswith(b"{") else {}
-                if said.get("event") == name:
-                    return said
-        raise AssertionError(f"it ended without {name}:\n{''.join(self._log)}")
+            while text := (await self.process.stderr.readline()).decode():
+                self._log.append(text)
+                if word in text:
+                    return text
+        raise AssertionError(f"it ended without {word}:\n{self.log}")
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(DEADLINE_S):
@@ -78,12 +90,14 @@ class Daemon:
 
 
 @contextlib.asynccontextmanager
-async def served(world: World, **environment: str) -> AsyncIterator[Daemon]:
+async def served(
+    world: World, *, flags: Sequence[str] = ("--json",), **environment: str
+) -> AsyncIterator[Daemon]:
     home = world.root / "home"
     home.mkdir(exist_ok=True)
     (home / "overlord.yaml").write_text(yaml.safe_dump(world.given()))
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "overlord", "serve", "--json"),
+        *(sys.executable, "-m", "overlord", "serve", *flags),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

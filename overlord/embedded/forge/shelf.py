@@ -5,6 +5,7 @@ Every `put` is on disk when it returns, so a killed process loses nothing it had
 
 import sqlite3
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,11 +16,16 @@ from overlord.embedded.forge.record import KINDS, Record
 R = TypeVar("R", bound=Record)
 
 
+@cache
+def _adapters() -> dict[str, TypeAdapter[Any]]:
+    return {kind.__name__: TypeAdapter(kind) for kind in KINDS}
+
+
 class Shelf:
     """Records by kind and key, in the order they were first put."""
 
     def __init__(self, path: Path) -> None:
-        self._adapters: dict[str, TypeAdapter[Any]] = {kind.__name__: TypeAdapter(kind) for kind in KINDS}
+        self._adapters = _adapters()
         self._records: dict[str, dict[str, Record]] = {name: {} for name in self._adapters}
         self._database = sqlite3.connect(path, isolation_level=None)
         self._database.execute("PRAGMA journal_mode=WAL")

@@ -22,12 +22,12 @@ def check(
     json: Json = False,
 ) -> None:
     """Run a repository's tests and linter as the judge would, and tell whether work could be judged here. Asks no model."""
-    from overlord.entrypoints import daemon
+    from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen, trial
     from overlord.entrypoints.local.desk import sit_down
     from overlord.entrypoints.local.place import place_of
 
-    daemon.configure_logs(json=False, level=logging.WARNING)
+    logs.configure_logs(json=False, level=logging.WARNING)
     place = place_of(path, os.environ)
 
     async def sitting() -> Trial | Refusal:

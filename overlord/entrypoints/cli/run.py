@@ -151,13 +151,13 @@ def _body(body: str, file: str) -> str:
 
 def _at_the_desk(repo: str, json: bool, act: Callable[["Desk"], Awaitable[int]]) -> None:
     """Run one verb on a repository's place, and end with its code."""
-    from overlord.entrypoints import daemon
+    from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen
     from overlord.entrypoints.local.desk import sit_down
     from overlord.entrypoints.local.place import place_of
     from overlord.entrypoints.local.result import INTERRUPTED
 
-    daemon.configure_logs(json=json, level=logging.WARNING)
+    logs.configure_logs(json=json, level=logging.WARNING)
     place = place_of(repo, os.environ)
 
     async def sitting() -> int:

@@ -25,6 +25,7 @@ from uvicorn.server import ServerState
 
 from overlord.app import Overlord
 from overlord.entrypoints.listen.health import Health
+from overlord.entrypoints.listen.metrics import Metrics
 from overlord.entrypoints.listen.webhook import Webhook
 from overlord.errors import SettingsError
 from overlord.settings_model import Listen
@@ -141,7 +142,8 @@ async def listening(
             )
         yield ""
         return
-    listener = _Listener(_application(running, secret, slack), _Crowd(patience_s, most_connections))
+    app = _application(running, settings, slack)
+    listener = _Listener(app, _Crowd(patience_s, most_connections))
     try:
         place = await listener.open(*settings.place)
     except OSError as error:
@@ -164,7 +166,7 @@ def _unusable(address: str, error: OSError) -> str:
     )
 
 
-def _application(running: Overlord, secret: str, slack: ASGIApp | None) -> ASGIApp:
+def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> ASGIApp:
     parts = running.parts
 
     def hear(space: str) -> None:
@@ -173,11 +175,13 @@ def _application(running: Overlord, secret: str, slack: ASGIApp | None) -> ASGIA
             running.bell.ring()
 
     health = Health(running)
-    webhook = Webhook(secret, lambda: parts.settings.repositories, hear)
+    metrics = Metrics(running, settings.metrics_token.get_secret_value())
+    webhook = Webhook(settings.webhook_secret.get_secret_value(), lambda: parts.settings.repositories, hear)
     app = Starlette(
         routes=[
             Route("/healthz", health.healthz, methods=["GET"]),
             Route("/readyz", health.readyz, methods=["GET"]),
+            Route("/metrics", metrics.answer, methods=["GET"]),
             Route("/webhooks/github", webhook.answer, methods=["POST"]),
             *([Route("/slack/events", slack, methods=["POST"])] if slack is not None else []),
         ],

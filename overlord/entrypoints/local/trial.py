@@ -11,6 +11,7 @@ from overlord.entrypoints.cli.show import person
 from overlord.entrypoints.local import address, checkout, transfer
 from overlord.entrypoints.local.desk import Desk
 from overlord.entrypoints.local.work import NO_WALLS
+from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
 from overlord.ports import RepositoryName, Sha
 from overlord.settings import Settings
@@ -26,6 +27,7 @@ async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
     async with desk.forge.serve() as url:
         overrides = {"forge": {"api_url": url, "token": desk.forge.token}}
         settings = place.settings(desk.environment, **overrides, **({"runner": runner} if runner else {}))
+        conceal(settings.secrets())
         async with overlord(settings, needs_model=False) as running:
             if not running.parts.runner.capabilities.isolates_files:
                 desk.screen.say(NO_WALLS)

@@ -20,6 +20,7 @@ from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Given
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import Screen, Standing
+from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
 from overlord.errors import FarEndError, IllegalMove, Refused
 from overlord.points import Point
@@ -178,6 +179,7 @@ async def work(
 ) -> Ended:
     """Work on one issue's job. Raises what `overlord()` raises when it cannot be started."""
     [space] = settings.repositories
+    conceal(settings.secrets())
     async with overlord(settings) as running:
         await _say_how(running, screen)
         after = await running.parts.database.read(_last_event)

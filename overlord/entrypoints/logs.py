@@ -1,0 +1,112 @@
+"""Log lines on standard error, as JSON or for a console: what each carries, and that no secret is in one.
+
+Whatever is logged, by us or by a library, passes the same chain. The last step looks at the line as it is written, so that
+nothing that was turned into text on the way (an exception, an object) gets past it. Local variables are never logged.
+"""
+
+import logging
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+import structlog
+from structlog.stdlib import ProcessorFormatter
+from structlog.typing import EventDict, Processor
+
+from overlord.domain.redaction import Redactor
+from overlord.settings_watch import Log
+
+log = structlog.get_logger()
+
+
+class _Secrets:
+    """What no line of this process may hold."""
+
+    redactor = Redactor()
+    values: frozenset[str] = frozenset()
+
+
+def conceal(values: Iterable[str]) -> None:
+    """Keep these values out of every line from now on, besides those that were named before."""
+    _Secrets.values |= frozenset(values)
+    _Secrets.redactor = Redactor(_Secrets.values)
+
+
+def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
+    """Send every line of this process to standard error. What libraries say is heard from WARNING on."""
+    chain: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: list[Processor] = [*_rendering(json=json), _without_secrets]
+    structlog.configure(
+        processors=[*chain, *last],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )
+    heard = logging.StreamHandler(sys.stderr)
+    heard.setFormatter(
+        ProcessorFormatter(
+            foreign_pre_chain=[*chain, structlog.stdlib.add_logger_name],
+            processors=[ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    logging.basicConfig(handlers=[heard], level=max(level, logging.WARNING), force=True)
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # what cannot be formatted would be printed as it is, past every chain
+    sys.excepthook = _crashed
+    threading.excepthook = _thread_crashed
+
+
+def configure_from(settings: Log, *, json: bool = False) -> None:
+    """As the settings say; `json` where the command line asks for it."""
+    as_json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
+    configure_logs(json=json or as_json, level=logging.getLevelNamesMapping()[settings.level.upper()])
+
+
+def _rendering(*, json: bool) -> list[Processor]:
+    if not json:
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
+        return [structlog.processors.StackInfoRenderer(), _plain, renderer]
+    tracebacks = structlog.processors.ExceptionRenderer(
+        structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+    )
+    return [tracebacks, _plain, structlog.processors.JSONRenderer()]
+
+
+def _plain(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Without the secrets in texts as they are: a renderer may spell one in a way of its own."""
+    return {name: value if name == "exc_info" else _cleaned(value) for name, value in event.items()}
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return _Secrets.redactor.redact(value)
+    if isinstance(value, Mapping):
+        return {_cleaned(name): _cleaned(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return _Secrets.redactor.redact(repr(value))
+
+
+def _without_secrets(_logger: Any, _method: str, line: Any) -> str:
+    return _Secrets.redactor.redact(str(line))
+
+
+def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    log.critical("crashed", exc_info=(kind, error, trace))
+
+
+def _thread_crashed(given: threading.ExceptHookArgs) -> None:
+    if given.exc_value is not None:
+        log.error("thread_crashed", exc_info=(given.exc_type, given.exc_value, given.exc_traceback))
