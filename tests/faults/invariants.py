@@ -246,7 +246,7 @@ def state_of(world: World) -> dict[str, Any]:
 def _rows(connection: sqlite3.Connection, table: str) -> list[str]:
     hints = _HINTS.get(table, set())
     rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
-    told = [row for row in rows if row.get("name") != "daemon_started"]
+    told = [row for row in rows if "daemon_started" not in (row.get("name"), row.get("first"))]
     return [repr({name: value for name, value in row.items() if name not in hints}) for row in told]
 
 
