@@ -1,4 +1,5 @@
-# The daemon, with the git it needs. It holds no state: OVERLORD_HOME is mounted, at the same path as on the host.
+# The daemon, with the git it needs. It holds no state: OVERLORD_HOME is mounted, at the same path as on the host. It runs as an
+# ordinary user (`--user` names another); deploy/compose.yaml is how it is meant to be started.
 # Built by `make images`, with the repository as its context.
 ARG BASE_IMAGE=python:3.12-slim
 
@@ -33,6 +34,13 @@ ENV PATH=/opt/overlord/bin:/usr/local/bin:/usr/bin:/bin \
     LANG=C.UTF-8 \
     OVERLORD_HOME=/var/lib/overlord \
     SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
-RUN overlord --version && python -c 'import overlord.entrypoints.daemon, overlord.entrypoints.demo, docker.api' && mkdir -p /var/lib/overlord
+RUN echo 'overlord:x:10002:10002::/var/lib/overlord:/usr/sbin/nologin' >>/etc/passwd \
+    && echo 'overlord:x:10002:' >>/etc/group \
+    && install -d -o 10002 -g 10002 -m 700 /var/lib/overlord \
+    && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
+# Imports once what the daemon will, so that the standard library's byte code is there where a base leaves it out.
+RUN overlord --version && python -c 'import overlord.entrypoints.daemon, overlord.entrypoints.demo, docker.api'
+USER 10002:10002
+WORKDIR /
 ENTRYPOINT ["overlord"]
 CMD ["serve"]

@@ -1,0 +1,74 @@
+"""`docker compose up -d`, and it runs: the folder an operator copies, on a real engine."""
+
+import json
+
+import pytest
+
+from overlord.embedded.play import edit, run, submit
+from overlord.home import Home
+from tests.deploy.server import Server, compose_or_skip, set_up
+from tests.runners import docker
+from tests.world import FIX, REPO
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
+
+HELD = "until test -e /run/door/go; do sleep 0.02; done"
+
+
+async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down_keeps_the_state() -> None:
+    await compose_or_skip()
+    async with set_up() as server:
+        await server.compose("up", "--detach", "--wait")
+        _check_walls(server)
+        await _check_doctor(server)
+
+        server.model.will(run(HELD), edit(*FIX), submit("add() adds again."))
+        await server.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready"])
+        await server.until(lambda: len(server.model.requests) == 1)
+        [minion] = server.sessions()
+        await server.compose("restart", "overlord")
+        assert server.sessions() == [minion]
+        (Home(server.home).door("j1-work-1") / "go").touch()
+        await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
+
+        said = await server.logs()
+        await server.compose("down")
+        assert docker("ps", "--all", "--quiet", "--filter", f"name={server.project}") == ""
+        await server.compose("up", "--detach", "--wait")
+        [job] = json.loads(await server.overlord("job", "list", "--json"))
+        assert (job["state"], job["revision"]) == ("in_review", 0), job
+        events = [
+            json.loads(line)["name"] for line in (await server.overlord("ledger", "export")).splitlines()
+        ]
+        assert (events.count("daemon_started"), events.count("session_started")) == (3, 1), events
+        assert "whole" in await server.overlord("ledger", "verify")
+        assert len(server.forge.pulls(REPO)) == 1
+
+        said += await server.logs()
+        assert '"event": "serving"' in said and '"event": "stopped"' in said
+        assert [secret for secret in (server.forge.token, server.model.key) if secret in said] == []
+
+
+def _check_walls(server: Server) -> None:
+    """What the engine was asked for, as it shows it."""
+    shown = server.inspected()
+    host, config = shown["HostConfig"], shown["Config"]
+    assert config["User"].split(":")[0] not in {"", "0"}
+    assert host["ReadonlyRootfs"] and not host["Privileged"] and host["CapDrop"] == ["ALL"]
+    assert host["SecurityOpt"] == ["no-new-privileges:true"]
+    assert host["Memory"] == host["MemorySwap"] > 0 and host["NanoCpus"] and host["PidsLimit"]
+    assert host["RestartPolicy"]["Name"] == "unless-stopped"
+    assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "5"}}
+    [bindings] = host["PortBindings"].values()
+    assert {binding["HostIp"] for binding in bindings} == {"127.0.0.1"}
+    mounts = {mount["Destination"]: (mount["Source"], mount["RW"]) for mount in shown["Mounts"]}
+    assert mounts[str(server.home)] == (str(server.home), True)
+    assert mounts["/run/secrets"][1] is False
+    assert set(mounts) == {str(server.home), "/run/secrets", "/run/engine.sock"}
+    environment = "\n".join(config["Env"])
+    assert server.forge.token not in environment and server.model.key not in environment
+
+
+async def _check_doctor(server: Server) -> None:
+    found = {item["what"]: item for item in json.loads(await server.overlord("doctor", "--json"))}
+    assert {what for what, item in found.items() if item["health"] != "well"} <= {f"{REPO} labels"}, found
