@@ -18,6 +18,7 @@ from overlord.entrypoints.chronicle import chronicled
 from overlord.entrypoints.listen.listener import listening
 from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.tracing import traced
+from overlord.entrypoints.notify import Supervisor
 from overlord.settings import Settings
 
 DRAIN_S = 9.0
@@ -31,7 +32,8 @@ log = structlog.get_logger()
 async def serve(settings: Settings) -> None:
     """Run until told to stop. Raises Fenced when another daemon has taken over, and what `overlord()` raises."""
     conceal(settings.secrets())
-    ending = _Ending()
+    supervisor = Supervisor(os.environ)
+    ending = _Ending(supervisor)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.ask)
@@ -57,21 +59,25 @@ async def serve(settings: Settings) -> None:
             runner=running.parts.runner.name,
             home=str(settings.home),
         )
-        await running.run(ending.asked)
+        supervisor.tell("READY=1", f"STATUS=watches {', '.join(settings.repositories)}")
+        async with supervisor.watching(running.pulse):
+            await running.run(ending.asked)
     log.info("stopped")
 
 
 class _Ending:
     """What signals ask for."""
 
-    def __init__(self) -> None:
+    def __init__(self, supervisor: Supervisor) -> None:
         self.asked = asyncio.Event()
+        self._supervisor = supervisor
         self.wake: Callable[[], None] = _nobody
 
     def ask(self) -> None:
         if self.asked.is_set():
             _leave("told twice")
         log.info("stopping", within_s=DRAIN_S)
+        self._supervisor.tell("STOPPING=1", "STATUS=lets what is in flight end")
         self.asked.set()
         self.wake()
         asyncio.get_running_loop().call_later(DRAIN_S, _leave, "what is in flight does not end")
