@@ -62,6 +62,16 @@ class Bell:
                 self.ring()
 
 
+def is_heard(path: Path) -> bool:
+    """Whether a daemon listens at `path` now."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice:
+        try:
+            voice.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
 def ring(path: Path) -> None:
     """Wake the daemon that listens at `path`, if one does; it looks by itself soon enough otherwise."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice, contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """Environment variables and the settings each one sets; secrets may come from files."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -80,4 +81,6 @@ def _variable(environment: Mapping[str, str], name: str) -> str | None:
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
     """Why a file cannot be read, in words."""
+    if isinstance(error, PermissionError):
+        return f"this user (uid {os.geteuid()}) may not; let it, with chown or chmod"
     return error.strerror or "unknown" if isinstance(error, OSError) else "it is no UTF-8 text"

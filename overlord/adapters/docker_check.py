@@ -45,16 +45,22 @@ Make = Callable[[Path, Sequence[str]], DockerRunner]
 
 
 async def check_sandbox(
-    make: Make, *, points: Sequence[str] = (), services: Sequence[tuple[str, int]] = (), canary: str = ""
+    make: Make,
+    *,
+    points: Sequence[str] = (),
+    services: Sequence[tuple[str, int]] = (),
+    canary: str = "",
+    within: Path | None = None,
 ) -> Sequence[Wall]:
     """Try every wall (or `points`) from inside. `services` are listeners of this machine that must not be reached,
     `canary` a text that a process of it carries in its environment; without them there is nothing to try there.
+    `within` is a directory that the engine finds where we do; this machine's temporary files may be ours alone.
     Raises RunnerUnavailable, RunnerRefused."""
     given = {"host_services": services, "other_environments": canary}
     points = points or [point for point in POINTS if given.get(point, True)]
     # Reversed, because what a session is told stands in its own environment, where the canary must not be found.
     asked = {"points": points, "services": services, "canary_reversed": canary[::-1]}
-    with tempfile.TemporaryDirectory(prefix="overlord-check-") as directory:
+    with tempfile.TemporaryDirectory(prefix="overlord-check-", dir=within) as directory:
         runner = make(Path(directory, "runner"), ("python3", "-I", "-c", _program()))
         launch = Launch(
             session=SessionId(f"self-check-{uuid.uuid4().hex[:8]}"),

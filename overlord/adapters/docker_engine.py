@@ -27,6 +27,11 @@ QUIET_S = 60
 RETRY_S = 1.0
 LIST_LAG_S = 5.0
 THREADS = 8
+DENIED = (
+    "the Docker engine's socket lets this user (uid {uid}) in no more than a stranger; give it the socket's group, as"
+    " `stat -c %g` shows it: ENGINE_GROUP in deploy/.env, SupplementaryGroups in a unit, or `usermod -aG`"
+)
+"""What is said where an engine listens and the socket's permissions keep us out."""
 
 
 class Missing(RunnerRefused):
@@ -278,9 +283,18 @@ def _translated() -> Iterator[None]:
             raise Faulted(f"the Docker engine failed: {said}") from None
         raise RunnerRefused(f"the Docker engine says no: {said}") from None
     except (DockerException, RequestException, HTTPError) as error:
+        if _is_denied(error):
+            raise RunnerUnavailable(DENIED.format(uid=os.geteuid())) from None
         raise RunnerUnavailable(
             f"no Docker engine answers ({error}); start Docker, or set DOCKER_HOST to where one listens"
         ) from None
+
+
+def _is_denied(error: BaseException | None) -> bool:
+    """Whether somebody listens there, and this user may not talk to them."""
+    while error is not None and not isinstance(error, PermissionError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _tagged(name: str) -> bool:

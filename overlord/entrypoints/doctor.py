@@ -4,6 +4,7 @@ Each finding says what was found and, where it is not well, what to do. It spend
 """
 
 import asyncio
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -16,17 +17,18 @@ from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_check import Wall, check_sandbox
 from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
+from overlord.adapters.docker_sight import sees
 from overlord.adapters.http import open_client
+from overlord.app import minion_stamp
 from overlord.entrypoints.doctor_forge import examine_forge
+from overlord.entrypoints.doctor_machine import examine_machine
 from overlord.entrypoints.doctor_slack import examine_slack
-from overlord.entrypoints.finding import Finding, Health
+from overlord.entrypoints.finding import Finding, Health, bad
 from overlord.errors import FarEndError, RunnerRefused, SettingsError
-from overlord.home import Home
-from overlord.settings import MAX_SOCKET_PATH, Settings
+from overlord.settings import Settings
 
 GIT_NEEDED = (2, 38)
 """The first with `git merge-tree --write-tree`."""
-DISK_LOW_GB, DISK_SHORT_GB = 1, 5
 MODEL_S = 10.0
 
 
@@ -36,7 +38,7 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
         settings = load()
     except SettingsError as error:
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
-    found = [_configuration(settings), await _git(), _disk(settings.home), _socket(settings.home)]
+    found = [_configuration(settings), await _git(), *await examine_machine(settings)]
     found += [*await _runner(settings), await _model(settings)]
     return [*found, *await examine_forge(settings, fix=fix), *await examine_slack(settings)]
 
@@ -54,7 +56,8 @@ async def examine_sandbox(settings: Settings) -> Sequence[Wall]:
             address=settings.docker.host or None,
         )
 
-    return await check_sandbox(make)
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return await check_sandbox(make, within=settings.home)
 
 
 def _configuration(settings: Settings) -> Finding:
@@ -78,21 +81,6 @@ async def _git() -> Finding:
     return Finding(what="git", health=Health.WELL, said=said)
 
 
-def _disk(home: Path) -> Finding:
-    place = next(path for path in (home, *home.parents) if path.exists())
-    free_gb = shutil.disk_usage(place).free / 1e9
-    said = f"{free_gb:.0f} GB free for {home}"
-    if free_gb < DISK_LOW_GB:
-        return Finding(what="disk", health=Health.BAD, said=f"{said}; mirrors and evidence need more")
-    return Finding(what="disk", health=Health.WARN if free_gb < DISK_SHORT_GB else Health.WELL, said=said)
-
-
-def _socket(home: Path) -> Finding:
-    length = len(str(Home(home).socket("any")).encode())
-    said = f"{length} of the {MAX_SOCKET_PATH} bytes a socket's path may have"
-    return Finding(what="home", health=Health.WELL, said=said)
-
-
 async def _runner(settings: Settings) -> Sequence[Finding]:
     if settings.runner == "process":
         said = "process: sessions run as programs of this user, with no walls; use docker for untrusted work"
@@ -103,6 +91,7 @@ async def _runner(settings: Settings) -> Sequence[Finding]:
     try:
         found.append(_engine(await engine.info(), settings.docker.runtime))
         found.append(_image(settings.docker.image, await engine.image(settings.docker.image)))
+        found += await _shared(engine, settings)
     except RunnerRefused as error:
         found.append(Finding(what="image", health=missing, said=f"{error}; run `make images`"))
     except FarEndError as error:
@@ -136,8 +125,21 @@ def _engine(info: Mapping[str, Any], runtime: str) -> Finding:
 
 
 def _image(name: str, shown: Mapping[str, Any]) -> Finding:
+    if ((shown.get("Config") or {}).get("Labels") or {}).get("overlord.minion") != minion_stamp():
+        return bad("image", f"{name} was built from another version of the Minion; run `make images`")
     said = f"{name}, {shown['Size'] / 1e6:.0f} MB, built {shown['Created'][:10]}"
     return Finding(what="image", health=Health.WELL, said=said)
+
+
+async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]:
+    """Sessions find their door by its path on the engine's machine, so that must be the home's path here."""
+    if not os.access(settings.home, os.W_OK) or await sees(engine, settings.docker.image, settings.home):
+        return []
+    said = (
+        f"the engine finds other files at {settings.home} than Overlord does, and sessions could not reach their doors;"
+        " mount the home at the same path inside and outside, as deploy/compose.yaml does, and use an engine of this machine"
+    )
+    return [bad("home for the engine", said)]
 
 
 async def _model(settings: Settings) -> Finding:
@@ -152,7 +154,10 @@ async def _model(settings: Settings) -> Finding:
         async with open_client(endpoint.base_url, httpx.Timeout(MODEL_S)) as client:
             reply = await client.get(url, headers=headers)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        said = f"{endpoint.base_url} gives no reply ({type(error).__name__})"
+        said = (
+            f"{endpoint.base_url} gives no reply ({type(error).__name__}); check OPENAI_BASE_URL. Inside a container"
+            " 127.0.0.1 is the container: this machine is host.docker.internal there"
+        )
         return Finding(what="model", health=Health.BAD, said=said)
     return _models(endpoint.name, endpoint.base_url, reply)
 

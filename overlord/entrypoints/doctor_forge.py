@@ -10,7 +10,7 @@ from overlord.adapters.github_connection import connect
 from overlord.adapters.github_permission import PERMISSIONS, lacking, shown
 from overlord.adapters.github_standing import Allowance, GitHubStanding, Identity
 from overlord.entrypoints.finding import Finding, bad, warn, well
-from overlord.errors import OverlordError, SettingsError
+from overlord.errors import ForgeMissing, OverlordError, SettingsError
 from overlord.ports import Repository, RepositoryName
 from overlord.settings import Settings
 
@@ -25,6 +25,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
 LOW = 0.1
 """The part of an hour's requests below which what is left is worth a warning."""
 READABLE_BY_OTHERS = 0o044
+UNSEEN = "check its name in OVERLORD_REPOS, and that the App is installed on it or the token may see it"
 NO_SIGN_IN = "no sign-in: set GITHUB_TOKEN, or GITHUB_APP_ID and GITHUB_APP_PRIVATE_KEY_FILE"
 
 
@@ -74,6 +75,8 @@ async def _repository(
         what = f"{name} rate limit"
         if identity.key not in limits:
             limits[identity.key] = _limit(identity, await standing.allowance(name))
+    except ForgeMissing as error:
+        found.append(bad(what, f"{error}; {UNSEEN}" if what == name else str(error)))
     except OverlordError as error:
         found.append(bad(what, str(error)))
     return found

@@ -65,7 +65,7 @@ async def test_a_sound_overlord_is_well_but_for_the_walls_it_has_not(configured:
     unwell = {what for what, finding in findings.items() if finding.health is not Health.WELL}
     assert unwell == {"runner", f"{REPOSITORY} labels"}
     assert "no walls" in findings["runner"].said
-    here = {"configuration", "git", "disk", "home", "runner", "model", "slack"}
+    here = {"configuration", "git", "disk", "home", "clock", "runner", "model", "slack"}
     there = {REPOSITORY, f"{REPOSITORY} permissions", f"{REPOSITORY} labels", "rate limit overlord-agent"}
     assert set(findings) == here | there
 

@@ -72,3 +72,5 @@ def _check_walls(server: Server) -> None:
 async def _check_doctor(server: Server) -> None:
     found = {item["what"]: item for item in json.loads(await server.overlord("doctor", "--json"))}
     assert {what for what, item in found.items() if item["health"] != "well"} <= {f"{REPO} labels"}, found
+    walls = json.loads(await server.overlord("doctor", "--sandbox", "--json"))
+    assert len(walls) > 20 and [wall for wall in walls if not wall["holds"]] == []

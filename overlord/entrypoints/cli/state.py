@@ -4,7 +4,6 @@ The state is that of OVERLORD_HOME, or with `--repo` that of a repository's loca
 """
 
 import os
-import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +12,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from overlord.bell import ring
+from overlord import bell
 from overlord.domain.reference import Target, space_named, target_in
 from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.home import Home
@@ -98,18 +97,13 @@ def write(point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """Write a fact in one transaction and wake the daemon."""
     place = home()
     result = write_beside(place.database, point, act)
-    ring(place.bell)
+    bell.ring(place.bell)
     return result
 
 
 def is_heard() -> bool:
     """Whether a daemon listens to what is written now."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice:
-        try:
-            voice.connect(str(home().bell))
-        except OSError:
-            return False
-    return True
+    return bell.is_heard(home().bell)
 
 
 def space(said: str | None) -> str:
