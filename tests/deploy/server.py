@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,15 +19,16 @@ from typing import Any
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
+from tests.adapters.engine import OwnEngine
 from tests.house.test_imports import ROOT
 from tests.required import missing
-from tests.runners import docker, engine_or_skip, forget
+from tests.runners import IMAGE, docker, engine_or_skip, forget
 from tests.world import CALC, REPO
 
 DEADLINE_S = 90.0
 """How long a server may need in real time for one thing; only a broken one reaches it."""
 USER = 10002 if os.getuid() == 0 else os.getuid()
-SETTINGS = {"poll_s": 1, "slack": {"page": ""}, "sessions": {"grace_s": 1}}
+SETTINGS = {"poll_s": 1, "slack": {"page": ""}, "sessions": {"grace_s": 1}, "docker": {"image": IMAGE}}
 # A health check looks at once here, not after half a minute.
 OVERRIDE = {"services": {"overlord": {"healthcheck": {"interval": "1s"}}}}
 
@@ -41,6 +42,8 @@ class Server:
     project: str
     forge: EmbeddedForge
     model: EmbeddedModel
+    engine: str = ""
+    """The address of the engine that sessions run in, where it is not the one that runs Overlord."""
 
     async def compose(self, *words: str, ok: bool = True) -> str:
         """Type `docker compose …` in the folder; what it printed."""
@@ -83,7 +86,8 @@ class Server:
     def sessions(self) -> list[str]:
         """The containers of this server's sessions that run now."""
         label = f"label=overlord.instance={Home(self.home).instance()}"
-        return docker("ps", "--quiet", "--filter", label).split()
+        where = ["--host", self.engine] if self.engine else []
+        return docker(*where, "ps", "--quiet", "--filter", label).split()
 
     async def _story(self) -> str:
         words = ["docker", "compose", "--project-name", self.project, "logs", "--no-color"]
@@ -126,19 +130,26 @@ def bridge() -> str:
 
 
 @contextlib.asynccontextmanager
-async def set_up(*, home: str = "home", **environment: str) -> AsyncIterator[Server]:
-    """A folder that is ready for `docker compose up`; whatever it started is gone afterwards."""
+async def set_up(*, engine: OwnEngine | None = None, **settings: Any) -> AsyncIterator[Server]:
+    """A folder that is ready for `docker compose up`; whatever it started is gone afterwards.
+
+    `engine` is a second one, for the sessions; `settings` go into overlord.yaml.
+    """
     root = Path(tempfile.mkdtemp(prefix="ov-", dir="/tmp"))
     forge, model = EmbeddedForge(root / "forge"), EmbeddedModel()
-    folder, place = root / "deploy", root / home
+    folder, place = root / "deploy", root / "home"
     server = Server(folder, place, f"overlord-test-{uuid.uuid4().hex[:8]}", forge, model)
+    socket = Path("/var/run/docker.sock")
+    if engine is not None:
+        server.engine, socket = engine.address, Path(engine.address.removeprefix("unix://"))
     try:
         await forge.create_repository(REPO, files=CALC)
         async with forge.serve(host=bridge()) as forge_url, model.serve(host=bridge()) as model_url:
-            _copy(folder, place, forge, model)
+            _copy(server, {**SETTINGS, **settings})
             values = {
                 "OVERLORD_HOME": str(place),
-                "ENGINE_GROUP": str(Path("/var/run/docker.sock").stat().st_gid),
+                "ENGINE_SOCKET": str(socket),
+                "ENGINE_GROUP": str(socket.stat().st_gid),
                 "DEPLOY_USER": f"{USER}:{USER}",
                 "DEPLOY_PORT": "0",
                 "OVERLORD_REPOS": REPO,
@@ -146,14 +157,13 @@ async def set_up(*, home: str = "home", **environment: str) -> AsyncIterator[Ser
                 "GITHUB_TOKEN_FILE": "/run/secrets/github-token",
                 "OPENAI_BASE_URL": f"{_as_seen_inside(model_url)}/v1",
                 "OVERLORD_MODEL": "scripted",
-                **environment,
             }
             (folder / ".env").write_text(filled_in((ROOT / "deploy" / ".env.example").read_text(), values))
             yield server
     finally:
         if folder.exists():
             await server.compose("down", "--timeout", "1", "--volumes", ok=False)
-        if (place / "instance").exists():
+        if engine is None and (place / "instance").exists():
             if left := server.sessions():
                 docker("rm", "--force", "--volumes", *left)
             forget(Home(place).instance())
@@ -165,14 +175,15 @@ def _as_seen_inside(url: str) -> str:
     return f"http://host.docker.internal:{url.rpartition(':')[2]}"
 
 
-def _copy(folder: Path, home: Path, forge: EmbeddedForge, model: EmbeddedModel) -> None:
+def _copy(server: Server, settings: Mapping[str, Any]) -> None:
     """What the operator makes: the folder, the state's place, the secrets, each only as open as it has to be."""
+    folder, home = server.folder, server.home
     shutil.copytree(ROOT / "deploy", folder, ignore=shutil.ignore_patterns(".env", "secrets"))
     (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
     for place in (home, folder / "secrets"):
         place.mkdir(mode=0o700)
-    (home / "overlord.yaml").write_text(json.dumps(SETTINGS))
-    for name, secret in (("github-token", forge.token), ("openai-api-key", model.key)):
+    (home / "overlord.yaml").write_text(json.dumps(settings))
+    for name, secret in (("github-token", server.forge.token), ("openai-api-key", server.model.key)):
         (folder / "secrets" / name).write_text(f"{secret}\n")
         (folder / "secrets" / name).chmod(0o400)
     for path in (home, home / "overlord.yaml", folder / "secrets", *(folder / "secrets").iterdir()):

@@ -1,13 +1,17 @@
 """`docker compose up -d`, and it runs: the folder an operator copies, on a real engine."""
 
+import asyncio
 import json
+import os
 
 import pytest
 
 from overlord.embedded.play import edit, run, submit
 from overlord.home import Home
+from tests.adapters.engine import OwnEngine
 from tests.deploy.server import Server, compose_or_skip, set_up
-from tests.runners import docker
+from tests.required import missing
+from tests.runners import IMAGE, docker
 from tests.world import FIX, REPO
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
@@ -47,6 +51,27 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         said += await server.logs()
         assert '"event": "serving"' in said and '"event": "stopped"' in said
         assert [secret for secret in (server.forge.token, server.model.key) if secret in said] == []
+
+
+async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_overlord() -> None:
+    await compose_or_skip()
+    if os.getuid() != 0:
+        missing("docker", "only root can start a Docker engine")
+    engine = OwnEngine()
+    try:
+        await asyncio.to_thread(engine.start)
+        await asyncio.to_thread(engine.load, IMAGE)
+        async with set_up(engine=engine) as server:
+            await server.compose("up", "--detach", "--wait")
+            server.model.will(run(HELD), edit(*FIX), submit("add() adds again."))
+            await server.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready"])
+            await server.until(lambda: len(server.model.requests) == 1)
+            assert len(server.sessions()) == 1
+            assert docker("ps", "--quiet", "--filter", f"name={Home(server.home).instance()}") == ""
+            (Home(server.home).door("j1-work-1") / "go").touch()
+            await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
+    finally:
+        await asyncio.to_thread(engine.remove)
 
 
 def _check_walls(server: Server) -> None:
