@@ -45,6 +45,11 @@ class Server:
     engine: str = ""
     """The address of the engine that sessions run in, where it is not the one that runs Overlord."""
 
+    def fill_in(self, **values: str) -> None:
+        """Change `.env`."""
+        file = self.folder / ".env"
+        file.write_text(filled_in(file.read_text(), values))
+
     async def compose(self, *words: str, ok: bool = True) -> str:
         """Type `docker compose …` in the folder; what it printed."""
         command = ["docker", "compose", "--project-name", self.project, *words]
@@ -146,6 +151,7 @@ async def set_up(*, engine: OwnEngine | None = None, **settings: Any) -> AsyncIt
         await forge.create_repository(REPO, files=CALC)
         async with forge.serve(host=bridge()) as forge_url, model.serve(host=bridge()) as model_url:
             _copy(server, {**SETTINGS, **settings})
+            shutil.copy(folder / ".env.example", folder / ".env")
             values = {
                 "OVERLORD_HOME": str(place),
                 "ENGINE_SOCKET": str(socket),
@@ -158,7 +164,7 @@ async def set_up(*, engine: OwnEngine | None = None, **settings: Any) -> AsyncIt
                 "OPENAI_BASE_URL": f"{_as_seen_inside(model_url)}/v1",
                 "OVERLORD_MODEL": "scripted",
             }
-            (folder / ".env").write_text(filled_in((ROOT / "deploy" / ".env.example").read_text(), values))
+            server.fill_in(**values)
             yield server
     finally:
         if folder.exists():

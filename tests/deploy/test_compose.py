@@ -22,9 +22,9 @@ HELD = "until test -e /run/door/go; do sleep 0.02; done"
 async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down_keeps_the_state() -> None:
     await compose_or_skip()
     async with set_up() as server:
+        await _check_doctor(server)
         await server.compose("up", "--detach", "--wait")
         _check_walls(server)
-        await _check_doctor(server)
 
         server.model.will(run(HELD), edit(*FIX), submit("add() adds again."))
         await server.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready"])
@@ -51,6 +51,29 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         said += await server.logs()
         assert '"event": "serving"' in said and '"event": "stopped"' in said
         assert [secret for secret in (server.forge.token, server.model.key) if secret in said] == []
+
+
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [
+        ("ENGINE_GROUP", "which group may use the engine's socket: stat -c %g /run/docker.sock"),
+        ("OVERLORD_HOME", "say in .env where the state is kept, as /srv/overlord"),
+        ("home", "bind source path does not exist"),
+        ("secrets", "bind source path does not exist"),
+    ],
+)
+async def test_what_is_not_there_yet_is_said_and_nothing_is_made_in_its_place(lacks: str, said: str) -> None:
+    await compose_or_skip()
+    async with set_up() as server:
+        place = {"home": server.home, "secrets": server.folder / "secrets"}.get(lacks)
+        if place is not None:
+            place.rename(place.with_name("elsewhere"))
+        else:
+            server.fill_in(**{lacks: ""})
+        assert said in await server.compose("up", "--detach", "--wait", ok=False)
+        assert place is None or not place.exists()
+        if place is None:
+            server.fill_in(ENGINE_GROUP="0", OVERLORD_HOME=str(server.home))  # for `down`
 
 
 async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_overlord() -> None:
@@ -95,7 +118,9 @@ def _check_walls(server: Server) -> None:
 
 
 async def _check_doctor(server: Server) -> None:
-    found = {item["what"]: item for item in json.loads(await server.overlord("doctor", "--json"))}
+    """As before the first start: everything is well, and every wall of a session's container holds."""
+    run = ("run", "--rm", "--no-TTY", "overlord", "doctor", "--json")
+    found = {item["what"]: item for item in json.loads(await server.compose(*run, ok=False))}
     assert {what for what, item in found.items() if item["health"] != "well"} <= {f"{REPO} labels"}, found
-    walls = json.loads(await server.overlord("doctor", "--sandbox", "--json"))
+    walls = json.loads(await server.compose(*run, "--sandbox", ok=False))
     assert len(walls) > 20 and [wall for wall in walls if not wall["holds"]] == []
