@@ -17,6 +17,7 @@ async def probed(address: str) -> int:
 async def test_the_probe_says_what_the_listener_says(capsys: pytest.CaptureFixture[str]) -> None:
     async with heard_world() as (world, place):
         port = place.rpartition(":")[2]
+        capsys.readouterr()
         for address in (place, f"0.0.0.0:{port}", f":{port}"):
             assert await probed(address) == 0
             assert capsys.readouterr().out == '{"status":"ok"}\n'
