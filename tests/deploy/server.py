@@ -52,18 +52,28 @@ class Server:
 
     async def compose(self, *words: str, ok: bool = True) -> str:
         """Type `docker compose …` in the folder; what it printed."""
-        command = ["docker", "compose", "--project-name", self.project, *words]
+        return await self._typed("docker", "compose", *words, ok=ok)
+
+    async def shell(self, text: str) -> str:
+        """Type these lines into a shell that ends at the first which fails."""
+        return await self._typed("sh", "-euxc", text, ok=True)
+
+    async def _typed(self, *command: str, ok: bool) -> str:
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.folder),
+                "COMPOSE_PROJECT_NAME": self.project,
+            },
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         async with asyncio.timeout(DEADLINE_S):
             out, err = await process.communicate()
-        assert not ok or process.returncode == 0, f"{words}: {err.decode()}\n{await self._story()}"
+        assert not ok or process.returncode == 0, f"{command}: {err.decode()}\n{await self._story()}"
         return out.decode() or err.decode()
 
     async def overlord(self, *words: str) -> str:

@@ -51,6 +51,7 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         said += await server.logs()
         assert '"event": "serving"' in said and '"event": "stopped"' in said
         assert [secret for secret in (server.forge.token, server.model.key) if secret in said] == []
+        await _check_uninstall(server)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,24 @@ async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_over
             await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
     finally:
         await asyncio.to_thread(engine.remove)
+
+
+async def _check_uninstall(server: Server) -> None:
+    """What the page says takes Overlord away, but for images that others use; nothing is left of it."""
+    page = (server.folder / "README.md").read_text(encoding="utf-8")
+    written = page.partition("## Uninstall")[2].split("```")[1].replace("/srv/overlord", str(server.home))
+    instance, lines = (
+        Home(server.home).instance(),
+        [line for line in written.splitlines() if "image rm o" not in line],
+    )
+    docker("volume", "create", "--label", f"overlord.instance={instance}", f"overlord-{instance}-cache-test")
+    docker("tag", IMAGE, f"overlord-ground:{instance}-test")
+    docker("create", "--label", f"overlord.instance={instance}", IMAGE)
+    await server.shell("\n".join(lines))
+    assert not server.home.exists()
+    assert instance not in docker("image", "ls") + docker("volume", "ls")
+    assert docker("ps", "--all", "--quiet", "--filter", f"label=overlord.instance={instance}") == ""
+    assert docker("ps", "--all", "--quiet", "--filter", f"name={server.project}") == ""
 
 
 def _check_walls(server: Server) -> None:
