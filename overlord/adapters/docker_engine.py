@@ -28,8 +28,8 @@ RETRY_S = 1.0
 LIST_LAG_S = 5.0
 THREADS = 8
 DENIED = (
-    "the Docker engine's socket lets this user (uid {uid}) in no more than a stranger; give it the socket's group, as"
-    " `stat -c %g` shows it: ENGINE_GROUP in deploy/.env, SupplementaryGroups in a unit, or `usermod -aG`"
+    "the Docker engine's socket is not open to this user (uid {uid}); give it the socket's group, as `stat -c %g`"
+    " shows it: ENGINE_GROUP in deploy/.env, SupplementaryGroups in a unit, or `usermod -aG`"
 )
 """What is said where an engine listens and the socket's permissions keep us out."""
 

@@ -133,8 +133,11 @@ def _image(name: str, shown: Mapping[str, Any]) -> Finding:
 
 async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]:
     """Sessions find their door by its path on the engine's machine, so that must be the home's path here."""
-    if not os.access(settings.home, os.W_OK) or await sees(engine, settings.docker.image, settings.home):
-        return []
+    try:
+        if not os.access(settings.home, os.W_OK) or await sees(engine, settings.docker.image, settings.home):
+            return []
+    except OSError:
+        return []  # nothing can be written there now, which is a finding about the home
     said = (
         f"the engine finds other files at {settings.home} than Overlord does, and sessions could not reach their doors;"
         " mount the home at the same path inside and outside, as deploy/compose.yaml does, and use an engine of this machine"

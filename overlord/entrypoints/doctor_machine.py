@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -22,6 +22,11 @@ DISK_LOW_GB, DISK_SHORT_GB = 1, 5
 CLOCK_OFF_S = 30.0
 """GitHub takes no sign-in of an App from a clock that is a minute ahead; an answer may take a few seconds."""
 CLOCK_S = 10.0
+_UNWRITABLE: Mapping[int | None, str] = {
+    errno.EROFS: "its file system is read-only; mount it for writing",
+    errno.ENOSPC: "its disk is full, or can hold no more files; make room",
+    errno.EDQUOT: "this user's quota is used up; make room",
+}
 
 
 async def examine_machine(settings: Settings) -> Sequence[Finding]:
@@ -49,8 +54,10 @@ def _home(home: Home) -> Finding:
         with tempfile.TemporaryFile(dir=_nearest(home.root)):
             pass
     except OSError as error:
-        if error.errno == errno.EROFS:
-            return bad("home", f"the file system of {home.root} is read-only; mount it for writing")
+        if not isinstance(error, PermissionError):
+            return bad(
+                "home", f"{home.root} cannot be written: {_UNWRITABLE.get(error.errno, error.strerror)}"
+            )
         fix = f"make it this user's: `install -d -o {user.replace(':', ' -g ')} -m 700 {home.root}`"
         if home.root.exists():
             fix = f"give it to this user: `chown -R {user} {home.root}`"

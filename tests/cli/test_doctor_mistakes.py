@@ -157,12 +157,16 @@ async def test_a_disk_without_room_is_bad(machine: Machine) -> None:
     assert said.endswith("give it room, or see what `overlord gc` would remove")
 
 
-async def test_a_home_on_a_disk_that_is_read_only_is_bad(machine: Machine) -> None:
-    with mounted("size=64m") as disk:
+async def test_a_home_on_a_disk_that_is_read_only_or_full_is_bad(machine: Machine) -> None:
+    with mounted("size=64m,nr_inodes=100") as disk:
         disk.remount("ro")
-        health, said = (await machine.doctor(OVERLORD_HOME=str(disk.root)))["home"]
-    assert health == "bad"
-    assert said.endswith("is read-only; mount it for writing")
+        read_only = (await machine.doctor(OVERLORD_HOME=str(disk.root)))["home"]
+        disk.remount("rw")
+        disk.name()
+        full = (await machine.doctor(OVERLORD_HOME=str(disk.root)))["home"]
+    assert read_only[0] == full[0] == "bad"
+    assert read_only[1].endswith("cannot be written: its file system is read-only; mount it for writing")
+    assert full[1].endswith("cannot be written: its disk is full, or can hold no more files; make room")
 
 
 async def test_a_port_another_program_has_is_bad_and_the_daemons_own_is_well(machine: Machine) -> None:
