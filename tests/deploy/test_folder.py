@@ -43,6 +43,15 @@ def test_a_variable_the_example_does_not_have_is_not_filled_in() -> None:
         filled_in(EXAMPLE, {"OVERLORD_HOMES": "/srv"})
 
 
+def test_what_the_pages_link_to_is_there() -> None:
+    pages = [*DEPLOY.glob("*.md")]
+    linked = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8"))
+    ]
+    assert len(linked) >= 4
+    assert [link for page, link in linked if not (page.parent / link).exists()] == []
+
+
 def test_what_an_operator_fills_in_is_never_committed() -> None:
     private = ["deploy/.env", "deploy/secrets/github-token"]
     asked = subprocess.run(
