@@ -12,16 +12,16 @@ from tests.adapters.engine import OwnEngine
 from tests.deploy.server import Server, compose_or_skip, set_up
 from tests.required import missing
 from tests.runners import IMAGE, docker
-from tests.world import FIX, REPO
+from tests.world import CALC, FIX, REPO
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
 HELD = "until test -e /run/door/go; do sleep 0.02; done"
 
 
 async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down_keeps_the_state() -> None:
     await compose_or_skip()
-    async with set_up() as server:
+    async with set_up({**CALC, ".nebulus/environment.yaml": "setup: ['true']\n"}) as server:
         await _check_doctor(server)
         await server.compose("up", "--detach", "--wait")
         _check_walls(server)
@@ -106,8 +106,9 @@ async def _check_uninstall(server: Server) -> None:
         Home(server.home).instance(),
         [line for line in written.splitlines() if "image rm o" not in line],
     )
-    docker("volume", "create", "--label", f"overlord.instance={instance}", f"overlord-{instance}-cache-test")
-    docker("tag", IMAGE, f"overlord-ground:{instance}-test")
+    images = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
+    assert f"overlord-ground:{instance}-" in images and f"overlord-environment:{instance}-" in images
+    assert instance in docker("volume", "ls")
     docker("create", "--label", f"overlord.instance={instance}", IMAGE)
     await server.shell("\n".join(lines))
     assert not server.home.exists()
