@@ -17,8 +17,8 @@ from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.chronicle import chronicled
 from overlord.entrypoints.listen.listener import listening
 from overlord.entrypoints.logs import conceal
-from overlord.entrypoints.tracing import traced
 from overlord.entrypoints.notify import Supervisor
+from overlord.entrypoints.tracing import traced
 from overlord.settings import Settings
 
 DRAIN_S = 9.0
