@@ -1,8 +1,10 @@
 """Where everything lies under OVERLORD_HOME. Nothing else builds these paths."""
 
 import contextlib
+import fcntl
 import os
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,11 @@ class Home:
     @property
     def database(self) -> Path:
         return self.root / "overlord.db"
+
+    @property
+    def settings(self) -> Path:
+        """The operator's own settings, unless OVERLORD_CONFIG says otherwise."""
+        return self.root / "overlord.yaml"
 
     @property
     def evidence(self) -> Path:
@@ -45,6 +52,20 @@ class Home:
         """What is left for us on the disk of the home."""
         found = os.statvfs(self.root)
         return found.f_bavail * found.f_frsize
+
+    @contextlib.contextmanager
+    def housekeeping(self, *, exclusive: bool) -> Iterator[bool]:
+        """Keep evidence and commits from being taken away while others are at them, in whatever process. Who takes away is
+        alone with it, and does not wait for it: whether it was had."""
+        lock = os.open(self.root / "keep.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+        finally:
+            os.close(lock)
 
     def shortage(self) -> str:
         """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""

@@ -26,6 +26,7 @@ class Point(StrEnum):
     """What is about to last, or has just begun to. Commits in the past tense, outward acts as what is done."""
 
     DAEMON_STARTED = "daemon_started"
+    BACKUP_RESTORED = "backup_restored"
     SPACE_POLLED = "space_polled"
     SPACE_PAUSED = "space_paused"
     SPACE_ADDED = "space_added"
@@ -144,6 +145,8 @@ class Point(StrEnum):
     REMOVE_LAYER = "remove_layer"
     ASK_MODEL = "ask_model"
     KEEP_EVIDENCE = "keep_evidence"
+    KEEP_BACKUP = "keep_backup"
+    RESTORE_HOME = "restore_home"
 
 
 Watch = Callable[[str, Moment], None]

@@ -224,6 +224,11 @@ def _defaults() -> dict[str, Any]:
     return {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
 
 
+def home_of(environment: Mapping[str, str]) -> Path:
+    """Where the state is kept, whatever else is set."""
+    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
+
+
 def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
     """Settings from defaults, file, environment and `overrides` (nested dicts, for `demo` and tests).
 
@@ -273,11 +278,6 @@ def kept(settings: Settings, began: Settings, paths: Iterable[tuple[str, ...]]) 
     for path in paths:
         merged = put_at(merged, path, found_at(began._given.merged, path))
     return _made(replace(settings._given, merged=merged))
-
-
-def home_of(environment: Mapping[str, str]) -> Path:
-    """Where the state is kept."""
-    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
 
 
 def file_of(environment: Mapping[str, str]) -> Path:

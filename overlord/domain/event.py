@@ -80,6 +80,11 @@ class EventName(StrEnum):
     SETTINGS_CHANGED = "settings_changed"
     SETTINGS_REFUSED = "settings_refused"
     DAEMON_STARTED = "daemon_started"
+    BACKUP_RESTORED = "backup_restored"
+    EVIDENCE_REMOVED = "evidence_removed"
+    DISK_RAN_LOW = "disk_ran_low"
+    DISK_RECOVERED = "disk_recovered"
+    DATABASE_UPGRADED = "database_upgraded"
     SIDE_TASK_FAILED = "side_task_failed"
 
 

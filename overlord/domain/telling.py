@@ -117,6 +117,17 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SETTINGS_CHANGED: lambda d: f"the settings changed: {_joined(d['what'])}",
     E.SETTINGS_REFUSED: lambda d: f"the settings do not load, the last good ones are kept: {d['problem']}",
     E.DAEMON_STARTED: lambda d: f"Overlord was started ({d['runner']})",
+    E.BACKUP_RESTORED: lambda d: (
+        f"the backup of {d['created_at']} was restored; what is newer outside is adopted"
+    ),
+    E.EVIDENCE_REMOVED: lambda d: (
+        f"{_how_many(d['sha256'], 'evidence file')} ({_megabytes(d['size'])}) kept long enough: removed"
+    ),
+    E.DISK_RAN_LOW: lambda d: f"no new work is begun: {d['reason']}",
+    E.DISK_RECOVERED: lambda d: f"the disk has room again ({d['room']}); work is taken up again",
+    E.DATABASE_UPGRADED: lambda d: (
+        f"the database was upgraded from schema {d['from']} to {d['to']}; the old one is {d['copy']}"
+    ),
     E.SIDE_TASK_FAILED: lambda d: f"{d['task']} failed and is started again: {d['error']}",
     E.STEP_FAILED: lambda d: f"a step failed and is tried again later: {d['trouble']}",
 }

@@ -60,3 +60,13 @@ def code_block(text: str, *, limit: int = 4000) -> str:
 def count(number: int, noun: str) -> str:
     """`1 file`, `3 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size_text(size: int) -> str:
+    """Bytes in the unit a person would use: `812 bytes`, `3.4 MB`, `21 GB`."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            return f"{value:.1f} {unit}" if unit != "bytes" and value < 10 else f"{value:.0f} {unit}"
+        value /= 1000
+    return f"{size} bytes"

@@ -128,6 +128,34 @@ def open_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def copied(source: Path, target: Path) -> None:
+    """Copy a database as it is at one moment, also while somebody writes to it; the copy is one whole file, and lasts.
+
+    Raises StoreError when either cannot be used.
+    """
+    address = f"{source.absolute().as_uri()}?mode=ro"
+    with _told(source), closing(_connect(address, uri=True)) as old, closing(_connect(str(target))) as new:
+        old.backup(new)
+        new.execute("PRAGMA journal_mode=DELETE")
+        if (found := new.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise StoreError(f"{source} is damaged: {found}")
+    handle = os.open(target, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def held_alone(path: Path) -> Iterator[None]:
+    """Be the one daemon of a database for a moment. Raises StoreError while there is another."""
+    lock = asyncio.run(_take_lock(path))
+    try:
+        yield
+    finally:
+        _release(lock)
+
+
 def write_beside(path: Path, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction from a command that runs beside a daemon. Raises StoreError as `open_reader` does."""
     open_reader(path).close()

@@ -22,6 +22,8 @@ class Exhibit:
     sha256: str
     size: int
     at: datetime
+    removed_at: datetime | None = None
+    """When it was removed, as the settings say (`keep`); the row and the ledger tell that it was there."""
 
 
 class EvidenceStore:
@@ -102,6 +104,7 @@ def exhibits(connection: sqlite3.Connection, job_id: int | None = None) -> list[
             sha256=row["sha256"],
             size=row["size"],
             at=datetime.fromisoformat(row["at"]),
+            removed_at=datetime.fromisoformat(row["removed_at"]) if row["removed_at"] else None,
         )
         for row in rows
     ]

@@ -154,9 +154,11 @@ _FIRST = (
         kind TEXT NOT NULL,
         sha256 TEXT NOT NULL,
         size INTEGER NOT NULL,
-        at TEXT NOT NULL
+        at TEXT NOT NULL,
+        removed_at TEXT
     ) STRICT""",
     "CREATE INDEX evidence_of_job ON evidence (job_id)",
+    "CREATE INDEX evidence_of_hash ON evidence (sha256)",
     """CREATE TABLE ledger (
         seq INTEGER PRIMARY KEY,
         at TEXT NOT NULL,
@@ -330,6 +332,21 @@ LATEST = len(MIGRATIONS)
 def schema_version(connection: sqlite3.Connection) -> int:
     """The number of migrations this database has seen."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def is_as_made(connection: sqlite3.Connection) -> bool:
+    """Whether a database has exactly the tables, indexes and triggers that its schema's version makes."""
+    made = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        migrate(made, target=schema_version(connection))
+        return _objects(made) == _objects(connection)
+    finally:
+        made.close()
+
+
+def _objects(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    query = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    return {(row[0], row[1], row[2]) for row in connection.execute(query)}
 
 
 def migrate(connection: sqlite3.Connection, *, target: int = LATEST) -> None:

@@ -36,6 +36,12 @@ DATA: dict[str, Json] = {
     "error": "the port is taken",
     "what": ["pip install -e ."],
     "size": 3_000_000,
+    "created_at": "2026-03-02 09:00:00 UTC",
+    "sha256": ["e" * 64, "f" * 64],
+    "room": "3.1 GB free",
+    "from": 1,
+    "to": 2,
+    "copy": "overlord.db.before-2",
     "patterns": ["src/**", "docs/**"],
 }
 

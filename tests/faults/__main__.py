@@ -93,6 +93,12 @@ AREAS = (
         modules=("test_two_daemons", "test_restored"),
     ),
     Area(
+        fault="the home is lost, and there is a backup",
+        promise="every job ends as it should have, nothing is done twice; what is no whole backup of ours changes nothing",
+        tried="`overlord backup` beside a working daemon with jobs in every kind of state, `overlord restore` elsewhere",
+        modules=("test_backup",),
+    ),
+    Area(
         fault="the disk is full or read-only",
         promise="said clearly, nothing lost, goes on by itself when there is room",
         tried="bytes and inodes, at commit, WAL and evidence; read-only at the start and under a running daemon",

@@ -238,7 +238,9 @@ def _is_proved(check: CheckResult, reports: set[str]) -> bool:
 
 def _exhibits(connection: sqlite3.Connection, store: EvidenceStore) -> Iterator[str]:
     """Every piece of evidence that is named is there, and is what its name says."""
-    named = {exhibit.sha256 for exhibit in evidence.exhibits(connection)}
+    rows = evidence.exhibits(connection)
+    named = {exhibit.sha256 for exhibit in rows}
+    removed = named - {exhibit.sha256 for exhibit in rows if exhibit.removed_at is None}
     cited = {
         digest
         for fact in facts(connection)
@@ -246,7 +248,12 @@ def _exhibits(connection: sqlite3.Connection, store: EvidenceStore) -> Iterator[
         for digest in fact.data["evidence"]
     }
     yield from (f"evidence {digest[:12]} is cited and has no row" for digest in cited - named)
-    for digest in named | cited:
+    yield from (
+        f"evidence {digest[:12]} was removed and is there"
+        for digest in removed
+        if store.path(digest).exists()
+    )
+    for digest in (named | cited) - removed:
         try:
             store.get(digest)
         except StoreError as error:

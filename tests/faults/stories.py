@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from overlord.domain.job import JobState
 from overlord.points import Point
-from overlord.store import jobs
+from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import chat_stories
 from tests.faults.campaign import Campaign
@@ -277,6 +277,23 @@ async def _entrusted(told: Campaign) -> None:
     told.expect(issue, S.CANCELLED)
 
 
+async def _backed_up(told: Campaign) -> None:
+    """A backup is written, and a home made of it; whoever is cut off says it again, and may hear that it was done."""
+    issue = await told.issue("blocked")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    file, home = told.world.root / f"{issue}.tar.gz", told.world.root / f"restored-{issue}"
+    await told.command("backup", str(file), done=(0, 5))
+    await told.command("backup", "--verify", str(file))
+    await told.command("restore", str(file), "--home", str(home), done=(0, 5))
+    with contextlib.closing(open_reader(home / "overlord.db")) as connection:
+        assert [job.state for job in jobs.all_jobs(connection) if job.issue.number == issue] == [S.WAITING]
+        [*_, last] = ledger.entries(connection)
+        assert (last.name, list(ledger.problems(connection))) == ("backup_restored", [])
+    assert not list(home.glob(".restoring-*")), "what was cut off is cleared away"
+    await told.close(issue)
+
+
 async def _tried(told: Campaign) -> None:
     await told.command("check", _checkout(told))
 
@@ -327,6 +344,7 @@ DAMAGED = Story(name="damaged", tell=_damaged, is_checked=False)
 TRIED = Story(name="tried", tell=_tried, is_checked=False)
 RAN = Story(name="ran", tell=_ran, is_checked=False)
 ENTRUSTED = Story(name="entrusted", tell=_entrusted)
+BACKED_UP = Story(name="backed up", tell=_backed_up)
 SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
 SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
 MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
@@ -380,6 +398,7 @@ PLACES: Mapping[Point, Story] = {
         SET_UP,
     ),
     P.SETUP_FAILED: SETUP_FAILED,
+    **dict.fromkeys((P.BACKUP_RESTORED, P.KEEP_BACKUP, P.RESTORE_HOME), BACKED_UP),
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
     **chat_stories.PLACES,
 }

@@ -115,6 +115,10 @@ def logs(
     wanted = [item for item in kept if not session or item.session_id == session]
     if not wanted:
         raise NotFound(f"job {number} has no log yet; it is kept when a session ends")
+    if (removed_at := wanted[-1].removed_at) is not None:
+        raise NotFound(
+            f"this log was removed on {removed_at:%Y-%m-%d}: `keep` in the settings says how long they stay"
+        )
     say(EvidenceStore(state.home().evidence).get(wanted[-1].sha256).decode(errors="replace"))
 
 

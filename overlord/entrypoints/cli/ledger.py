@@ -26,17 +26,20 @@ def verify(json: Json = False, _repo: Repo = "") -> None:
         head = ledger.head(connection)
         kept = evidence.exhibits(connection)
         length = sum(1 for _ in ledger.entries(connection))
-    for item in kept:
+    removed = [item for item in kept if item.removed_at is not None]
+    for item in (item for item in kept if item.removed_at is None):
         try:
             files.get(item.sha256)
         except StoreError as error:
             wrong.append(f"{item.kind} of job {item.job_id}: {error}")
     if json:
-        as_json({"events": length, "evidence": len(kept), "head": head, "problems": wrong})
+        counts = {"events": length, "evidence": len(kept) - len(removed), "removed": len(removed)}
+        as_json({**counts, "head": head, "problems": wrong})
     elif wrong:
         say("\n".join(wrong))
     else:
-        say(f"{length} events and {len(kept)} evidence files, whole. Head {head}.")
+        gone = f"; {len(removed)} more were removed as `keep` says" if removed else ""
+        say(f"{length} events and {len(kept) - len(removed)} evidence files, whole{gone}. Head {head}.")
     raise typer.Exit(1 if wrong else 0)
 
 

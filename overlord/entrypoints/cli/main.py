@@ -12,7 +12,19 @@ import typer
 
 from overlord import errors
 from overlord.domain.text import visible
-from overlord.entrypoints.cli import check, decision, doctor, init, inquiry, job, ledger, space, state, work
+from overlord.entrypoints.cli import (
+    backup,
+    check,
+    decision,
+    doctor,
+    init,
+    inquiry,
+    job,
+    ledger,
+    space,
+    state,
+    work,
+)
 from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
@@ -62,6 +74,8 @@ app.command("retry")(local.retry)
 app.command("history")(local.history)
 app.command("init")(init.init)
 app.command("check")(check.check)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 
 
 def _print_version(asked: bool) -> None:
