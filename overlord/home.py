@@ -13,6 +13,9 @@ from overlord.domain.session import door_name
 LEAST_BYTES, LEAST_FILES = 1_000_000, 50
 """Less room than this is none: a report with its log, or one push, may need as much."""
 
+STAGING = ".restoring-"
+"""Where a backup is unpacked before any of it counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -23,6 +26,14 @@ class Home:
     @property
     def database(self) -> Path:
         return self.root / "overlord.db"
+
+    def stagings(self) -> list[Path]:
+        """What restores that were cut off left."""
+        return list(self.root.glob(f"{STAGING}*"))
+
+    def database_copies(self) -> list[Path]:
+        """The database as it was before upgrades."""
+        return list(self.root.glob(f"{self.database.name}.before-*[0-9]"))
 
     @property
     def settings(self) -> Path:
@@ -80,8 +91,12 @@ class Home:
     def bell(self) -> Path:
         return self.root / "run" / "bell"
 
+    @property
+    def mirrors(self) -> Path:
+        return self.root / "mirrors"
+
     def mirror(self, repository: str) -> Path:
-        return self.root / "mirrors" / f"{repository.casefold()}.git"
+        return self.mirrors / f"{repository.casefold()}.git"
 
     def ready(self, repository: str) -> Path:
         """The ready copies of a repository's base commits, each under its SHA."""
@@ -100,8 +115,12 @@ class Home:
         """What is being deleted."""
         return self.root / "trash"
 
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
     def session(self, session: str) -> Path:
-        return self.root / "sessions" / session
+        return self.sessions / session
 
     def session_repository(self, session: str) -> Path:
         return self.session(session) / "repo.git"

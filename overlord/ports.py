@@ -13,6 +13,7 @@ from typing import Protocol
 from minion.protocol import Comment
 from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Posted
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
+from overlord.domain.extent import Mirror
 from overlord.domain.forge import HeadChecks, Review, ReviewComment
 from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
 from overlord.domain.forge import Pull as Pull  # noqa: PLC0414
@@ -158,18 +159,15 @@ class Git(Protocol):
     ) -> None:
         """Make or update the bare mirror: of these branches and the Minions' own, or of all when none is named. A mirror
         that began with a part of the history gets all of it when one of `commits` is not in that part."""
-        ...
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         """What the mirror last saw this branch at."""
-        ...
 
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
         """Make a session's bare repository with these branches, the base branch first, and one that may be pushed.
         It holds their history and nothing else."""
-        ...
 
     async def ready_copy(
         self, name: RepositoryName, base: Sha, remote: Callable[[], Awaitable[Remote]] | None = None
@@ -180,26 +178,21 @@ class Git(Protocol):
         With a `remote`, it holds what the space's settings say is fetched beside the commit (submodules, Git LFS).
         Raises Unobtainable when that cannot be had, or is too large to lay out, and ForgeUnavailable when the forge does not
         give it now."""
-        ...
 
     async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
         """Let go of all but the newest few ready copies, and of none whose commit is in `keep`: what sessions use."""
-        ...
 
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
         """The tree a session last pushed to its branch, or None."""
-        ...
 
     async def excess(self, session: SessionId, *, tree: Sha, parent: Sha) -> str:
         """In what the tree a session pushed is larger, seen from the commit it was made on, than anything here reads: the
         end of a sentence; empty when it is not. Asked before it is made a commit."""
-        ...
 
     async def canonical_commit(
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
         """One commit of our own making over a session's tree, brought into the mirror. Same arguments, same SHA."""
-        ...
 
     async def drop(
         self,
@@ -213,57 +206,54 @@ class Git(Protocol):
         at: datetime,
     ) -> Sha:
         """A commit of our own over `commit`'s tree with `paths` as they are at `base`. Same arguments, same SHA."""
-        ...
 
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
         """The newest commit that both have in their history."""
-        ...
 
     async def merge(
         self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
     ) -> Merge:
         """A commit of our own that brings `other` into `head`, made without a working copy. Same arguments, same SHA."""
-        ...
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha: ...
     async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
         """Every path that differs, with modes and line counts, renames detected."""
-        ...
 
     async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
         """The unified diff, cut at a limit with a line that says so."""
-        ...
 
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
         """The bytes of every file of a commit, by path."""
-        ...
 
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         """A file's content at a commit, or None when it is not a file there."""
-        ...
 
     async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
         """Every file of a commit with the name of its content (a blob's SHA); names that are no UTF-8 left out."""
-        ...
 
     async def read_files(
         self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
     ) -> Mapping[str, bytes]:
         """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
-        ...
 
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
         """Push to `refs/heads/minion/…` and nowhere else, if the branch still is at `expected` (None: absent).
         Raises PushRejected when it is not."""
-        ...
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         """Where the branch is at the far end now."""
-        ...
 
     async def remove_session(self, session: SessionId) -> None: ...
+    async def mirrors(self) -> Sequence[Mirror]:
+        """Every repository that was fetched and not removed since."""
+
+    async def tidy_mirror(self, name: RepositoryName, *, keep: Collection[Sha], before: datetime) -> None:
+        """Let go of what a mirror holds beyond the forge's branches, but for `keep` and what was made since `before`."""
+
+    async def remove_mirror(self, name: RepositoryName) -> None:
+        """Let go of a mirror and all that was made from it; it is fetched anew when it is needed."""
 
 
 class Runner(Protocol):
@@ -275,57 +265,50 @@ class Runner(Protocol):
 
     async def start(self, launch: Launch) -> None:
         """Start it. A session that was started already, running or ended, is left as it is: the call may be repeated."""
-        ...
 
     async def find(self, session: SessionId) -> Running | None:
         """What became of a session; None when this runner has no trace of ever starting it."""
-        ...
 
     async def sessions(self) -> Sequence[Running]:
         """Every session of this instance the runner still holds, running or ended, also from before a restart."""
-        ...
 
     async def stop(self, session: SessionId, *, grace_s: float) -> None:
         """TERM, and KILL what is left after `grace_s`, the whole process tree. Ended or unknown is no error."""
-        ...
 
     async def logs(self, session: SessionId, *, limit_bytes: int) -> str:
         """The end of what it printed, control characters made harmless; empty when nothing is known."""
-        ...
 
     async def remove(self, session: SessionId) -> None:
         """Forget an ended session and free what it held. A running one is killed first."""
-        ...
 
     async def ground(self, image: str, *, space: str = "") -> str:
         """What tells what an environment would be made on from anything else: the image (empty: the runner's own), the
         machine. Raises RunnerRefused for an image that cannot be had."""
-        ...
 
     async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str], space: str = "") -> None:
         """Make the ground an environment is set up on: a system with these packages. Runs nothing of the repository's.
         May take minutes, and may be repeated. Raises RunnerRefused with the telling part of the log when it cannot be."""
-        ...
 
     async def keep_layer(self, session: SessionId, key: str) -> int:
         """Make what an ended setup session left the environment of this key; its size in bytes. May be repeated."""
-        ...
 
     async def has_layer(self, key: str) -> bool:
         """Whether an environment of this key is there to run in."""
-        ...
 
     async def remove_layer(self, key: str) -> None:
         """Remove an environment, finished or not, and its ground. One that is not there is no error."""
-        ...
+
+    async def downloads(self) -> Sequence[str]:
+        """The repositories, in small letters, whose setups left downloads for the next ones."""
+
+    async def remove_downloads(self, space: str) -> None:
+        """Remove a repository's downloads. None there, or in use just now, is no error."""
 
     def follow(self) -> AsyncIterator[SessionId]:
         """Sessions that ended, as it happens. A hint only: the tick asks `find` all the same."""
-        ...
 
     async def close(self) -> None:
         """Let go of what watches; sessions go on and can be found by the next daemon."""
-        ...
 
 
 class ModelResponse(Protocol):

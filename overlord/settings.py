@@ -55,6 +55,22 @@ class ProcessSessions(Section):
     python: str
 
 
+class Keep(Section):
+    """How long things are kept that nobody works with any more."""
+
+    evidence_days: Positive
+    evidence_gb: Annotated[float, Field(gt=0)]
+    transcripts_days: Positive
+    rows_days: Positive
+    mirrors_days: Positive
+    downloads_days: Positive
+
+
+class Disk(Section):
+    least_free_gb: Annotated[float, Field(ge=0)]
+    least_free_files: Annotated[int, Field(ge=0)]
+
+
 class DockerEngine(Section):
     host: str
     image: str
@@ -100,6 +116,8 @@ class Settings(Section):
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     listen: Listen
+    keep: Keep
+    disk: Disk
     slack: Slack
     briefing: Briefing
     log: Log

@@ -171,6 +171,13 @@ class DockerRunner:
     async def remove_layer(self, key: str) -> None:
         await self._layers.remove(key)
 
+    async def downloads(self) -> Sequence[str]:
+        return await self._layers.downloads()
+
+    @outward(Point.REMOVE_DOWNLOADS)
+    async def remove_downloads(self, space: str) -> None:
+        await self._layers.remove_downloads(space)
+
     async def follow(self) -> AsyncIterator[SessionId]:
         self._watch()
         async for session in self._endings.follow():

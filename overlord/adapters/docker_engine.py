@@ -155,6 +155,16 @@ class DockerEngine:
         with contextlib.suppress(Missing):
             await self._call(lambda api: api.remove_image(name))
 
+    async def volumes(self, label: str) -> Sequence[Mapping[str, Any]]:
+        """Every volume with this label."""
+        found = await self._call(lambda api: api.volumes(filters={"label": label}))
+        return list(found.get("Volumes") or [])
+
+    async def remove_volume(self, name: str) -> None:
+        """Delete a volume. Raises Conflict while a container has it."""
+        with contextlib.suppress(Missing):
+            await self._call(lambda api: api.remove_volume(name))
+
     async def info(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = await self._call(lambda api: api.info())
         return found

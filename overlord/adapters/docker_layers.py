@@ -8,6 +8,7 @@ import json
 import re
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ class DockerLayers:
             return None
         space = launch.space.casefold()
         return Supplies(
-            cache=f"overlord-{self._instance}-cache-{sha256(space.encode()).hexdigest()[:12]}",
+            cache=self._cache_of(space),
             authorities=copied_to(self._root / "authorities.crt"),
             labels={"overlord.instance": self._instance, "overlord.space": space},
         )
@@ -171,6 +172,19 @@ class DockerLayers:
                 await self._patient.remove_image(self.image_for(key, makes=makes))
             except Conflict:
                 continue  # a container still has it: the next look removes it
+
+    async def downloads(self) -> list[str]:
+        """The spaces whose downloads this instance keeps."""
+        volumes = await self._engine.volumes(f"overlord.instance={self._instance}")
+        names = (str((volume.get("Labels") or {}).get("overlord.space", "")) for volume in volumes)
+        return sorted({name for name in names if name})
+
+    async def remove_downloads(self, space: str) -> None:
+        with suppress(Conflict):  # a setup has it
+            await self._engine.remove_volume(self._cache_of(space))
+
+    def _cache_of(self, space: str) -> str:
+        return f"overlord-{self._instance}-cache-{sha256(space.casefold().encode()).hexdigest()[:12]}"
 
     def close(self) -> None:
         self._patient.close()

@@ -30,8 +30,9 @@ from overlord.adapters.git_ready import (
 )
 from overlord.adapters.git_session import make_session_repository
 from overlord.adapters.git_tree import commit_tree, merge_tree, tree_without
+from overlord.adapters.git_upkeep import mirrors_in, tidy
 from overlord.adapters.trash import Trash
-from overlord.domain.extent import Extent
+from overlord.domain.extent import Extent, Mirror
 from overlord.domain.scope import Merge
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
@@ -273,6 +274,22 @@ class GitMirrors(GitReading):
         for gone in (branch for branch, head in found.items() if head is None):
             await git(self._home.mirror(name), "update-ref", "-d", f"refs/heads/{gone}")
         return [branch for branch, head in found.items() if head]
+
+    async def mirrors(self) -> Sequence[Mirror]:
+        return await asyncio.to_thread(lambda: list(mirrors_in(self._home.mirrors)))
+
+    @outward(Point.TIDY_MIRROR)
+    async def tidy_mirror(self, name: RepositoryName, *, keep: Collection[Sha], before: datetime) -> None:
+        if is_there(mirror := self._home.mirror(name)):
+            async with self._locks[name]:
+                await tidy(mirror, keep=keep, before=before)
+
+    @outward(Point.REMOVE_MIRROR)
+    async def remove_mirror(self, name: RepositoryName) -> None:
+        home = self._home
+        async with self._locks[name]:
+            for place in (home.mirror(name), home.ready(name), home.modules(name), home.large_objects(name)):
+                self._trash.discard(place)
 
     @outward(Point.REMOVE_REPOSITORY)
     async def remove_session(self, session: SessionId) -> None:

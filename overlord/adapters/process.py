@@ -131,6 +131,13 @@ class ProcessRunner:
     async def remove_layer(self, key: str) -> None:
         self._layers.remove(key)
 
+    async def downloads(self) -> Sequence[str]:
+        return self._layers.cached()
+
+    @outward(Point.REMOVE_DOWNLOADS)
+    async def remove_downloads(self, space: str) -> None:
+        self._layers.forget_cache(space)
+
     async def follow(self) -> AsyncIterator[SessionId]:
         for entry in self._entries():
             self._watch(SessionId(entry.name))

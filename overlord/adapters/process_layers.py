@@ -61,6 +61,15 @@ class ProcessLayers:
         """Where setups of a space keep what they download; no space reads another's."""
         return self._root / "cache" / space.casefold()
 
+    def cached(self) -> list[str]:
+        """The spaces that have some."""
+        return sorted(
+            str(place.relative_to(self._root / "cache")) for place in (self._root / "cache").glob("*/*")
+        )
+
+    def forget_cache(self, space: str) -> None:
+        self._trash.discard(self.cache(space))
+
 
 def _size(directory: Path) -> int:
     """The bytes of its files; what its own user closed, or is just going away, counts for nothing."""

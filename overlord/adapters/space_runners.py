@@ -75,6 +75,14 @@ class SpaceRunners:
         for runner in self._runners.values():
             await runner.remove_layer(key)
 
+    async def downloads(self) -> Sequence[str]:
+        found = [space for runner in self._runners.values() for space in await runner.downloads()]
+        return list(dict.fromkeys(found))
+
+    async def remove_downloads(self, space: str) -> None:
+        for runner in self._runners.values():
+            await runner.remove_downloads(space)
+
     async def follow(self) -> AsyncIterator[SessionId]:
         """Whatever any of them says, as it comes; what one of them raises is raised here."""
         heard: asyncio.Queue[SessionId | Exception] = asyncio.Queue()

@@ -1,6 +1,7 @@
 """How much of a repository Overlord fetches, by its operator's word: never by the repository's own."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 MODULES, LFS = "-modules", "-lfs"
 
@@ -20,3 +21,13 @@ class Extent:
     def mark(self) -> str:
         """What tells the ready copies of one commit apart: empty for files as they are in the repository."""
         return MODULES * self.submodules + LFS * self.lfs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """A repository as it lies here."""
+
+    name: str
+    """In small letters."""
+    size: int
+    used_at: datetime

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from overlord.domain.contract import Contract
+from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobId
 from overlord.domain.rubric import Rubric
 from overlord.domain.vigil import Vigil
@@ -54,3 +55,30 @@ class Parts:
     def still(self) -> "Parts":
         """The same for one step: its settings stay as they are now."""
         return replace(self, held=self.held.still())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caretaker:
+    """What house-keeping is handed, by a daemon or by a command. Without a runner, what lives there is left alone."""
+
+    settings: Settings
+    home: Home
+    database: Database
+    evidence: EvidenceStore
+    git: Git
+    runner: Runner | None
+    clock: Clock
+    actor: str = OVERLORD
+
+    @classmethod
+    def of(cls, parts: Parts) -> "Caretaker":
+        """The daemon's own."""
+        return cls(
+            settings=parts.settings,
+            home=parts.home,
+            database=parts.database,
+            evidence=parts.evidence,
+            git=parts.git,
+            runner=parts.runner,
+            clock=parts.clock,
+        )

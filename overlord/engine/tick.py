@@ -27,6 +27,7 @@ from overlord.engine import (
     follow,
     inbox,
     intake,
+    keep,
     obey,
     project,
     prune,
@@ -82,6 +83,7 @@ class Tick:
         self._outlived: dict[str, float] = {}
         self._errands = Errands(parts.ring)
         self._pruned_at = -prune.EVERY_S
+        self._kept_at = -keep.EVERY_S
         self._shortage = ""
         self._is_behind = False
 
@@ -100,6 +102,8 @@ class Tick:
         if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
             self._pruned_at = parts.clock.monotonic()
             wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
+        if parts.clock.monotonic() - self._kept_at >= keep.EVERY_S:
+            wanted["keep"] = self._act("keep", None, self._keep)
         if parts.speech is not None:
             wanted |= await self._talk(parts.speech)
         for key, act in wanted.items():
@@ -143,6 +147,12 @@ class Tick:
             clearing = partial(ending.clear, parts, session)
             wanted[key] = self._act(key, session.job_id, clearing, session_id=session.id)
         return wanted
+
+    async def _keep(self) -> bool:
+        """The house-keeping of a day, tried again until it went through."""
+        await keep.step(self._parts)
+        self._kept_at = self._parts.clock.monotonic()
+        return False
 
     async def _talk(self, speech: Speech) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""

@@ -3,6 +3,8 @@
 import os
 import sqlite3
 import tempfile
+import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -10,6 +12,9 @@ from pathlib import Path
 
 from overlord.errors import StoreError
 from overlord.points import Moment, Point, reached
+
+GRACE_S = 3600.0
+"""A file is put before its row is written; what nothing names is left alone for so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,7 @@ class EvidenceStore:
         digest = sha256(content).hexdigest()
         target = self.path(digest)
         if target.is_file() and target.read_bytes() == content:
+            os.utime(target)  # somebody may be about to name it: see `strays`
             return digest
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, temporary = tempfile.mkstemp(dir=target.parent)
@@ -66,6 +72,22 @@ class EvidenceStore:
         if sha256(content).hexdigest() != digest:
             raise StoreError(f"evidence {digest} was changed after it was written")
         return content
+
+    def strays(self, named: Collection[str]) -> list[tuple[str, int]]:
+        """The files that are in nobody's name and have not been touched for a while, with their sizes."""
+        found, before = [], time.time() - GRACE_S
+        for place in self._root.glob("[0-9a-f][0-9a-f]"):
+            for file in place.iterdir():
+                standing = file.stat()
+                if place.name + file.name not in named and standing.st_mtime <= before:
+                    found.append((place.name + file.name, standing.st_size))
+        return sorted(found)
+
+    def remove(self, digest: str) -> None:
+        """Delete a file that is in nobody's name."""
+        reached(Point.REMOVE_EVIDENCE, Moment.BEFORE)
+        self.path(digest).unlink(missing_ok=True)
+        reached(Point.REMOVE_EVIDENCE, Moment.AFTER)
 
 
 def _flush_directory(path: Path) -> None:

@@ -208,3 +208,11 @@ async def test_downloads_are_kept_for_the_next_setup_of_the_same_space_only(kit:
         found[name] = await seen(runner, kit, setup(kit, key, name, space))
         await runner.remove(SessionId(name))
     assert found == {"a": [], "b": ["a"], "c": [], "d": []}
+    assert set(await runner.downloads()) >= {"acme/calc", "acme/web", "other/calc"}
+    await runner.remove_downloads("acme/calc")
+    await runner.remove_downloads("acme/calc")
+    assert "acme/calc" not in await runner.downloads()
+    assert "acme/web" in await runner.downloads()
+    key = new_key()
+    await runner.prepare_layer(key, image="", packages=())
+    assert await seen(runner, kit, setup(kit, key, "e", "acme/calc")) == []

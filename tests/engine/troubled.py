@@ -89,6 +89,13 @@ class TroubledRunner:
         else:
             await self._act("remove_layer", key)
 
+    async def downloads(self) -> Sequence[str]:
+        found: Sequence[str] = await self._act("downloads")
+        return found
+
+    async def remove_downloads(self, space: str) -> None:
+        await self._act("remove_downloads", space)
+
     def follow(self) -> AsyncIterator[SessionId]:
         return self._runner.follow()
 

@@ -248,11 +248,6 @@ def _exhibits(connection: sqlite3.Connection, store: EvidenceStore) -> Iterator[
         for digest in fact.data["evidence"]
     }
     yield from (f"evidence {digest[:12]} is cited and has no row" for digest in cited - named)
-    yield from (
-        f"evidence {digest[:12]} was removed and is there"
-        for digest in removed
-        if store.path(digest).exists()
-    )
     for digest in (named | cited) - removed:
         try:
             store.get(digest)

@@ -5,10 +5,12 @@ in it fails a test.
 """
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.job import JobState
+from overlord.home import Home
 from overlord.points import Point
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
@@ -277,6 +279,29 @@ async def _entrusted(told: Campaign) -> None:
     told.expect(issue, S.CANCELLED)
 
 
+async def _kept_long_enough(told: Campaign) -> None:
+    """A year after a job has ended, what it left is removed, and so is what nobody names; the ledger stays."""
+    issue = await told.world.forge.open_issue(REPO, "plain")
+    told.play()
+    await told.settle()
+    await told.command("work", f"{REPO}#{issue}")
+    await told.settle()
+    await told.close(issue)
+    home = Home(told.place.home)
+    gone, cache = home.mirror("acme/gone"), home.processes / ".layers" / "cache" / "acme" / "gone"
+    for place in (gone, cache):
+        place.mkdir(parents=True, exist_ok=True)
+    stray = home.evidence / "ab" / "stray"
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.touch()
+    os.utime(stray, (0, 0))
+    told.later(days=400)
+    await told.settle()
+    assert told.events(issue)[-1] == "evidence_removed"
+    assert [place for place in (gone, cache, stray) if place.exists()] == []
+    await told.command("ledger", "verify")
+
+
 async def _backed_up(told: Campaign) -> None:
     """A backup is written, and a home made of it; whoever is cut off says it again, and may hear that it was done."""
     issue = await told.issue("blocked")
@@ -290,7 +315,6 @@ async def _backed_up(told: Campaign) -> None:
         assert [job.state for job in jobs.all_jobs(connection) if job.issue.number == issue] == [S.WAITING]
         [*_, last] = ledger.entries(connection)
         assert (last.name, list(ledger.problems(connection))) == ("backup_restored", [])
-    assert not list(home.glob(".restoring-*")), "what was cut off is cleared away"
     await told.close(issue)
 
 
@@ -345,6 +369,7 @@ TRIED = Story(name="tried", tell=_tried, is_checked=False)
 RAN = Story(name="ran", tell=_ran, is_checked=False)
 ENTRUSTED = Story(name="entrusted", tell=_entrusted)
 BACKED_UP = Story(name="backed up", tell=_backed_up)
+KEPT = Story(name="kept long enough", tell=_kept_long_enough)
 SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
 SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
 MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
@@ -398,6 +423,13 @@ PLACES: Mapping[Point, Story] = {
         SET_UP,
     ),
     P.SETUP_FAILED: SETUP_FAILED,
+    **dict.fromkeys(
+        (
+            *(P.EVIDENCE_FORGOTTEN, P.REMOVE_EVIDENCE, P.ROWS_FORGOTTEN),
+            *(P.TIDY_MIRROR, P.REMOVE_MIRROR, P.REMOVE_DOWNLOADS),
+        ),
+        KEPT,
+    ),
     **dict.fromkeys((P.BACKUP_RESTORED, P.KEEP_BACKUP, P.RESTORE_HOME), BACKED_UP),
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
     **chat_stories.PLACES,

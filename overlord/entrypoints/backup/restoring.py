@@ -31,14 +31,12 @@ from overlord.entrypoints.backup.manifest import (
     place_in,
 )
 from overlord.errors import GitFailed, Refused, StoreError
-from overlord.home import Home
+from overlord.home import STAGING, Home
 from overlord.points import Moment, Point, reached
 from overlord.ports import Sha
 from overlord.store import ledger
 from overlord.store.database import held_alone, write_beside
 from overlord.store.migrations import LATEST, is_as_made, migrate
-
-STAGING = ".restoring-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +57,7 @@ def restore(file: Path, home: Home, *, at: datetime, actor: str) -> Restored:
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with held_alone(home.database):
             _check_free(home)
-            for left in home.root.glob(f"{STAGING}*"):
+            for left in home.stagings():
                 shutil.rmtree(left)
             staging = Home(Path(tempfile.mkdtemp(prefix=STAGING, dir=home.root)))
             try:

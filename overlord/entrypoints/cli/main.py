@@ -17,6 +17,7 @@ from overlord.entrypoints.cli import (
     check,
     decision,
     doctor,
+    gc,
     init,
     inquiry,
     job,
@@ -76,6 +77,7 @@ app.command("init")(init.init)
 app.command("check")(check.check)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
+app.command("gc")(gc.gc)
 
 
 def _print_version(asked: bool) -> None:

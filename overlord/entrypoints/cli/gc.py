@@ -1,0 +1,76 @@
+"""`overlord gc`: the house-keeping a daemon does once a day, now, and what it comes to."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+import typer
+
+from overlord.adapters.clock import SystemClock
+from overlord.adapters.git import GitMirrors
+from overlord.app import choose_runner
+from overlord.domain.leaving import Leaving, total
+from overlord.domain.text import count, size_text
+from overlord.engine import keep
+from overlord.engine.parts import Caretaker
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import as_json, person, say, table
+from overlord.errors import FarEndError, SettingsError
+from overlord.home import Home
+from overlord.ports import Runner
+from overlord.settings import Settings
+from overlord.store.database import Database, open_reader
+from overlord.store.evidence import EvidenceStore
+
+
+def gc(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Remove now what is kept no longer, as `keep` and `environments` in the settings say; the daemon does it once a day."""
+    found, left_alone = asyncio.run(_clear(state.settings(), dry_run=dry_run))
+    if json:
+        as_json({"removed": not dry_run, "bytes": total(found), "leavings": found, "left_alone": left_alone})
+        return
+    if found:
+        table(("what", "", "size", "why"), [_row(item) for item in found])
+    word = "would be removed" if dry_run else "removed"
+    say(f"{count(len(found), 'thing')} {word}, {size_text(total(found))}.")
+    if left_alone:
+        say(f"Environments and downloads were left alone: {left_alone}.")
+
+
+async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving], str]:
+    home = Home(settings.home)
+    open_reader(home.database).close()  # not another version's, and there is one
+    async with AsyncExitStack() as stack:
+        database = await Database.open(home.database, exclusive=False)
+        stack.push_async_callback(database.close)
+        runner, left_alone = await _runner(settings)
+        if runner is not None:
+            stack.push_async_callback(runner.close)
+        caretaker = Caretaker(
+            settings=settings,
+            home=home,
+            database=database,
+            evidence=EvidenceStore(home.evidence),
+            git=GitMirrors(home, extent=settings.extent),
+            runner=runner,
+            clock=SystemClock(),
+            actor=person(),
+        )
+        if dry_run:
+            return await keep.look(caretaker), left_alone
+        return await keep.clear(caretaker), left_alone
+
+
+async def _runner(settings: Settings) -> tuple[Runner | None, str]:
+    try:
+        return await choose_runner(settings), ""
+    except (SettingsError, FarEndError) as error:
+        return None, str(error)
+
+
+def _row(item: Leaving) -> tuple[str, ...]:
+    return (item.kind, item.name[:50], size_text(item.size) if item.size else "", item.why)
