@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from overlord.domain.disk import Room
 from overlord.domain.session import door_name
 
 LEAST_BYTES, LEAST_FILES = 1_000_000, 50
@@ -77,6 +78,12 @@ class Home:
             yield True
         finally:
             os.close(lock)
+
+    def room(self) -> Room:
+        """What is left of its file system for who is not root."""
+        standing = os.statvfs(self.root)
+        files = standing.f_favail if standing.f_files else None
+        return Room(bytes=standing.f_bavail * standing.f_frsize, files=files)
 
     def shortage(self) -> str:
         """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""

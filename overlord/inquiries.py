@@ -76,7 +76,7 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
         jobs=tuple(view(connection, job) for job in jobs.open_jobs(connection)),
         waiting=waiting(connection),
         troubles=tuple(troubles),
-        pauses=tuple(pauses.every(connection).values()),
+        pauses=pauses.shown(connection),
         today=exchanges.day_cost(connection, at),
         settings=note.lines if note is not None else (),
     )
@@ -154,10 +154,10 @@ def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -
     """The queued jobs in the order they are begun, and why each of them has not been yet."""
     running, most = sessions.started_running(connection), settings.sessions.concurrent
     full = f"{running} of {most} sessions run" if running >= most else ""
-    held = pauses.every(connection)
     queued = [job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED]
     known = {job.id: _why_queued(connection, job) for job in queued}
-    begun = [job for job in queued if job.id in sessions.live_ids(connection)]
+    live = sessions.live_ids(connection)
+    begun = [job for job in queued if job.id in live]
     line = _line(connection, settings, [job for job in queued if job not in begun and not known[job.id]])
     found = [Queued(job=job, why=known[job.id]) for job in begun]
     for place, job in enumerate(line):
@@ -165,7 +165,7 @@ def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -
         found.append(Queued(job=job, why=why))
     stuck = [job for job in queued if job not in (*begun, *line)]
     found += [Queued(job=job, why=known[job.id]) for job in sorted(stuck, key=lambda job: not job.is_urgent)]
-    return Queue(at=at, jobs=tuple(found), running=running, most=most, pauses=tuple(held.values()))
+    return Queue(at=at, jobs=tuple(found), running=running, most=most, pauses=pauses.shown(connection))
 
 
 def lanes(connection: sqlite3.Connection, settings: Settings, names: Iterable[str]) -> dict[str, Lane]:

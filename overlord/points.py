@@ -27,6 +27,7 @@ class Point(StrEnum):
 
     DAEMON_STARTED = "daemon_started"
     BACKUP_RESTORED = "backup_restored"
+    DISK_NOTED = "disk_noted"
     SPACE_POLLED = "space_polled"
     SPACE_PAUSED = "space_paused"
     SPACE_ADDED = "space_added"

@@ -94,6 +94,7 @@ class World:
             "model": {"base_url": f"{self.model_url}/v1", "name": "scripted", "api_key": self.model.key},
             "sessions": {"grace_s": 1},
             "slack": {"page": ""},
+            "disk": {"least_free_gb": 0, "least_free_files": 0},
             "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }
         return {key: value for key, value in _merged(given, self.overrides).items() if value is not None}

@@ -188,9 +188,10 @@ def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
     return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Points(lines),))
 
 
-def notice_message(text: str) -> ChatMessage:
-    """Something about Overlord itself that everybody is told once."""
-    return ChatMessage(summary=cut(text, _REASON), parts=(Paragraph((visible(text),)),))
+def notice(sentence: str) -> ChatMessage:
+    """One thing that everybody is to know."""
+    said = cut(sentence[:1].upper() + sentence[1:], _REASON).rstrip(".")
+    return ChatMessage(summary=said, parts=(Paragraph((f"{said}.",)),))
 
 
 def evidence_message(story: Story, place: Place) -> ChatMessage:

@@ -115,7 +115,9 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SPACE_ADDED: lambda d: f"{d['space']} is in Overlord's care",
     E.SPACE_REMOVED: lambda d: f"{d['space']} was taken out of Overlord's care",
     E.SETTINGS_CHANGED: lambda d: f"the settings changed: {_joined(d['what'])}",
-    E.SETTINGS_REFUSED: lambda d: f"the settings do not load, the last good ones are kept: {d['problem']}",
+    E.SETTINGS_REFUSED: lambda d: (
+        f"the settings do not load, and the last good ones are kept: {d['problem']}"
+    ),
     E.DAEMON_STARTED: lambda d: f"Overlord was started ({d['runner']})",
     E.BACKUP_RESTORED: lambda d: (
         f"the backup of {d['created_at']} was restored; what is newer outside is adopted"

@@ -13,7 +13,7 @@ from json import loads
 import structlog
 
 from overlord.domain.chat import ChatMessage, Posted
-from overlord.domain.chat_card import decision_card, job_card, notice_message, story_message
+from overlord.domain.chat_card import decision_card, job_card, notice, story_message
 from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.telling import tell
@@ -23,7 +23,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatRefused, MessageMissing
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages, settings_notes
+from overlord.store import buttons, decisions, jobs, ledger, messages
 from overlord.store.ledger import Entry
 from overlord.store.messages import Behind, Message, MessageKind
 
@@ -90,10 +90,9 @@ def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
 
 def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:
     yield from messages.decisions_behind(connection)
-    for message in messages.unposted(connection, MessageKind.BRIEFING):
-        yield Behind(message=message, now="")
-    for message in messages.unposted(connection, MessageKind.NOTICE):
-        yield Behind(message=message, now="")
+    for kind in (MessageKind.NOTICE, MessageKind.BRIEFING):
+        for message in messages.unposted(connection, kind):
+            yield Behind(message=message, now="")
     working = messages.jobs_behind(connection)
     yield from (behind for behind in working if behind.message.ts is None)
     for message in messages.threads_behind(connection):
@@ -227,7 +226,9 @@ def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due
 
 
 def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
-    return _said(due.message, notice_message(settings_notes.announced(connection, due.message.ref)))
+    """What happened, once: to everybody's work and to no job."""
+    event = next(ledger.entries(connection, after=due.message.ref - 1))
+    return _said(due.message, notice(tell(event.name, loads(event.data))))
 
 
 _MAKERS = {

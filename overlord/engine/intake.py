@@ -14,7 +14,7 @@ from overlord.engine.trouble import Troubles, wait_asked
 from overlord.errors import FarEndError, ForgeUnavailable, Refused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
-from overlord.store import jobs, spaces
+from overlord.store import jobs, shortages, spaces
 from overlord.store.spaces import Space
 
 
@@ -125,6 +125,8 @@ async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -
 
 async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:
     issue = state.issue
+    if await parts.database.read(shortages.now) is not None:
+        return False
     last = await parts.database.read(lambda c: jobs.last_for(c, name, issue.number))
     if last is not None and not (
         project.has_labelled(last) and await _is_labelled(parts, name, issue.number)

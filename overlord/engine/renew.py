@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.parts import Parts
+from overlord.engine.speech import Speech
 from overlord.errors import ContractError, SettingsError
 from overlord.points import Point
 from overlord.settings import Settings, again, file_read, kept, with_added
@@ -120,7 +121,7 @@ class Renewal:
         self.note = note
         log.info("settings_changed", what=list(what), needs_restart=list(restart))
         data: dict[str, Json] = {"what": list(what), "restart": list(restart)}
-        await self._write(EventName.SETTINGS_CHANGED, data, say="")
+        await self._write(EventName.SETTINGS_CHANGED, data, is_told=False)
 
     async def _refuse(self, problem: str) -> None:
         at, restart = self._parts.clock.now(), self._restart()
@@ -128,23 +129,22 @@ class Renewal:
             return
         self.note = SettingsNote(trouble=problem, restart=restart, at=at)
         log.error("settings_refused", problem=problem, kept="the last good ones")
-        await self._write(EventName.SETTINGS_REFUSED, {"problem": problem}, say=self.note.lines[0])
+        await self._write(EventName.SETTINGS_REFUSED, {"problem": problem}, is_told=True)
 
-    async def _write(self, name: EventName, data: Mapping[str, Json], *, say: str) -> None:
+    async def _write(self, name: EventName, data: Mapping[str, Json], *, is_told: bool) -> None:
         event = LedgerEvent(name=name, at=self._parts.clock.now(), data=data)
-        speech = self._parts.speech
-        act = partial(_note, note=self.note, event=event, say=say, channel=speech and speech.channel)
+        act = partial(_note, note=self.note, event=event, speech=self._parts.speech if is_told else None)
         await self._parts.database.write(Point.SETTINGS_TAKEN, act)
 
 
 def _note(
-    connection: sqlite3.Connection, *, note: SettingsNote | None, event: LedgerEvent, say: str, channel: Any
+    connection: sqlite3.Connection, *, note: SettingsNote | None, event: LedgerEvent, speech: Speech | None
 ) -> None:
+    """`speech`: the chat, where it is told there."""
     settings_notes.put(connection, note)
     ledger.append(connection, event)
-    if say and channel:
-        number = settings_notes.announce(connection, say, at=event.at)
-        messages.want(connection, MessageKind.NOTICE, number, channel=channel)
+    if speech is not None:
+        messages.want(connection, MessageKind.NOTICE, ledger.last_number(connection), channel=speech.channel)
 
 
 def _said(note: SettingsNote | None) -> tuple[str, ...]:

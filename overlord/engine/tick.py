@@ -20,6 +20,7 @@ from overlord.engine import (
     collect,
     converse,
     deliver,
+    disk,
     dispatch,
     due,
     ending,
@@ -84,6 +85,7 @@ class Tick:
         self._errands = Errands(parts.ring)
         self._pruned_at = -prune.EVERY_S
         self._kept_at = -keep.EVERY_S
+        self._is_low: bool | None = None
         self._shortage = ""
         self._is_behind = False
 
@@ -94,6 +96,7 @@ class Tick:
         """
         parts = self._parts.still()
         self._look_at_disk()
+        await self._look_for_room()
         retried, put_off = self._failed_before()
         found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
         if found.questions_end:
@@ -126,6 +129,19 @@ class Tick:
         if shortage != self._shortage:
             log.warning("disk", trouble=shortage or "it has room again")
         self._shortage = shortage
+
+    async def _look_for_room(self) -> None:
+        """See whether new work may begin; when it may not any more, keep house at once."""
+        try:
+            is_low = await disk.look(self._parts, was_low=self._is_low)
+        except (sqlite3.DatabaseError, OSError) as error:
+            log.warning("disk", trouble=str(error))  # nothing can be begun either; the next pass looks again
+            return
+        if is_low and not self._is_low:
+            self._kept_at = self._pruned_at = self._parts.clock.monotonic() - keep.EVERY_S
+        if is_low != bool(self._is_low):
+            log.warning("disk_low" if is_low else "disk_has_room", new_work=not is_low)
+        self._is_low = is_low
 
     def _wanted(self, found: Due) -> dict[str, Act]:
         """A step for everything that is due, by what it is about."""
@@ -179,6 +195,11 @@ class Tick:
             if delay.job_id is not None and key == _key(delay.job_id):
                 (put_off if now < delay.until else retried).add(delay.job_id)
         return retried, put_off
+
+    @property
+    def is_low(self) -> bool:
+        """Whether the disk was low when it was last looked at."""
+        return bool(self._is_low)
 
     @property
     def is_idle(self) -> bool:

@@ -76,6 +76,11 @@ def head(connection: sqlite3.Connection) -> str:
     return row["hash"] if row else GENESIS
 
 
+def last_number(connection: sqlite3.Connection) -> int:
+    """The number of the last event."""
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
+
+
 def problems(connection: sqlite3.Connection) -> Iterator[str]:
     """What is wrong with the chain, one sentence each; nothing when it is whole."""
     previous, expected = GENESIS, 1

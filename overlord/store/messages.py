@@ -23,6 +23,7 @@ class MessageKind(StrEnum):
     DECISION = "decision"
     BRIEFING = "briefing"
     NOTICE = "notice"
+    """One event of no job's; `Message.ref` is its number in the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
+from overlord.store.schema_disk import DISK
 from overlord.store.schema_totals import TOTALS
 
 _FIRST = (
@@ -322,6 +323,7 @@ _FIRST = (
     "CREATE INDEX unanswered_requests ON requests (id) WHERE state != 'answered'",
     "CREATE INDEX answered_requests ON requests (at) WHERE state = 'answered'",
     *CARE,
+    *DISK,
     *TOTALS,
 )
 

@@ -1,4 +1,4 @@
-"""The tables of what is in Overlord's care by command, of how the settings were last taken, and of what is said to everybody."""
+"""The tables of what is in Overlord's care by command and of how the settings were last taken."""
 
 CARE = (
     """CREATE TABLE care (
@@ -13,11 +13,6 @@ CARE = (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         trouble TEXT NOT NULL,
         restart TEXT NOT NULL,
-        at TEXT NOT NULL
-    ) STRICT""",
-    """CREATE TABLE notices (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        text TEXT NOT NULL,
         at TEXT NOT NULL
     ) STRICT""",
 )

@@ -36,13 +36,3 @@ def put(connection: sqlite3.Connection, note: SettingsNote | None) -> None:
         insert(
             connection, "settings_notes", {name: getattr(note, name) for name in note.__dataclass_fields__}
         )
-
-
-def announce(connection: sqlite3.Connection, text: str, *, at: datetime) -> int:
-    """Have something to say to everybody; its number."""
-    return insert(connection, "notices", {"text": text, "at": at})
-
-
-def announced(connection: sqlite3.Connection, number: int) -> str:
-    """What there was to say."""
-    return str(connection.execute("SELECT text FROM notices WHERE id = ?", (number,)).fetchone()["text"])

@@ -101,7 +101,8 @@ AREAS = (
     Area(
         fault="the disk is full or read-only",
         promise="said clearly, nothing lost, goes on by itself when there is room",
-        tried="bytes and inodes, at commit, WAL and evidence; read-only at the start and under a running daemon",
+        tried="bytes and inodes, at commit, WAL and evidence; read-only at the start and under a running daemon; "
+        "running low, where what runs goes on and nothing new is begun",
         modules=("test_disk_faults",),
     ),
     Area(

@@ -302,6 +302,23 @@ async def _kept_long_enough(told: Campaign) -> None:
     await told.command("ledger", "verify")
 
 
+async def _low(told: Campaign) -> None:
+    """The disk runs low before an issue is seen, and has room again."""
+    issue = await told.issue("plain")
+    told.world.overrides["disk"] = {"least_free_gb": 1e9}
+    await told.settle()
+    with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
+        assert [job for job in jobs.all_jobs(connection) if job.issue.number == issue] == []
+    told.world.overrides["disk"] = {"least_free_gb": 0}
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
+        said = [entry.name for entry in ledger.entries(connection) if entry.name.startswith("disk_")]
+    assert said[-2:] == ["disk_ran_low", "disk_recovered"]
+    assert len(said) == 2 * said.count("disk_ran_low")
+    await told.close(issue)
+
+
 async def _backed_up(told: Campaign) -> None:
     """A backup is written, and a home made of it; whoever is cut off says it again, and may hear that it was done."""
     issue = await told.issue("blocked")
@@ -369,6 +386,7 @@ TRIED = Story(name="tried", tell=_tried, is_checked=False)
 RAN = Story(name="ran", tell=_ran, is_checked=False)
 ENTRUSTED = Story(name="entrusted", tell=_entrusted)
 BACKED_UP = Story(name="backed up", tell=_backed_up)
+LOW = Story(name="low disk", tell=_low, settings={"slack": {}})
 KEPT = Story(name="kept long enough", tell=_kept_long_enough)
 SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
 SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
@@ -389,6 +407,7 @@ PLACES: Mapping[Point, Story] = {
     **dict.fromkeys(map(Point, IN_EVERY.split()), MERGED),
     **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
+    P.DISK_NOTED: LOW,
     P.SPACE_PAUSED: GONE,
     P.SPACE_KNOWN: ENTRUSTED,
     **dict.fromkeys(

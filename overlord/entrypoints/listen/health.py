@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from overlord.app import Overlord
+from overlord.engine import disk
 from overlord.errors import FarEndError, StoreError
 
 STALLED_S = 60.0
@@ -80,4 +81,8 @@ class Health:
         return ""
 
     def _disk(self) -> str:
-        return "the disk has no room" if self._running.parts.home.shortage() else ""
+        parts = self._running.parts
+        if parts.home.shortage():
+            return "the disk has no room"
+        is_low = disk.least(parts).missing(parts.home.room(), is_low=self._running.tick.is_low)
+        return "the disk runs low: no new work is begun" if is_low else ""

@@ -24,6 +24,8 @@ _LONGEST_NAME = 24
 _NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")
 """Settings of the daemon's world: a local run has one repository and a forge of its own."""
 MANY = 1_000_000
+NEVER_LOW = {"disk": {"least_free_gb": 0, "least_free_files": 0}}
+"""Somebody waits for this one run, and is there to see that a disk is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,11 @@ class Place:
         shared = home_of(environment) / "overlord.yaml"
         if not given.get("OVERLORD_CONFIG") and shared.exists():
             given["OVERLORD_CONFIG"] = str(shared)
-        ours = {"repositories": [self.repository], "delivery": {"open_pulls": MANY}, "slack": NO_CHAT}
+        ours = {
+            "repositories": [self.repository],
+            "delivery": {"open_pulls": MANY},
+            "slack": NO_CHAT,
+        } | NEVER_LOW
         return load(given, **ours, **overrides)
 
     @contextmanager
