@@ -50,6 +50,7 @@ from overlord.settings_model import PRIMARY
 from overlord.store import care, ledger, settings_notes
 from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
+from overlord.store.migrations import LATEST
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -206,16 +207,20 @@ async def overlord(
             meters=meters,
             speech=_speech(settings, clock, home, database, stack),
         )
-        await database.take_over(Point.DAEMON_STARTED, partial(_note_start, clock=clock, runner=runner))
+        await database.take_over(Point.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
         renewal = Renewal(parts, settings)
         yield Overlord(parts=parts, doors=doors, tick=tick, renewal=renewal, bell=bell, watchers=watchers)
 
 
-def _note_start(connection: sqlite3.Connection, number: int, *, clock: Clock, runner: Runner) -> None:
-    data: dict[str, Json] = {"pid": os.getpid(), "runner": runner.name, "epoch": number}
-    ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=clock.now(), data=data))
-    absence.look_again(connection, at=clock.now())
+def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) -> None:
+    at = parts.clock.now()
+    if (upgrade := parts.database.upgrade) is not None:
+        told: dict[str, Json] = {"from": upgrade.version, "to": LATEST, "copy": upgrade.copy.name}
+        ledger.append(connection, LedgerEvent(name=EventName.DATABASE_UPGRADED, at=at, data=told))
+    data: dict[str, Json] = {"pid": os.getpid(), "runner": parts.runner.name, "epoch": number}
+    ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=at, data=data))
+    absence.look_again(connection, at=at)
     settings_notes.put(connection, None)  # whatever it said, these are the settings that were just loaded
 
 

@@ -84,6 +84,7 @@ async def _embedded(runner: str) -> AsyncIterator[_World]:
         settings = load(
             {"OVERLORD_HOME": str(home), "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")},
             repositories=[REPOSITORY],
+            disk={"least_free_gb": 0, "least_free_files": 0},
             runner=runner,
             poll_s=1,
             forge={"api_url": forge_url, "token": forge.token},

@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
@@ -29,6 +30,14 @@ LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 """How long another daemon's lock is waited for: the daemon before may be just ending."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """A database that was an older program's, and the copy of it that was kept."""
+
+    version: int
+    copy: Path
+
+
 class Database:
     """The daemon's hold on the database. `write` and `read` take functions of a plain sqlite3 connection."""
 
@@ -36,6 +45,8 @@ class Database:
         self._connection = connection
         self._path = path
         self._file = _identity(path)
+        self.upgrade: Upgrade | None = None
+        """What opening it has made of an older program's database."""
         self._lock = lock
         self._fence: Fence = _open_to_all
         self._commits = Commits(partial(_in_thread, connection))
@@ -55,6 +66,7 @@ class Database:
         try:
             # aiosqlite's thread of a connection that was never made outlives the loop it reports to.
             _connect(str(path)).close()
+            upgrade = _kept_before_upgrade(path) if exclusive else None
             opened = await connection
             await _in_thread(opened, _prepare)
         except (sqlite3.DatabaseError, StoreError) as error:
@@ -63,7 +75,9 @@ class Database:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(f"{path} cannot be used: {error}") from error
-        return cls(opened, path, lock)
+        database = cls(opened, path, lock)
+        database.upgrade = upgrade
+        return database
 
     async def take_over(self, point: str, act: Callable[[sqlite3.Connection, int], None]) -> None:
         """Become the daemon of this database: from now on whoever was it before meets Fenced, and this one does once
@@ -215,6 +229,31 @@ def _view(
         return act(connection)
     finally:
         connection.execute("ROLLBACK")
+
+
+def _schema_at(path: Path) -> int:
+    with closing(_connect(str(path))) as connection:
+        return schema_version(connection)
+
+
+def _kept_before_upgrade(path: Path) -> Upgrade | None:
+    """Copy a database that an older program wrote, before anything of it is changed. Raises StoreError when it cannot be."""
+    version = _schema_at(path)
+    if not 0 < version < LATEST:
+        return None
+    copy = path.with_name(f"{path.name}.before-{LATEST}")
+    if copy.exists() and 0 < _schema_at(copy) < version:
+        return Upgrade(version=version, copy=copy)  # an upgrade that was cut off between two steps
+    making = copy.with_name(f"{copy.name}.part")
+    try:
+        making.unlink(missing_ok=True)
+        copied(path, making)
+        making.replace(copy)
+    except (OSError, StoreError) as error:
+        raise StoreError(
+            f"{path} is to be upgraded from schema {version} to {LATEST}, and no copy of it can be kept first: {error}"
+        ) from error
+    return Upgrade(version=version, copy=copy)
 
 
 def _open_to_all(_connection: sqlite3.Connection) -> None:

@@ -356,7 +356,8 @@ def migrate(connection: sqlite3.Connection, *, target: int = LATEST) -> None:
     version = schema_version(connection)
     if version > LATEST:
         raise StoreError(
-            f"the database has schema {version}, newer than this Overlord's {LATEST}; install the newer version again"
+            f"the database has schema {version}, newer than this Overlord's {LATEST}; install the newer version again,"
+            f" or go back to overlord.db.before-{version}, the copy from before the upgrade"
         )
     for number, statements in enumerate(MIGRATIONS[version:target], start=version + 1):
         connection.execute("BEGIN IMMEDIATE")

@@ -93,6 +93,12 @@ AREAS = (
         modules=("test_two_daemons", "test_restored"),
     ),
     Area(
+        fault="another version takes over",
+        promise="forwards the database is upgraded by itself, a copy of it kept, and sessions go on; backwards it is left alone",
+        tried="a program with one more migration beside a running session; the older one after it, and the copy put back",
+        modules=("test_upgrade",),
+    ),
+    Area(
         fault="the home is lost, and there is a backup",
         promise="every job ends as it should have, nothing is done twice; what is no whole backup of ours changes nothing",
         tried="`overlord backup` beside a working daemon with jobs in every kind of state, `overlord restore` elsewhere",
