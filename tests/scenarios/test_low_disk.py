@@ -16,11 +16,17 @@ from overlord.store import ledger
 from tests.chatting import Talk, made_talk
 from tests.faults.player import OPENING, played
 from tests.faults.test_disk_faults import mounted
-from tests.world import REPO
+from tests.world import REPO, World
 
 S = JobState
 LEAST = {"least_free_gb": 0.03, "least_free_files": 0}
 LOW = "Everything is paused by overlord: the disk has "
+
+
+async def rested(world: World) -> None:
+    """Until the house-keeping of the start is over, and another day's would be long to come."""
+    await world.overlord.turn()
+    await world.overlord.tick.rest()
 
 
 async def events(talk: Talk) -> list[str]:
@@ -46,6 +52,8 @@ async def test_a_disk_that_runs_low_stops_what_is_new_until_there_is_room_again(
             await world.issue("plain")
             world.clock.move(interval_s(world.settings()) + 1)
             await world.until(lambda: _has(talk, 2))
+            await rested(world)
+            (left := disk.root / ".restoring-x").mkdir()
             (disk.root / "filler").write_bytes(b"\0" * 40_000_000)
             await world.issue("plain too")
             world.clock.move(interval_s(world.settings()) + 1)
@@ -56,6 +64,7 @@ async def test_a_disk_that_runs_low_stops_what_is_new_until_there_is_room_again(
             assert [job.state for job in await world.jobs()] == [S.IN_REVIEW, S.QUEUED], "what ran went on"
             assert (await world.job(2)).reason.startswith(LOW)
             assert await events(talk) == ["disk_ran_low"]
+            await world.until(lambda: not left.exists())
             assert await ready(talk) == (503, ["the disk runs low: no new work is begun"])
             shown = await world.read(lambda c: status(c, world.settings(), at=world.clock.now()))
             assert [pause.line[: len(LOW)] for pause in shown.pauses] == [LOW]
