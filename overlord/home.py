@@ -60,11 +60,6 @@ class Home:
             new.write(secrets.token_hex(6))
         return file.read_text(encoding="ascii")
 
-    def free_bytes(self) -> int:
-        """What is left for us on the disk of the home."""
-        found = os.statvfs(self.root)
-        return found.f_bavail * found.f_frsize
-
     @contextlib.contextmanager
     def housekeeping(self, *, exclusive: bool) -> Iterator[bool]:
         """Keep evidence and commits from being taken away while others are at them, in whatever process. Who takes away is

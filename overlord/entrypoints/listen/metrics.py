@@ -65,7 +65,7 @@ class Metrics:
         parts = self._running.parts
         found = await parts.database.read(census.take)
         families = [
-            *standing(found, parts.settings, at=parts.clock.now(), free_bytes=parts.home.free_bytes()),
+            *standing(found, parts.settings, at=parts.clock.now(), free_bytes=parts.home.room().bytes),
             *counted(found),
             *timed(parts.meters, found),
             _build(parts.runner.name),
