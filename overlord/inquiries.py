@@ -50,6 +50,7 @@ from overlord.store import (
     ledger,
     past,
     pauses,
+    proposals,
     sessions,
     settings_notes,
     spaces,
@@ -307,6 +308,7 @@ def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> B
         failed=tuple(job for job in ended if not is_finished(job)),
         to_review=tuple(job for job in jobs.open_jobs(connection) if job.state is JobState.IN_REVIEW),
         spent=costs.since(connection, since),
+        proposed=tuple(proposals.raised_since(connection, since)),
     )
 
 

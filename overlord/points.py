@@ -103,6 +103,11 @@ class Point(StrEnum):
     WORK_WISHED = "work_wished"
     WISH_ANSWERED = "wish_answered"
 
+    PROPOSALS_WEIGHED = "proposals_weighed"
+    PROPOSAL_DECIDED = "proposal_decided"
+    PROPOSAL_ORDERED = "proposal_ordered"
+    PROPOSAL_DISPATCHED = "proposal_dispatched"
+
     SETUP_PREPARED = "setup_prepared"
     SETUP_STARTED = "setup_started"
     SETUP_COMPLETED = "setup_completed"
@@ -124,6 +129,7 @@ class Point(StrEnum):
     MARK_READY = "mark_ready"
     SET_STATUS = "set_status"
     ANSWER_REVIEW = "answer_review"
+    OPEN_ISSUE = "open_issue"
     CLOSE_ISSUE = "close_issue"
     DELETE_BRANCH = "delete_branch"
     POST_MESSAGE = "post_message"

@@ -52,3 +52,13 @@ class Delivery(Section):
     """Of each kind: reviews that ask for changes, checks that fail, conflicts."""
     follow_checks: bool
     delete_branch: bool
+
+
+class Proposals(Section):
+    """How much has to be seen before Overlord proposes something; None for never."""
+
+    issues: Annotated[int, Field(ge=2)] | None
+    systemic: bool
+    blockers: Annotated[int, Field(ge=2)] | None
+    same_answers: Annotated[int, Field(ge=2)] | None
+    pending: Positive

@@ -3,15 +3,18 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from minion.protocol import SessionKind
+from overlord.domain import proposal
 from overlord.domain.decision import Decision
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.proposal import EnhancementProposal, Evidence, Pattern, Trigger
 from overlord.domain.session import Session
-from overlord.store import decisions, jobs, sessions
+from overlord.store import decisions, jobs, proposals, sessions
 from overlord.store.database import Database
 from tests.records import BASE, HEAD, NOW, REPO, a_decision, a_session, an_issue, contract
 
@@ -57,6 +60,19 @@ def ask(connection: sqlite3.Connection, job: Job | None = None, **given: Any) ->
     """A decision that waits, of a new job if none is given."""
     job = job or claim(connection)
     return decisions.raise_decision(connection, a_decision(id=0, job_id=job.id, **given))
+
+
+def propose(connection: sqlite3.Connection, space: str = REPO, **given: Any) -> EnhancementProposal:
+    """A proposal that waits for a person."""
+    seen = Evidence(weight=2, times=3, jobs=(1, 2), issues=(7, 8))
+    pattern = Pattern(
+        space=space,
+        fingerprint="f" * 16,
+        trigger=Trigger.FAILURE,
+        label="lint/F401",
+        sample="`os` imported but unused",
+    )
+    return proposals.raise_proposal(connection, replace(proposal.propose(pattern, seen, at=NOW), **given))
 
 
 def evaluating(connection: sqlite3.Connection) -> Job:

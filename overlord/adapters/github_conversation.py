@@ -45,6 +45,12 @@ class PlacePayload(BaseModel):
     url: str
 
 
+class NumberPayload(BaseModel):
+    """An issue, for its number alone."""
+
+    number: int
+
+
 class GitHubConversation(GitHubRequests):
     """The part of `ports.Forge` that is about issues and the people around them."""
 
@@ -68,6 +74,11 @@ class GitHubConversation(GitHubRequests):
         except ForgeRelocated as relocated:
             to = await self._place(name, relocated.address)
             raise ForgeMoved(str(relocated), to=to) from None
+
+    @outward(Point.OPEN_ISSUE)
+    async def open_issue(self, name: RepositoryName, *, title: str, body: str) -> int:
+        data = {"title": title, "body": body}
+        return parsed(NumberPayload, await self._call("issues/create", name, data)).number
 
     @outward(Point.CLOSE_ISSUE)
     async def close_issue(self, name: RepositoryName, number: int) -> None:

@@ -16,6 +16,7 @@ OPERATIONS: Mapping[str, tuple[str, str]] = {
     "repos/get-collaborator-permission-level": ("GET", _REPO + "/collaborators/{username}/permission"),
     "issues/list-comments-for-repo": ("GET", _REPO + "/issues/comments{?sort,direction,since,per_page}"),
     "reactions/create-for-issue-comment": ("POST", _REPO + "/issues/comments/{comment_id}/reactions"),
+    "issues/create": ("POST", _REPO + "/issues"),
     "issues/get": ("GET", _ISSUE),
     "issues/update": ("PATCH", _ISSUE),
     "issues/list-comments": ("GET", _ISSUE + "/comments{?per_page}"),

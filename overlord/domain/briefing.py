@@ -10,6 +10,7 @@ from overlord.domain.budget import Cost
 from overlord.domain.decision import DecisionKind, label_of
 from overlord.domain.inquiry import Asked
 from overlord.domain.job import Job, JobState
+from overlord.domain.proposal import EnhancementProposal
 
 SECTIONS = {
     DecisionKind.DECISION: "Decisions",
@@ -34,6 +35,8 @@ class Briefing:
     to_review: tuple[Job, ...]
     """Whose pull requests wait for their reviewers."""
     spent: Cost
+    proposed: tuple[EnhancementProposal, ...] = ()
+    """New since then, and still waiting for a person."""
 
     def of_kind(self, kind: DecisionKind) -> tuple[Asked, ...]:
         """One section of what waits."""
@@ -62,12 +65,13 @@ class Briefing:
 
     @property
     def _has_news(self) -> bool:
-        return bool(self.finished or self.failed or self.spent.tokens or self.spent.nusd)
+        return bool(self.finished or self.failed or self.proposed or self.spent.tokens or self.spent.nusd)
 
     @property
     def _news(self) -> tuple[object, ...]:
         ended = [[job.id for job in jobs] for jobs in (self.finished, self.failed)]
-        return (*ended, self.spent.tokens, self.spent.nusd)
+        proposed = [proposal.id for proposal in self.proposed]
+        return (*ended, proposed, self.spent.tokens, self.spent.nusd)
 
 
 def _hash(*said: object) -> str:

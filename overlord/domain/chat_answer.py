@@ -30,6 +30,8 @@ from overlord.domain.inquiry import (
 )
 from overlord.domain.job import Job
 from overlord.domain.pause import Pause
+from overlord.domain.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.proposal_card import type_in_words
 from overlord.domain.text import count
 
 MOST_SHOWN = 10
@@ -66,6 +68,7 @@ def refused_message(why: str) -> ChatMessage:
 _TYPED_HERE = (
     ("`overlord decisions answer ", "`/overlord answer "),
     ("`overlord decisions list`", "`/overlord decisions`"),
+    ("`overlord proposals list`", "`/overlord proposals`"),
     ("`overlord job list --all`", "`/overlord history`"),
     ("`overlord resume ", "`/overlord resume "),
 )
@@ -219,6 +222,30 @@ def decisions_message(waiting: Sequence[Asked], at: datetime) -> ChatMessage:
     )
 
 
+def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> ChatMessage:
+    """What Overlord would improve: what waits for a person, and what was approved and is not done."""
+    waiting = [item for item in standing if item.status is ProposalStatus.PENDING]
+    under_way = [item for item in standing if item.status is not ProposalStatus.PENDING]
+    parts: list[Part] = [
+        _list([_proposed(item, at) for item in waiting], "Nothing waits for you."),
+    ]
+    if under_way:
+        parts += [Heading("Approved"), _list([_proposed(item, at) for item in under_way])]
+    if waiting:
+        parts.append(Note("/overlord approve p3, or reject p3 and why."))
+    return _message(f"{count(len(waiting), 'proposal')} waiting for a person", *parts)
+
+
+def _proposed(proposal: EnhancementProposal, at: datetime) -> Point:
+    became = f" · issue #{proposal.issue_number}" if proposal.issue_number is not None else ""
+    rests = f" · rests: {_cut(proposal.note)}" if proposal.rests else ""
+    return (
+        Bold(proposal.name),
+        f" {_cut(proposal.title)}: {type_in_words(proposal)} for {proposal.space}, impact {proposal.impact},"
+        f" risk {proposal.risk}{became}{rests} · {age_text(_since(proposal.created_at, at))}",
+    )
+
+
 def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
     """The morning briefing, for a person who reads it over a coffee."""
     parts: list[Part] = []
@@ -228,6 +255,11 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
                 Heading(f"{name.upper()} ({len(found)})"),
                 _list([_to_decide(asked) for asked in found]),
             ]
+    if briefing.proposed:
+        parts += [
+            Heading(f"PROPOSALS ({len(briefing.proposed)})"),
+            _list([_proposed(item, briefing.at) for item in briefing.proposed]),
+        ]
     ended = (
         ("Finished", briefing.finished),
         ("Failed or ended", briefing.failed),
@@ -246,6 +278,7 @@ def brief_title(briefing: Briefing) -> str:
     """All of it in a line."""
     told = (
         (len(briefing.waiting), "waiting for you"),
+        (len(briefing.proposed), "proposed"),
         (len(briefing.finished), "finished"),
         (len(briefing.failed), "failed or ended"),
         (len(briefing.to_review), "to review"),

@@ -100,9 +100,11 @@ class Place:
     web: str = ""
 
     def issue(self, job: Job) -> Span:
-        if not self.web:
-            return Code(job.issue_ref)
-        return Link(f"{self.web}/{job.space}/issues/{job.issue.number}", job.issue_ref)
+        return self.issue_at(job.space, job.issue.number)
+
+    def issue_at(self, space: str, number: int) -> Span:
+        name = f"{space}#{number}"
+        return Link(f"{self.web}/{space}/issues/{number}", name) if self.web else Code(name)
 
     def pull(self, job: Job) -> str:
         """The pull request's address; empty where there is none."""
@@ -241,14 +243,14 @@ def _outcome(decision: Decision) -> list[Part]:
     if decision.state is not DecisionState.ANSWERED:
         return [Paragraph((_DONE[decision.state],))]
     label = label_of(decision.verb) if decision.verb else ""
-    parts: list[Part] = [Paragraph(("✔️ ", Bold(label), " · ", _who(decision.answered_by)))]
+    parts: list[Part] = [Paragraph(("✔️ ", Bold(label), " · ", who(decision.answered_by)))]
     if decision.answer and decision.answer != label:
         parts.append(Quote(decision.answer))
     return parts
 
 
-def _who(actor: str) -> Span:
-    """Who that is, in the chat's own way where they are of it."""
+def who(actor: str) -> Span:
+    """Who somebody is, in the chat's own way where they are of it."""
     mouth, _, name = actor.partition(":")
     return Mention(UserId(name)) if mouth == "slack" else actor
 

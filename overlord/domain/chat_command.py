@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from minion.protocol import Scope, ScopeError
-from overlord.domain.reference import Target, issue_in, number_in, repository_in, target_in
+from overlord.domain.reference import Target, issue_in, number_in, proposal_in, repository_in, target_in
 from overlord.domain.text import visible
 
 MOST_CHARS = 4000
@@ -33,6 +33,7 @@ class ChatVerb(StrEnum):
     SCOPE = "scope"
     SPACE = "space"
     DECISIONS = "decisions"
+    PROPOSALS = "proposals"
     APPROVE = "approve"
     REJECT = "reject"
     ANSWER = "answer"
@@ -60,6 +61,8 @@ class ChatCommand:
     span: Span = Span.TODAY
     patterns: tuple[str, ...] = ()
     decision: int | None = None
+    proposal: int | None = None
+    """Of `approve` and `reject`, where it is no decision."""
     text: str = ""
     """The reason, or the answer."""
 
@@ -100,8 +103,9 @@ USAGES: Mapping[ChatVerb, Usage] = {
         means="the repositories in my care; `space show owner/repo` what one is worked on by",
     ),
     ChatVerb.DECISIONS: Usage(form="decisions", means="what waits for a person"),
-    ChatVerb.APPROVE: Usage(form="approve 5", means="say yes to a decision"),
-    ChatVerb.REJECT: Usage(form="reject 5 too risky", means="say no to one"),
+    ChatVerb.PROPOSALS: Usage(form="proposals", means="what Overlord would improve, and waits to be told"),
+    ChatVerb.APPROVE: Usage(form="approve 5", means="say yes to a decision; `approve p3` to a proposal"),
+    ChatVerb.REJECT: Usage(form="reject 5 too risky", means="say no to one; `reject p3` to a proposal"),
     ChatVerb.ANSWER: Usage(form="answer 5 use the second one", means="answer one in words"),
     ChatVerb.BRIEF: Usage(form="brief", means="the morning briefing, now"),
     ChatVerb.HELP: Usage(form="help", means="this list"),
@@ -252,7 +256,10 @@ def _scope(verb: ChatVerb, said: str) -> ChatCommand:
 
 
 def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
-    skipped = int(_word(said, 0).casefold() == "decision")
+    skipped = int(_word(said, 0).casefold() in {"decision", "proposal"})
+    proposed = proposal_in(_bare(_word(said, skipped)))
+    if proposed is not None and verb is not ChatVerb.ANSWER:
+        return ChatCommand(verb=verb, proposal=proposed, text=_after(said, skipped + 1))
     number, text = number_in(_bare(_word(said, skipped))), _after(said, skipped + 1)
     if number is None:
         raise _misread(verb, "Say which decision, by its number.", USAGES[verb].form, "decisions")
@@ -278,6 +285,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.QUEUE: _alone,
     ChatVerb.HISTORY: _alone,
     ChatVerb.DECISIONS: _alone,
+    ChatVerb.PROPOSALS: _alone,
     ChatVerb.BRIEF: _alone,
     ChatVerb.HELP: _help,
 }

@@ -14,6 +14,7 @@ _ADDRESS = re.compile(
     rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/(?:issues|pull)/(?P<number>{_NUMBER})(?:[/?#]\S{{0,500}})?"
 )
 _PLAIN = re.compile(_NUMBER)
+_PROPOSAL = re.compile(rf"[pP](?P<number>{_NUMBER})")
 _REPOSITORY = re.compile(rf"{_SPACE}|[A-Za-z0-9._-]{{1,100}}")
 _REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/?")
 
@@ -57,6 +58,12 @@ def number_in(word: str) -> int | None:
     """A plain number, `#5` too; None for anything else."""
     plain = word.removeprefix("#")
     return int(plain) if _PLAIN.fullmatch(plain) else None
+
+
+def proposal_in(word: str) -> int | None:
+    """A proposal as people write it, `p3`; None for anything else."""
+    found = _PROPOSAL.fullmatch(word)
+    return int(found["number"]) if found else None
 
 
 def repository_in(word: str) -> str | None:

@@ -1,5 +1,6 @@
 """Making other people's words safe to show: one line, no control or invisible characters, no commands to a forge."""
 
+import html
 import re
 import unicodedata
 
@@ -45,6 +46,12 @@ def quoted(text: str, *, limit: int = 2000) -> str:
     if len(text) > limit:
         text = text[:limit].rstrip() + " …"
     return "\n".join(f"> {line}" for line in text.splitlines()) or "> (nothing)"
+
+
+def unquoted(text: str) -> str:
+    """Somebody's words out of a text in which they are `quoted`; all of it where nothing is."""
+    lines = [line[1:].strip() for line in text.splitlines() if line.startswith(">")]
+    return visible(html.unescape("\n".join(lines) or text))
 
 
 def code_block(text: str, *, limit: int = 4000) -> str:

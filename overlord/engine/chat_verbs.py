@@ -18,6 +18,7 @@ from overlord.domain.chat_answer import (
     help_message,
     history_message,
     job_cost_message,
+    proposals_message,
     queue_message,
     space_message,
     status_message,
@@ -29,9 +30,10 @@ from overlord.domain.decision import Decision, DecisionKind, Verb
 from overlord.domain.decision_words import ALLOWS, answer_in, decision_verb
 from overlord.domain.job import Job
 from overlord.domain.reference import IssueRef, space_named
+from overlord.engine import chat_proposals
 from overlord.engine.parts import Parts
 from overlord.errors import Refused
-from overlord.store import decisions, jobs, ledger
+from overlord.store import decisions, jobs, ledger, proposals
 
 DAY = timedelta(days=1)
 
@@ -76,6 +78,8 @@ def space_of(given: Given) -> str:
         return _issue(given)[0]
     if verb in {ChatVerb.PAUSE, ChatVerb.RESUME}:
         return given.space()
+    if given.command.proposal is not None:
+        return proposals.get(connection, given.command.proposal).space
     if given.command.decision is not None:
         return space_of_decision(connection, given.decision())
     return given.job().space
@@ -165,13 +169,23 @@ def _reject(given: Given) -> Done:
 
 
 def _decided(given: Given, *, approves: bool) -> Done:
+    command = given.command
+    if command.proposal is not None:
+        act = chat_proposals.approve if approves else chat_proposals.reject
+        said = act(
+            given.connection,
+            command.proposal,
+            actor=given.actor,
+            reason=command.text,
+            digest=None,
+            at=given.at,
+        )
+        return Done(said=said)
     decision = given.decision()
     verb = decision_verb(decision, approves=approves)
     check_eyes(given.connection, given.parts, decision, verb, given.actor)
-    command = commands.AnswerDecision(
-        decision_id=decision.id, verb=verb, text=given.command.text, actor=given.actor
-    )
-    return _answered(commands.answer_decision(given.connection, command, at=given.at))
+    answer = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=command.text, actor=given.actor)
+    return _answered(commands.answer_decision(given.connection, answer, at=given.at))
 
 
 def _answer(given: Given) -> Done:
@@ -221,6 +235,8 @@ def look(given: Given, web: str) -> ChatMessage:
             return care_message(inquiries.care_of(connection, settings))
         case ChatVerb.DECISIONS:
             return decisions_message(inquiries.waiting(connection), at)
+        case ChatVerb.PROPOSALS:
+            return proposals_message(proposals.standing(connection), at)
         case ChatVerb.BRIEF:
             return brief_message(inquiries.brief(connection, since=at - DAY, at=at), web=web)
         case ChatVerb.HELP:

@@ -16,6 +16,8 @@ from overlord.domain.chat import ChatMessage, Posted
 from overlord.domain.chat_card import decision_card, job_card, notice, story_message
 from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
+from overlord.domain.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.proposal_card import proposal_card
 from overlord.domain.telling import tell
 from overlord.engine import brief
 from overlord.engine.parts import Parts
@@ -23,7 +25,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatRefused, MessageMissing
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages
+from overlord.store import buttons, decisions, jobs, ledger, messages, proposals
 from overlord.store.ledger import Entry
 from overlord.store.messages import Behind, Message, MessageKind
 
@@ -74,15 +76,17 @@ async def step(parts: Parts, speech: Speech) -> bool:
 
 def _want(connection: sqlite3.Connection, *, speech: Speech) -> None:
     messages.move(connection, speech.channel)
-    new_jobs, asked = messages.unwanted_yet(connection)
+    new_jobs, asked, proposed = messages.unwanted_yet(connection)
     for number in new_jobs:
         messages.want(connection, MessageKind.JOB, number, channel=speech.channel)
     for number in asked:
         messages.want(connection, MessageKind.DECISION, number, channel=speech.channel)
+    for number in proposed:
+        messages.want(connection, MessageKind.PROPOSAL, number, channel=speech.channel)
 
 
 def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
-    """What is to be said, the most urgent first: questions to people, new jobs, what happened, what a job is at."""
+    """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at."""
     for behind in _in_order(connection):
         if not speech.is_aside(behind.message.id) and _is_placed(connection, behind.message):
             yield behind
@@ -95,6 +99,7 @@ def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:
             yield Behind(message=message, now="")
     working = messages.jobs_behind(connection)
     yield from (behind for behind in working if behind.message.ts is None)
+    yield from messages.proposals_behind(connection)
     for message in messages.threads_behind(connection):
         yield Behind(message=_part_of(connection, message), now="")
     yield from (behind for behind in working if behind.message.ts is not None)
@@ -221,6 +226,21 @@ def _value(connection: sqlite3.Connection, message: Message, decision: Decision,
     )
 
 
+def _proposal(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    message, proposal = due.message, proposals.get(connection, due.message.ref)
+    if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
+        messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
+        return None
+    value = partial(_answer, connection, message, proposal)
+    return _said(message, proposal_card(proposal, speech.place, value), stamp=due.now)
+
+
+def _answer(
+    connection: sqlite3.Connection, message: Message, proposal: EnhancementProposal, verb: str, text: str
+) -> str:
+    return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
+
+
 def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
     return _said(due.message, brief.message(connection, speech, due.message))
 
@@ -235,6 +255,7 @@ _MAKERS = {
     MessageKind.JOB: _job,
     MessageKind.STORY: _story,
     MessageKind.DECISION: _decision,
+    MessageKind.PROPOSAL: _proposal,
     MessageKind.BRIEFING: _briefing,
     MessageKind.NOTICE: _notice,
 }
@@ -263,6 +284,10 @@ def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
     messages.note(connection, message, **changes)
     if message.kind is MessageKind.DECISION:
         messages.note(connection, message, is_final=said.stamp != DecisionState.OPEN)
+        return
+    if message.kind is MessageKind.PROPOSAL:
+        is_over = said.stamp.startswith((ProposalStatus.REJECTED, ProposalStatus.IMPLEMENTED))
+        messages.note(connection, message, is_final=is_over)
         return
     if message.kind in {MessageKind.STORY, MessageKind.BRIEFING, MessageKind.NOTICE}:
         messages.note(connection, message, is_final=True)

@@ -15,11 +15,11 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
 from overlord.domain.turn import Waiting, in_turn
-from overlord.engine import intake, room
+from overlord.engine import intake, propose, room
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
-from overlord.store import decisions, jobs, pauses, sessions, spaces, wishes
+from overlord.store import decisions, jobs, pauses, proposals, sessions, spaces, wishes
 from overlord.store.jobs import Glance
 from overlord.store.spaces import Space
 
@@ -42,6 +42,10 @@ class Due:
     """Whether the time of some question is over."""
     live: Mapping[int, str]
     """The session of each job that has one."""
+    is_news: bool
+    """Whether something happened that may be a pattern, or the end of a proposal's work."""
+    approved: Sequence[int]
+    """Proposals that are to become issues."""
 
 
 def look(
@@ -64,6 +68,8 @@ def look(
         polls=tuple(_to_poll(connection, parts, flags, at)),
         questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
         live=live,
+        is_news=propose.is_news(connection),
+        approved=proposals.to_dispatch(connection),
     )
 
 

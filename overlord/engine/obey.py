@@ -20,7 +20,8 @@ from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb
 from overlord.domain.decision_words import answer_in
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.names import ChannelId, MessageTs, UserId
-from overlord.engine import people
+from overlord.domain.proposal_card import rejection_form
+from overlord.engine import chat_proposals, people
 from overlord.engine.chat_verbs import (
     ACTS,
     Done,
@@ -37,7 +38,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages, requests, wishes
+from overlord.store import buttons, decisions, jobs, ledger, messages, proposals, requests, wishes
 from overlord.store.buttons import KnownButton
 from overlord.store.messages import Message, MessageKind
 from overlord.store.requests import Request, RequestKind, RequestState
@@ -223,8 +224,11 @@ def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) 
             text=request.text or button.text,
             digest=button.digest,
         )
-    job = jobs.get(connection, message.ref)
     at = parts.clock.now()
+    if message.kind is MessageKind.PROPOSAL:
+        space, decide = chat_proposals.pressed(connection, request, button, message, at)
+        return space, lambda c: _quietly(decide(c))
+    job = jobs.get(connection, message.ref)
     if button.verb == EVIDENCE:
         return None
     if button.verb == STOP:
@@ -244,23 +248,28 @@ def _quietly(_done: object) -> Done:
 async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
     """The form behind a button. Raises Refused with what to say to who pressed it, NotFound, ChatUnavailable."""
 
-    def found(connection: sqlite3.Connection) -> tuple[Decision, str, KnownButton]:
-        button, _ = _pressed(connection, request)
+    def found(connection: sqlite3.Connection) -> tuple[str, Form]:
+        button, message = _pressed(connection, request)
+        if message.kind is MessageKind.PROPOSAL:
+            chat_proposals.check_pending(connection, message.ref)
+            proposal = proposals.get(connection, message.ref)
+            return proposal.space, rejection_form(proposal, button.nonce)
         decision = decisions.get(connection, button.decision_id or 0)
         if decision.state is not DecisionState.OPEN:
             raise Refused(f"decision {decision.id} is {decision.state} and takes no answer any more")
         check_eyes(connection, parts, decision, Verb(button.verb), request.actor)
-        return decision, space_of_decision(connection, decision), button
+        form = answer_form(decision, Verb(button.verb), button.nonce)
+        return space_of_decision(connection, decision), form
 
     try:
         await _check_standing(speech, request)
-        decision, space, button = await parts.database.read(found)
+        space, form = await parts.database.read(found)
         await _check_word(parts, speech, request, space)
     except NotTheirs as error:
         why = str(error)
         await parts.database.write(Point.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
         raise
-    return answer_form(decision, Verb(button.verb), button.nonce)
+    return form
 
 
 # What is answered

@@ -23,6 +23,7 @@ from overlord.engine import (
     disk,
     dispatch,
     due,
+    enact,
     ending,
     evaluate,
     follow,
@@ -31,6 +32,7 @@ from overlord.engine import (
     keep,
     obey,
     project,
+    propose,
     prune,
     reap,
 )
@@ -149,6 +151,11 @@ class Tick:
         for name in found.polls:
             key = f"poll {name}"
             wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)), space=name)
+        if found.is_news:
+            wanted["propose"] = self._act("propose", None, partial(propose.step, parts))
+        for number in found.approved:
+            key = f"proposal {number}"
+            wanted[key] = self._act(key, None, partial(enact.step, parts, number))
         for job in found.steps:
             step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))

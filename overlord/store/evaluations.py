@@ -84,6 +84,12 @@ def begun_at(connection: sqlite3.Connection, job_id: int) -> datetime | None:
     return datetime.fromisoformat(row["at"]) if row else None
 
 
+def closed(connection: sqlite3.Connection, job_id: int) -> list[EvaluationRow]:
+    """The evaluations of a job that have a verdict, oldest first."""
+    query = "SELECT * FROM evaluations WHERE job_id = ? AND closed ORDER BY id"
+    return select(connection, EvaluationRow, query, job_id)
+
+
 def history(connection: sqlite3.Connection, job: Job) -> list[EvaluationResult]:
     """Every evaluation of a job, oldest first."""
     rows = select(connection, EvaluationRow, "SELECT * FROM evaluations WHERE job_id = ? ORDER BY id", job.id)

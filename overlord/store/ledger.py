@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -68,6 +68,13 @@ def with_spaces(connection: sqlite3.Connection, *, after: int, limit: int) -> li
 def length(connection: sqlite3.Connection) -> int:
     """The number of the last event."""
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
+
+
+def named(connection: sqlite3.Connection, names: Collection[str], *, after: int, limit: int) -> list[Entry]:
+    """The next events of some names after a known one, in order."""
+    marks = ", ".join("?" * len(names))
+    query = f"SELECT * FROM ledger WHERE name IN ({marks}) AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
+    return [Entry(**dict(row)) for row in connection.execute(query, (*names, after, limit))]
 
 
 def head(connection: sqlite3.Connection) -> str:

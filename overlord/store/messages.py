@@ -21,6 +21,7 @@ class MessageKind(StrEnum):
     STORY = "story"
     """A part of a job's story, in the thread of its message; `Message.part` is the last event it tells."""
     DECISION = "decision"
+    PROPOSAL = "proposal"
     BRIEFING = "briefing"
     NOTICE = "notice"
     """One event of no job's; `Message.ref` is its number in the ledger."""
@@ -103,13 +104,15 @@ def is_elsewhere(connection: sqlite3.Connection, channel: str) -> bool:
     return connection.execute(query, (channel,)).fetchone() is not None
 
 
-def unwanted_yet(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
-    """Open jobs and open decisions that have no message."""
+def unwanted_yet(connection: sqlite3.Connection) -> tuple[list[int], list[int], list[int]]:
+    """Open jobs, open decisions and proposals that wait for a person, which have no message."""
     jobs = """SELECT id FROM jobs WHERE is_open AND NOT EXISTS
               (SELECT 1 FROM messages WHERE kind = 'job' AND ref = jobs.id) ORDER BY id"""
     asked = """SELECT id FROM decisions WHERE state = 'open' AND NOT EXISTS
                (SELECT 1 FROM messages WHERE kind = 'decision' AND ref = decisions.id) ORDER BY id"""
-    return _ids(connection, jobs), _ids(connection, asked)
+    proposed = """SELECT id FROM proposals WHERE status = 'pending' AND NOT EXISTS
+                  (SELECT 1 FROM messages WHERE kind = 'proposal' AND ref = proposals.id) ORDER BY id"""
+    return _ids(connection, jobs), _ids(connection, asked), _ids(connection, proposed)
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[int]:
@@ -118,6 +121,9 @@ def _ids(connection: sqlite3.Connection, query: str) -> list[int]:
 
 _DECISIONS = """SELECT messages.*, decisions.state AS now FROM messages JOIN decisions ON decisions.id = ref
                 WHERE messages.kind = 'decision' AND NOT is_final AND stamp != decisions.state ORDER BY messages.id"""
+_PROPOSAL_NOW = """proposals.status || ' ' || weight || ' ' || times || ' ' || coalesce(issue_number, '') || ' ' || note"""
+_PROPOSALS = f"""SELECT messages.*, {_PROPOSAL_NOW} AS now FROM messages JOIN proposals ON proposals.id = ref
+                 WHERE messages.kind = 'proposal' AND NOT is_final AND stamp != now ORDER BY messages.id"""  # noqa: S608
 _JOB_NOW = """jobs.state || ' ' || jobs.reason || ' ' ||
     coalesce((SELECT max(seq) FROM ledger WHERE job_id = jobs.id), 0) || ' ' ||
     coalesce((SELECT sessions.id || ' ' || turn || ' ' || last_action FROM sessions
@@ -141,6 +147,11 @@ class Behind:
 def decisions_behind(connection: sqlite3.Connection) -> list[Behind]:
     """Cards that are to be posted, or to say what became of their decision; the oldest first."""
     return _behind(connection, _DECISIONS)
+
+
+def proposals_behind(connection: sqlite3.Connection) -> list[Behind]:
+    """Proposals' cards that are to be posted, or show something old; the oldest first."""
+    return _behind(connection, _PROPOSALS)
 
 
 def jobs_behind(connection: sqlite3.Connection) -> list[Behind]:

@@ -5,6 +5,7 @@ import sqlite3
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
 from overlord.store.schema_disk import DISK
+from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_totals import TOTALS
 
 _FIRST = (
@@ -325,6 +326,7 @@ _FIRST = (
     *CARE,
     *DISK,
     *TOTALS,
+    *PROPOSALS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

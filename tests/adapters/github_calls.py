@@ -53,6 +53,7 @@ WRITES: dict[str, Ask] = {
     "issues/create-comment": lambda forge: forge.add_comment(REPO, 1, "Hello"),
     "issues/update-comment": lambda forge: forge.edit_comment(REPO, 1, "Hello"),
     "reactions/create-for-issue-comment": lambda forge: forge.react(REPO, 1, Reaction.SEEN),
+    "issues/create": lambda forge: forge.open_issue(REPO, title="T", body="B"),
     "issues/update": lambda forge: forge.close_issue(REPO, 1),
     "issues/add-labels": lambda forge: forge.add_label(REPO, 1, "x"),
     "issues/remove-label": lambda forge: forge.remove_label(REPO, 1, "x"),

@@ -342,8 +342,9 @@ def test_help_names_every_verb() -> None:
 - `/overlord cost week`  what was spent: today, week, or #42
 - `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
 - `/overlord decisions`  what waits for a person
-- `/overlord approve 5`  say yes to a decision
-- `/overlord reject 5 too risky`  say no to one
+- `/overlord proposals`  what Overlord would improve, and waits to be told
+- `/overlord approve 5`  say yes to a decision; approve p3 to a proposal
+- `/overlord reject 5 too risky`  say no to one; reject p3 to a proposal
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord brief`  the morning briefing, now
 - `/overlord help`  this list

@@ -21,6 +21,8 @@ DATA: dict[str, Json] = {
     "pull": 3,
     "reason": "not needed",
     "decision": 4,
+    "proposal": 2,
+    "note": "it was not taken up",
     "answer": "Drop it",
     "trouble": "the forge is away",
     "findings": ["a.py:1 wrong", "b.py:2 wrong", "c.py:3 wrong", "d.py:4 wrong"],

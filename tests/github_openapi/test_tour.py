@@ -58,6 +58,7 @@ async def the_issue(tour: Tour) -> None:
     await asking.repository(REPO)
     await asking.issues_labelled(REPO, "ready")
     await asking.issue(REPO, 1)
+    await asking.open_issue(REPO, title="Of our own", body="Because")
     await asking.create_label(REPO, "made", color="ededed", description="By hand")
     await asking.labels(REPO)
     await asking.add_label(REPO, 1, LABEL)

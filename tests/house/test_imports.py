@@ -8,7 +8,17 @@ ROOT = Path(__file__).parents[2]
 
 LEAVES = {"overlord.errors", "overlord.meters", "overlord.points"}
 """What every room of Overlord may import."""
-CHAIN = ("entrypoints", "app", "routines", "engine", "commands", "inquiries", "store", "domain")
+CHAIN = (
+    "entrypoints",
+    "app",
+    "routines",
+    "engine",
+    "commands_proposal",
+    "commands",
+    "inquiries",
+    "store",
+    "domain",
+)
 """Each may import those after it."""
 ALLOWED: dict[str, set[str]] = {
     **{

@@ -46,6 +46,7 @@ OPERATIONS = (
     _operation("issues/list-labels-for-repo", "GET", REPO + "/labels", labelling.list_labels),
     _operation("issues/create-label", "POST", REPO + "/labels", labelling.create_label),
     _operation("issues/list-for-repo", "GET", REPO + "/issues", rest.list_issues),
+    _operation("issues/create", "POST", REPO + "/issues", rest.create_issue),
     _operation("issues/get", "GET", ISSUE, rest.get_issue),
     _operation("issues/update", "PATCH", ISSUE, rest.update_issue),
     _operation("issues/list-events", "GET", ISSUE + "/events", conversation.list_events),

@@ -17,6 +17,7 @@ NEEDS: Mapping[str, Sequence[Grants]] = {
     "repos/get": METADATA,
     "issues/list-for-repo": ISSUES_READ,
     "issues/get": ISSUES_READ,
+    "issues/create": ({"issues": "write"},),
     "issues/update": ISSUES_WRITE,
     "issues/list-comments": ISSUES_READ,
     "issues/create-comment": ISSUES_WRITE,

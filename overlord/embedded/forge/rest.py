@@ -117,6 +117,16 @@ async def list_issues(call: Call) -> Response:
     return reply(call.shape.each(page), headers=link)
 
 
+async def create_issue(call: Call) -> Response:
+    """Whoever may read may write an issue; labels are for those who may write, and nobody here asks for them."""
+    repository = call.repository()
+    title, asked = await call.text("title", "Issue"), await fields(call.request)
+    issue = call.state.create_issue(
+        repository.name, title=title, body=asked.get("body") or "", author=call.user.login
+    )
+    return reply(call.shape.issue(issue), 201)
+
+
 async def get_issue(call: Call) -> Response:
     return reply(call.shape.issue(call.thread()))
 

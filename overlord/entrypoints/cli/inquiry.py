@@ -164,6 +164,11 @@ def brief(
             decision = asked.decision
             say("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
             say(f"     {suggestion(asked)}: overlord decisions answer {decision.id} {decision.verbs[0]}")
+    if found.proposed:
+        say("PROPOSALS")
+    for proposal in found.proposed:
+        say("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
+        say(f"     overlord proposals show {proposal.name}")
     for name, ended in (
         ("FINISHED", found.finished),
         ("FAILED OR ENDED", found.failed),

@@ -22,6 +22,7 @@ from overlord.entrypoints.cli import (
     inquiry,
     job,
     ledger,
+    proposal,
     space,
     state,
     work,
@@ -57,6 +58,7 @@ app.add_typer(job.app, name="job")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(decision.app, name="decisions")
 app.add_typer(space.app, name="space")
+app.add_typer(proposal.app, name="proposals")
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)

@@ -1,0 +1,145 @@
+"""What people read of a proposal: its issue at the forge, its card in the chat. Facts are Overlord's, everything else a quote."""
+
+from overlord.domain.chat import (
+    Bold,
+    Button,
+    Buttons,
+    ButtonStyle,
+    ChatMessage,
+    Code,
+    Form,
+    FormField,
+    Heading,
+    Note,
+    Paragraph,
+    Part,
+    Quote,
+    Span,
+)
+from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
+from overlord.domain.pause import name_of
+from overlord.domain.proposal import EnhancementProposal, ProposalStatus, Trigger, skill_path
+from overlord.domain.text import defused_line, quoted
+
+APPROVE, REJECT = "approve", "reject"
+"""What its buttons mean."""
+_TITLE, _REASON, _SHOWN = 140, 300, 10
+_MARKS = {
+    ProposalStatus.PENDING: "💡",
+    ProposalStatus.APPROVED: "👍",
+    ProposalStatus.REJECTED: "🚫",
+    ProposalStatus.IMPLEMENTED: "✅",
+}
+_QUOTES = {
+    Trigger.FAILURE: "What was held against the work",
+    Trigger.SYSTEMIC: "What the review says",
+    Trigger.BLOCKER: "What Minions say",
+    Trigger.QUESTION: "What Minions ask",
+    Trigger.SCOPE_REQUEST: "What Minions ask to write",
+}
+
+
+def type_in_words(proposal: EnhancementProposal) -> str:
+    """As people read it."""
+    return proposal.type.replace("_", " ")
+
+
+def issue_body(proposal: EnhancementProposal) -> str:
+    """The text of the issue an approved proposal becomes; its last line is what it is found by."""
+    related = ", ".join(f"#{number}" for number in proposal.issues)
+    parts = [
+        proposal.rationale,
+        f"{_QUOTES[proposal.trigger]}:",
+        quoted(proposal.sample),
+    ]
+    if proposal.answer:
+        parts += ["What people answer:", quoted(proposal.answer)]
+    parts += ["### What to do", proposal.action]
+    if not proposal.is_worked:
+        parts.append(
+            f"The skill is one file, `{skill_path(proposal)}`, and nothing else is to be changed. Sessions may not write there:"
+            " a person writes it, or lets it be written."
+        )
+    parts.append(f"Seen at {related}. Expected impact {proposal.impact}, risk {proposal.risk}.")
+    by = defused_line(name_of(proposal.decided_by))
+    said = f": {defused_line(proposal.reason)}" if proposal.reason else ""
+    parts.append(f"Proposal {proposal.name} of Overlord, approved by {by}{said} · {proposal.key}")
+    return "\n\n".join(parts)
+
+
+def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -> ChatMessage:
+    """What is proposed, what it rests on, and the two answers: none once there is one."""
+    said = f"{_MARKS[proposal.status]} Proposal {proposal.name}: {cut(proposal.title, _TITLE)}"
+    parts: list[Part] = [
+        Heading(said),
+        Paragraph((Bold(type_in_words(proposal).capitalize()), " for ", Code(proposal.space))),
+        Paragraph((proposal.rationale,)),
+        Quote(cut(proposal.sample, 600)),
+    ]
+    if proposal.answer:
+        parts += [Paragraph(("People answered:",)), Quote(cut(proposal.answer, 600))]
+    parts.append(Paragraph((Bold("Proposed: "), proposal.action)))
+    jobs = ", ".join(map(str, proposal.jobs[-_SHOWN:]))
+    facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "
+    parts.append(Paragraph((facts, *_issues(proposal, place), f" · jobs {jobs}")))
+    if proposal.status is ProposalStatus.PENDING:
+        return ChatMessage(summary=said, parts=(*parts, _note(proposal), _buttons(proposal, value)))
+    return ChatMessage(summary=said, parts=(*parts, *_outcome(proposal, place, value)))
+
+
+def _issues(proposal: EnhancementProposal, place: Place) -> list[Span]:
+    spans: list[Span] = []
+    for number in proposal.issues[-_SHOWN:]:
+        spans += [place.issue_at(proposal.space, number), " "]
+    return spans[:-1]
+
+
+def _note(proposal: EnhancementProposal) -> Note:
+    return Note(
+        "Approved, it becomes an issue and is worked on like any other."
+        if proposal.is_worked
+        else "Approved, it becomes an issue; the skill's file is written by a person."
+    )
+
+
+def _buttons(proposal: EnhancementProposal, value: ValueOf) -> Buttons:
+    confirm = f"Approve {proposal.name}? An issue is opened in {proposal.space}" + (
+        " and worked on." if proposal.is_worked else "."
+    )
+    approve = Button(
+        action=PRESS,
+        label="Approve",
+        value=value(APPROVE, ""),
+        style=ButtonStyle.PRIMARY,
+        confirm=confirm,
+    )
+    return Buttons((approve, Button(action=FILL, label="Reject …", value=value(REJECT, ""))))
+
+
+def _outcome(proposal: EnhancementProposal, place: Place, value: ValueOf) -> list[Part]:
+    verb = "Rejected" if proposal.status is ProposalStatus.REJECTED else "Approved"
+    parts: list[Part] = [Paragraph(("✔️ ", Bold(verb), " · ", who(proposal.decided_by)))]
+    if proposal.reason:
+        parts.append(Quote(cut(proposal.reason, _REASON)))
+    if proposal.issue_number is not None:
+        done = "Merged: " if proposal.status is ProposalStatus.IMPLEMENTED else "Its issue: "
+        parts.append(Paragraph((done, place.issue_at(proposal.space, proposal.issue_number))))
+    if proposal.status is ProposalStatus.APPROVED and not proposal.is_worked:
+        path = Code(skill_path(proposal))
+        parts.append(Paragraph(("A person writes the skill's file, ", path, ": sessions may not.")))
+    if proposal.rests:
+        parts.append(Paragraph((f"It rests: {cut(proposal.note, _REASON)}",)))
+        parts.append(Buttons((Button(action=PRESS, label="Take up again", value=value(APPROVE, "")),)))
+    return parts
+
+
+def rejection_form(proposal: EnhancementProposal, value: str) -> Form:
+    """Why it is rejected, for whoever wants to say so."""
+    return Form(
+        action=FILL,
+        value=value,
+        title=f"Reject {proposal.name}",
+        submit="Reject",
+        fields=(FormField(name="text", label="Why", is_long=True, is_optional=True),),
+        parts=(Paragraph((cut(proposal.title, _REASON),)),),
+    )

@@ -1,0 +1,124 @@
+"""`overlord proposals …`: what Overlord would improve, and a person's word to it."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from overlord.commands_proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
+from overlord.domain.person import Person
+from overlord.domain.proposal import ProposalStatus, skill_path
+from overlord.domain.proposal_card import type_in_words
+from overlord.domain.reference import number_in, proposal_in
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
+from overlord.entrypoints.cli.state import Repo
+from overlord.points import Point
+from overlord.store import proposals
+
+app = typer.Typer(help="Proposals: what Overlord would improve, and waits to be told.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _number(word: str) -> int:
+    found = proposal_in(word)
+    found = number_in(word) if found is None else found
+    if found is None:
+        raise typer.BadParameter("give a proposal as p3")
+    return found
+
+
+Which = Annotated[int, typer.Argument(parser=_number, metavar="P3", help="The proposal, as p3.")]
+Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
+
+
+@app.command("list")
+def list_proposals(
+    everything: Annotated[
+        bool, typer.Option("--all", help="The last hundred, whatever became of them.")
+    ] = False,
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """Every proposal that waits for a person, or was approved and is not done."""
+    with state.reading() as connection:
+        found = proposals.newest(connection) if everything else proposals.standing(connection)
+    if json:
+        as_json(found)
+    elif not found:
+        say("Nothing is proposed.")
+    else:
+        rows = [
+            (
+                item.name,
+                item.status,
+                type_in_words(item),
+                item.space,
+                item.title,
+                item.impact,
+                item.risk,
+                age(item.created_at),
+            )
+            for item in found
+        ]
+        table(("id", "status", "type", "repository", "what", "impact", "risk", "age"), rows)
+
+
+@app.command()
+def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
+    """One proposal, with what it rests on."""
+    with state.reading() as connection:
+        proposal = proposals.get(connection, number)
+    if json:
+        as_json({"proposal": proposal, "digest": proposal.digest})
+        return
+    say(f"proposal {proposal.name}, {proposal.status}: {line(proposal.title)}\n")
+    say(f"{type_in_words(proposal)} for {proposal.space} · impact {proposal.impact} · risk {proposal.risk}\n")
+    say(f"{proposal.rationale}\n\n  > {line(proposal.sample)}\n")
+    if proposal.answer:
+        say(f"people answered:\n\n  > {line(proposal.answer)}\n")
+    say(f"Proposed: {proposal.action}\n")
+    say(f"seen at {', '.join(proposal.related)} · jobs {', '.join(map(str, proposal.jobs))}")
+    if proposal.decided_by:
+        said = f": {line(proposal.reason)}" if proposal.reason else ""
+        verb = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
+        say(line(f"{verb} by {proposal.decided_by}{said}"))
+    if proposal.issue_number is not None:
+        say(f"its issue is {proposal.space}#{proposal.issue_number}")
+    if proposal.status is ProposalStatus.APPROVED and not proposal.is_worked:
+        say(f"a person writes the skill's file, {skill_path(proposal)}: sessions may not")
+    if proposal.rests:
+        say(line(f"it rests: {proposal.note}"))
+    if proposal.rests or proposal.status is ProposalStatus.PENDING:
+        say(f"overlord proposals approve {proposal.name}")
+    if proposal.status is ProposalStatus.PENDING:
+        say(f"overlord proposals reject {proposal.name} 'why'")
+    say(f"shown as {proposal.digest}")
+
+
+Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")]
+
+
+@app.command()
+def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say yes: an issue is opened for it, and worked on where a Minion may. One that rests is taken up again."""
+    command = ApproveProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
+    proposal = state.write(
+        Point.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
+    )
+    say(f"Proposal {proposal.name} is approved; the daemon opens an issue in {proposal.space}.")
+
+
+@app.command()
+def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say no. It comes back only when there is twice as much evidence for it."""
+    command = RejectProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
+    proposal = state.write(
+        Point.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
+    )
+    say(f"Proposal {proposal.name} is rejected.")
+
+
+def _who() -> Person:
+    return Person.of(person())
