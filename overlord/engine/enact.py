@@ -28,7 +28,7 @@ async def step(parts: Parts, number: int) -> bool:
     except ForgeMissing:
         await _rest(parts, proposal, "its repository cannot be found, or Overlord may not see it")
     except ForgeRefused as error:
-        await _rest(parts, proposal, f"the forge refused its issue: {defused_line(str(error))}")
+        await _rest(parts, proposal, f"its issue cannot be opened: {defused_line(str(error))}")
     else:
         await parts.database.write(
             Point.PROPOSAL_DISPATCHED, lambda c: _dispatched(c, parts, proposal, issue)
@@ -39,6 +39,8 @@ async def step(parts: Parts, number: int) -> bool:
 
 async def _issue(parts: Parts, proposal: EnhancementProposal) -> int:
     name = RepositoryName(proposal.space)
+    if name not in parts.settings.repositories:
+        raise ForgeRefused(f"{name} is not in Overlord's care any more")
     found = await _found(parts, proposal)
     if found is not None:
         return found

@@ -13,10 +13,16 @@ from overlord.domain.budget import Cost
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import Asked
 from overlord.domain.job import JobId, JobState
+from overlord.domain.proposal import Evidence, Pattern, Trigger, propose
 from tests.records import NOW, REPO, a_decision, a_job, later
 
 ASKED = Asked(decision=a_decision(), space=REPO, issue_number=7)
 DONE = a_job(id=JobId(2), state=JobState.COMPLETED)
+PROPOSED = propose(
+    Pattern(space=REPO, fingerprint="f" * 16, trigger=Trigger.BLOCKER, label="", sample="No key."),
+    Evidence(weight=2, times=2, jobs=(1,), issues=(7,)),
+    at=NOW,
+)
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
@@ -47,6 +53,7 @@ def test_times_are_no_part_of_what_it_says() -> None:
         {"finished": (DONE,)},
         {"failed": (DONE,)},
         {"to_review": (DONE,)},
+        {"proposed": (PROPOSED,)},
         {"spent": Cost(tokens=3)},
         {"spent": Cost(tokens=3, nusd=3)},
     ],

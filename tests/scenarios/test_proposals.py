@@ -210,7 +210,7 @@ async def test_an_issue_that_the_forge_refuses_is_told_and_tried_again_when_a_pe
     await approve(world)
     await world.until(lambda: _rests(world))
     [rests] = await proposed(world)
-    assert rests.note.startswith("the forge refused its issue: ")
+    assert rests.note.startswith("its issue cannot be opened: ")
     world.forge.wire.faults.pending.clear()
     world.model_will(edit(*FIX), submit(), when="Keep “scope/outside-scope”")
     await approve(world)
@@ -268,6 +268,40 @@ async def test_a_job_given_up_over_its_blocker_counts_as_one_more(world: World) 
     assert "@everyone" not in issue.body and "closes #1" not in issue.body and "<script>" not in issue.body
 
 
+async def given_up(world: World) -> None:
+    """The cheapest proposal: a job is given up over its blocker."""
+    await world.issue("First")
+    world.model_will(blocked("There is no key"), when="First")
+    await world.settle()
+    [asked] = await world.decisions()
+    await world.answer(asked, Verb.DROP)
+    await world.settle()
+
+
+async def test_an_issue_that_is_not_taken_up_says_why(world: World) -> None:
+    await given_up(world)
+    world.forge.fail("issues/get", kind="404", times=1000)
+    await approve(world)
+    await world.until(lambda: _rests(world))
+    world.forge.wire.faults.pending.clear()
+    [rests] = await proposed(world)
+    assert rests.note.startswith("its issue was not taken up: There is no issue #2 in acme/calc")
+    assert (await told(world))[-1] == "proposal_rested by overlord"
+
+
+async def test_nothing_is_opened_where_overlord_does_not_work_any_more(world: World) -> None:
+    await given_up(world)
+    await world.stop()
+    world.overrides["repositories"] = ["acme/other"]
+    await world.forge.create_repository("acme/other", files={"a.txt": "a"})
+    await world.start()
+    await approve(world)
+    await world.until(lambda: _rests(world))
+    [rests] = await proposed(world)
+    assert rests.note == "its issue cannot be opened: acme/calc is not in Overlord's care any more"
+    assert [issue.title for issue in world.forge.issues(REPO)] == ["First"]
+
+
 def review(*findings: dict[str, Any]) -> Turn:
     return say(json.dumps({"files_reviewed": ["calc.py"], "findings": list(findings)}))
 
@@ -312,7 +346,7 @@ async def test_the_same_answer_three_times_is_written_down(world: World) -> None
     [found] = await proposed(world)
     assert (found.trigger, found.type) == (Trigger.QUESTION, ProposalType.WORKFLOW_IMPROVEMENT)
     assert (found.sample, found.answer, found.weight) == ("Plus or minus?", "plus", 3)
-    assert found.issues == (3, 4, 5)
+    assert found.issues == (5, 7, 9)
 
 
 async def test_the_same_request_for_scope_answered_alike_is_settled(world: World) -> None:
