@@ -54,6 +54,13 @@ MUTANTS = (
         tests=(KILLS.format("add_comment"),),
     ),
     Mutant(
+        name="look for a proposal's issue before opening one",
+        file="overlord/engine/enact.py",
+        before="if proposal.key in state.issue.body",
+        after="if proposal.key == state.issue.body",
+        tests=(KILLS.format("open_issue"),),
+    ),
+    Mutant(
         name="a push is written down before it is made",
         file="overlord/engine/deliver.py",
         before="jobs.repair(c, job.id, pushing_sha=head)",

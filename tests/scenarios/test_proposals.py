@@ -178,13 +178,12 @@ async def test_approved_it_is_an_issue_that_is_worked_on_and_merged_it_is_implem
 
 
 async def test_what_is_not_merged_rests_until_a_person_takes_it_up_again(world: World) -> None:
-    for title in ("First", "Second"):
-        await strays(world, title)
+    await given_up(world)
     for _ in range(2):
-        world.model_will(edit(*FIX), submit(), when="Keep “scope/outside-scope”")
+        world.model_will(edit(*FIX), submit(), when="Give Minions what they lack")
     await approve(world)
     await world.settle()
-    [_, _, job] = await world.jobs()
+    [_, job] = await world.jobs()
     await world.forge.close_pull(REPO, job.pull_number or 0)
     await world.settle()
     [rests] = await proposed(world)
@@ -204,15 +203,14 @@ async def test_what_is_not_merged_rests_until_a_person_takes_it_up_again(world: 
 async def test_an_issue_that_the_forge_refuses_is_told_and_tried_again_when_a_person_says_so(
     world: World,
 ) -> None:
-    for title in ("First", "Second"):
-        await strays(world, title)
+    await given_up(world)
     world.forge.fail("issues/create", kind="403", times=1000)
     await approve(world)
     await world.until(lambda: _rests(world))
     [rests] = await proposed(world)
     assert rests.note.startswith("its issue cannot be opened: ")
     world.forge.wire.faults.pending.clear()
-    world.model_will(edit(*FIX), submit(), when="Keep “scope/outside-scope”")
+    world.model_will(edit(*FIX), submit(), when="Give Minions what they lack")
     await approve(world)
     await world.settle()
     await world.until(lambda: _has_issue(world))
@@ -228,8 +226,7 @@ async def _has_issue(world: World) -> bool:
 
 
 async def test_an_answer_is_bound_to_what_was_shown(world: World) -> None:
-    for title in ("First", "Second"):
-        await strays(world, title)
+    await given_up(world)
     with pytest.raises(Refused, match="changed since it was shown"):
         await approve(world, digest="0" * 16)
     [found] = await proposed(world)
@@ -287,6 +284,18 @@ async def test_an_issue_that_is_not_taken_up_says_why(world: World) -> None:
     [rests] = await proposed(world)
     assert rests.note.startswith("its issue was not taken up: There is no issue #2 in acme/calc")
     assert (await told(world))[-1] == "proposal_rested by overlord"
+
+
+async def test_an_issue_whose_opening_was_cut_off_is_found_and_not_opened_again(world: World) -> None:
+    await given_up(world)
+    world.forge.fail("issues/create", kind="reset-after", times=1)
+    world.model_will(edit(*FIX), submit(), when="Give Minions what they lack")
+    await approve(world)
+    await world.until(lambda: _has_issue(world))
+    await world.settle()
+    [found] = await proposed(world)
+    assert [issue.title for issue in world.forge.issues(REPO)] == ["First", found.title]
+    assert (await world.job(2)).issue.number == found.issue_number
 
 
 async def test_nothing_is_opened_where_overlord_does_not_work_any_more(world: World) -> None:
