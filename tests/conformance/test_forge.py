@@ -94,6 +94,16 @@ async def test_labels_come_and_go_and_may_be_gone_already(ground: Ground, word: 
         await ground.forge.remove_label(ground.name, 99_999_999, "anything")
 
 
+async def test_an_issue_of_our_own_is_found_by_what_it_says(ground: Ground, word: str) -> None:
+    before = (await ground.forge.issue(ground.name, await ground.open_issue("Before"))).created_at
+    number = await ground.forge.open_issue(ground.name, title="Keep “x” away", body=f"Because · {word}")
+    found = await ground.forge.issues_since(ground.name, before)
+    assert [state.issue.number for state in found if word in state.issue.body] == [number]
+    opened = await ground.forge.issue(ground.name, number)
+    assert (opened.issue.title, opened.open, opened.issue.labels) == ("Keep “x” away", True, ())
+    await ground.close_issue(number)
+
+
 async def test_a_closed_issue_says_so(ground: Ground) -> None:
     number = await ground.open_issue("Done already")
     assert (await ground.forge.issue(ground.name, number)).open

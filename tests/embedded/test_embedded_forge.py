@@ -450,7 +450,7 @@ async def test_a_push_whose_answer_was_lost_has_happened(
 
 async def test_a_fault_nobody_knows_is_a_mistake_of_the_test(forge: EmbeddedForge) -> None:
     with pytest.raises(ValueError, match="known"):
-        forge.fail("issues/create", kind="500")
+        forge.fail("issues/lock", kind="500")
     with pytest.raises(ValueError, match="known"):
         forge.fail("issues/get", kind="598")
 
