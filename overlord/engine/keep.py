@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"\d+$")
 async def step(parts: Parts) -> bool:
     """Clear up, and let mirrors go of what no job needs. Moves no job."""
     caretaker = Caretaker.of(parts)
-    await clear(caretaker)
+    await clear(caretaker, environments=False)  # which `prune` looks after every hour
     await tidy(caretaker)
     return False
 
@@ -47,7 +47,7 @@ async def look(caretaker: Caretaker) -> list[Leaving]:
     return found
 
 
-async def clear(caretaker: Caretaker) -> list[Leaving]:
+async def clear(caretaker: Caretaker, *, environments: bool = True) -> list[Leaving]:
     """Remove it; what there was. Waits for nobody: while a backup is written, evidence and mirrors stay.
 
     Raises what the runner answers, once all else is done.
@@ -60,7 +60,7 @@ async def clear(caretaker: Caretaker) -> list[Leaving]:
     for looking in (_rows, _sessions, _copies, _stagings):
         gone += await _remove(caretaker, await looking(caretaker))
     if caretaker.runner is not None:
-        removed = await prune.environments_due(caretaker)
+        removed = await prune.environments_due(caretaker) if environments else []
         gone += [_environment(environment.id, environment.size) for environment in removed]
         gone += await _remove(caretaker, await _downloads(caretaker))
     return gone
