@@ -15,7 +15,7 @@ from minion.session import Session
 from minion.shell import command_environment, search_path
 from minion.shim import Shim
 from minion.start import Start
-from minion.tools.registry import SCHEMAS
+from minion.tools.registry import schemas_of
 from minion.workspace import Workspace
 
 
@@ -55,4 +55,4 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     conversation = Conversation(brief.limits.context_tokens)
     conversation.add("system", instructions(brief, fence))
     conversation.add("user", mission(brief, fence))
-    return Agent(session, Model(start.door, brief.model, SCHEMAS), conversation, beat).run()
+    return Agent(session, Model(start.door, brief.model, schemas_of(brief)), conversation, beat).run()

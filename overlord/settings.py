@@ -43,7 +43,7 @@ from overlord.settings_space import (
     refuse_what_is_of_all,
 )
 from overlord.settings_watch import Log, Tracing
-from overlord.settings_work import Checks, Delivery, Intake, Labels, Proposals, Questions, Sessions
+from overlord.settings_work import Checks, Delivery, Intake, Labels, Proposals, Questions, Sessions, Skills
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
@@ -104,6 +104,7 @@ class Settings(Section):
     sessions: Sessions
     checks: Checks
     questions: Questions
+    skills: Skills
     budget: BudgetLimits
     environments: Environments
     fetch: Fetch

@@ -62,3 +62,8 @@ class Proposals(Section):
     blockers: Annotated[int, Field(ge=2)] | None
     same_answers: Annotated[int, Field(ge=2)] | None
     pending: Positive
+
+
+class Skills(Section):
+    most: Annotated[int, Field(ge=0, le=50)]
+    chars: Positive

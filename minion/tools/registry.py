@@ -1,8 +1,11 @@
 """Every tool, under one name each, and the one place a call is made and its failure put into words."""
 
+from typing import Any
+
 from minion import skills
 from minion.errors import ToolError
 from minion.model import ToolCall
+from minion.protocol import Brief
 from minion.session import Session
 from minion.tools import ask, edit, read, run, search, submit
 from minion.tools.tool import Submission, Tool
@@ -17,14 +20,25 @@ _ALL = (
     *submit.TOOLS,
 )
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
-SCHEMAS = [tool.schema() for tool in _ALL]
+
+
+def tools_of(brief: Brief) -> dict[str, Tool]:
+    """The tools of a session, by name: without skills there is nothing to load any with."""
+    without = () if brief.skills else skills.TOOLS
+    return {tool.name: tool for tool in _ALL if tool not in without}
+
+
+def schemas_of(brief: Brief) -> list[dict[str, Any]]:
+    """The tools of a session as chat completions list them."""
+    return [tool.schema() for tool in tools_of(brief).values()]
 
 
 def perform(session: Session, call: ToolCall) -> str | Submission:
     """Do what a model asked for. Raises ToolError with a sentence it can act on, and nothing else of a tool's own."""
-    tool = TOOLS.get(call.name)
+    known = tools_of(session.brief)
+    tool = known.get(call.name)
     if tool is None:
-        raise ToolError(f"There is no tool {call.name}. Known: {', '.join(TOOLS)}.")
+        raise ToolError(f"There is no tool {call.name}. Known: {', '.join(known)}.")
     if call.problem:
         raise ToolError(f"{call.name} was not called: {call.problem}.")
     try:

@@ -12,6 +12,7 @@ from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
 
 MOST_HIDDEN = 10
+MOST_LEFT_OUT = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,10 @@ class Story:
     """The models that answered, by name."""
     unanswered: tuple[Decision, ...] = ()
     """What nobody answered in time."""
+    skills: tuple[str, ...] = ()
+    """What the last work session could load, by name and version."""
+    skills_left_out: tuple[str, ...] = ()
+    """Skill files of the repository it could not, each with the reason."""
     cost_nusd: int | None = None
     """Nano-dollars; None when no model it used has a price."""
 
@@ -84,6 +89,7 @@ def evidence_card(story: Story) -> str:
         parts.append(
             f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
         )
+    parts += _skills(story)
     told = [*map(_answer, story.answered), *map(_no_answer, story.unanswered)]
     if told:
         parts.append("\n".join(f"- {line}" for line in told))
@@ -127,6 +133,14 @@ def _checks(story: Story) -> str:
 def _cell(text: str) -> str:
     """Text that stays in its cell of a table, and on its line of a list."""
     return defused_line(text.replace("|", "/"))
+
+
+def _skills(story: Story) -> list[str]:
+    parts = [f"Skills it could load: {_cell(', '.join(story.skills))}"] if story.skills else []
+    if story.skills_left_out:
+        told = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
+        parts.append(f"Skill files of the repository that were left out:\n\n{told}")
+    return parts
 
 
 def _figures(story: Story) -> str:

@@ -1,11 +1,13 @@
 """A decision: anything a person must answer. It is answered once, and the answer is bound to what was shown."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 
+from minion.protocol import is_protected
 from overlord.domain.job import Job, JobId
 
 SCOPE_GRANT_LIFETIME = timedelta(days=14)
@@ -246,6 +248,9 @@ def ask(
 ) -> Decision:
     """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject."""
     asked = _ASKED[subject]
+    verbs = asked.verbs
+    if never_granted(patterns):
+        verbs = tuple(verb for verb in verbs if verb is not Verb.GRANT)
     return Decision(
         id=0,
         job_id=job.id,
@@ -253,13 +258,18 @@ def ask(
         subject=subject,
         title=f"{job.issue_ref}: {asked.title}",
         body=body,
-        verbs=asked.verbs,
+        verbs=verbs,
         blocks=asked.blocks,
         created_at=at,
         patterns=patterns,
         options=options,
         head_sha=job.head_sha,
     )
+
+
+def never_granted(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of the paths that no grant opens to a session, however it names them."""
+    return tuple(path for path in paths if is_protected(path, (path,)))
 
 
 def ask_about_space(space: str, subject: Subject, body: str, *, at: datetime) -> Decision:

@@ -70,6 +70,7 @@ class EventName(StrEnum):
     BUDGET_ADDED = "budget_added"
     SCOPE_WIDENED = "scope_widened"
     ISSUE_EDITED = "issue_edited"
+    SKILLS_CHOSEN = "skills_chosen"
     STEP_FAILED = "step_failed"
     WORK_REQUESTED = "work_requested"
     CHAT_REFUSED = "chat_refused"

@@ -19,6 +19,8 @@ from overlord.domain.guard import guarded
 from overlord.domain.paths import Guard
 from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.secret import find_secrets, redacted
+from overlord.domain.skill_review import SkillReview
+from overlord.domain.skill_rule import Level
 from overlord.domain.text import count, visible
 from overlord.domain.weakening import LONGEST_LINE, weaknesses
 
@@ -74,15 +76,17 @@ def check_integrity(
     limits: IntegrityLimits,
     *,
     approved: Collection[str] = (),
+    skills: Sequence[SkillReview] = (),
 ) -> CheckResult:
     """Judge a change by its paths, modes, sizes and added lines.
 
     `link_targets` has the target of every symlink the change adds or modifies, `sizes` the bytes of every other file
     it adds or modifies, both at head and by path. What is missing from them counts against the change. `approved` are
-    dependency files a person has seen and allowed as they are.
+    dependency files a person has seen and allowed as they are. `skills` are the skill files it leaves, judged: a
+    rejected one fails the change, and every other waits for a person.
     """
     files = parse_diff(changes, diff)
-    found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits)]
+    found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits), *_skills(skills)]
     if files is None:
         found.append(_unread(diff))
     else:
@@ -282,6 +286,16 @@ def _weakened(files: Sequence[FileDiff]) -> Iterator[_Found]:
         yield _found(
             Strength.REVISES, weak.rule, weak.message, weak.file, line=weak.line, evidence=weak.evidence
         )
+
+
+_STRENGTHS = {Level.REJECT: Strength.FAILS, Level.FLAG: Strength.ASKS, Level.NOTE: Strength.NOTES}
+
+
+def _skills(reviews: Sequence[SkillReview]) -> Iterator[_Found]:
+    for review in reviews:
+        for item in review.findings:
+            strength, evidence = _STRENGTHS[item.level], item.evidence
+            yield _found(strength, item.rule, item.message, review.file, line=item.line, evidence=evidence)
 
 
 def _guards(files: Sequence[FileDiff], approved: Collection[str]) -> Iterator[_Found]:

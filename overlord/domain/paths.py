@@ -150,6 +150,7 @@ _AGENTS = (
     ".github/copilot-instructions.md",
     ".github/instructions/*",
     ".github/prompts/*",
+    ".nebulus/*",
 )
 _GUARDS: tuple[tuple[Guard, tuple[str, ...]], ...] = (
     (Guard.AGENT_INSTRUCTIONS, _AGENTS),

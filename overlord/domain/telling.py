@@ -40,6 +40,11 @@ def _where(data: Mapping[str, Json]) -> str:
     return f" in {data['space']}" if data.get("space") else ""
 
 
+def _skills(data: Mapping[str, Json]) -> str:
+    told = f"{data['session']} may load {_joined(data['offered'])}" if data["offered"] else "no skill fits"
+    return f"{told}; left out: {_joined(data['left_out'])}" if data["left_out"] else told
+
+
 def _because(data: Mapping[str, Json]) -> str:
     return f": {data['reason']}" if data.get("reason") else ""
 
@@ -96,6 +101,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.LIFETIME_EXCEEDED: "its lifetime is over",
     E.SCOPE_WIDENED: lambda d: f"more may be written: {_joined(d['patterns'])}",
     E.ISSUE_EDITED: _edited,
+    E.SKILLS_CHOSEN: _skills,
     E.ISSUE_CLOSED: lambda d: str(d.get("reason") or "the issue was closed"),
     E.UNLABELLED: lambda d: str(d.get("reason") or "the label of the work under way was taken off"),
     E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",

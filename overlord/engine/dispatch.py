@@ -13,8 +13,9 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
 from overlord.domain.named_files import files_named_in
 from overlord.domain.session import Session, prepared, session_id
+from overlord.domain.skill_match import Chosen
 from overlord.domain.text import defused_line
-from overlord.engine import edited, environment, found, inbox, room, setup
+from overlord.engine import edited, environment, equip, found, inbox, room, setup
 from overlord.engine.allow import scope_of
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
@@ -95,7 +96,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return False
-    session = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
+    session, chosen = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
 
     def store(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
@@ -106,6 +107,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
         spaces.note_begun(connection, job.space, at=session.prepared_at)
+        equip.note(connection, session, chosen)
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
@@ -198,25 +200,17 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 async def _work_session(
     parts: Parts, job: Job, *, branch: str, base: Sha, scope: Scope, layer: str
-) -> Session:
+) -> tuple[Session, Chosen]:
     at = parts.clock.now()
-
-    def context(connection: sqlite3.Connection) -> _Context:
-        past = evaluations.history(connection, job)
-        return _Context(
-            ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
-            findings=_findings(connection, job, past[-1].findings if past else ()),
-            answers=decisions.answers_for_brief(connection, job.id),
-            tried=sessions.summaries(connection, job.id),
-            added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
-            added_nusd=grants.added(connection, Unit.USD, job_id=job.id),
-        )
-
-    known = await parts.database.read(context)
+    known = await parts.database.read(lambda c: _context(c, job))
     contract = parts.contract(job.space)
     budget = contract.role_of(job.phase).budget or SessionBudget()
     limits = room.limits_of(parts, job.space, turns=budget.turns, time_s=budget.time_s)
     tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
+    listing = await parts.git.listing(RepositoryName(job.space), base)
+    named = files_named_in(job.issue, listing)
+    about = {*named, *(finding.file for finding in known.findings if finding.file)}
+    chosen = await equip.skills_for(parts, job, base, listing, about)
     brief = Brief(
         session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
         kind=SessionKind.WORK,
@@ -233,10 +227,11 @@ async def _work_session(
         answers=known.answers,
         tried=known.tried,
         guidance=await guidance(parts, job, base),
-        named_files=files_named_in(job.issue, await parts.git.listing(RepositoryName(job.space), base)),
+        named_files=named,
+        skills=tuple(skill.told for skill in chosen.offered),
         traced=parts.settings.tracing.is_on,
     )
-    return prepared(
+    session = prepared(
         brief,
         job.id,
         at=at,
@@ -245,6 +240,7 @@ async def _work_session(
         token_budget=tokens,
         nusd_budget=nusd,
     )
+    return session, chosen
 
 
 def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -261,6 +257,18 @@ class _Context:
     tried: tuple[str, ...]
     added_tokens: int
     added_nusd: int
+
+
+def _context(connection: sqlite3.Connection, job: Job) -> _Context:
+    past = evaluations.history(connection, job)
+    return _Context(
+        ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
+        findings=_findings(connection, job, past[-1].findings if past else ()),
+        answers=decisions.answers_for_brief(connection, job.id),
+        tried=sessions.summaries(connection, job.id),
+        added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
+        added_nusd=grants.added(connection, Unit.USD, job_id=job.id),
+    )
 
 
 def _caps(settings: BudgetLimits, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:

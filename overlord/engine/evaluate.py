@@ -5,10 +5,11 @@ everything else passed: it can lower a verdict, never raise one.
 """
 
 import sqlite3
+from collections.abc import Iterator
 
 from minion.protocol import Finding, SessionKind
 from overlord.domain.contract import Contract
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject, ask, never_granted
 from overlord.domain.evaluation import (
     REQUIRED,
     CheckName,
@@ -25,8 +26,9 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
+from overlord.domain.skill import touches_skills
 from overlord.domain.text import code_block, defused_line
-from overlord.engine import check, deliver, dependencies, review
+from overlord.engine import check, deliver, dependencies, equip, review
 from overlord.engine.allow import scope_of, settled
 from overlord.engine.material import Material, kept_in_lfs, material_of
 from overlord.engine.parts import Parts
@@ -90,6 +92,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         await _sizes(parts, job, material),
         IntegrityLimits(),
         approved=await dependencies.approved(parts, job, material.base),
+        skills=await equip.changed_skills(parts, job, material.head, material.changes),
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:
@@ -163,13 +166,27 @@ def _write_verdict(  # noqa: PLR0917
     body = explain(row.checks, findings)
     if repeated:
         body = f"The revision brought the very same findings as before.\n\n{body}"
-    if subject is Subject.PROTECTED_CHANGE:
+    touched = tuple(path for change in material.changes for path in change.paths)
+    body += "".join(f"\n\n{told}" for told in unchangeable(touched))
+    if subject is Subject.PROTECTED_CHANGE or any(map(touches_skills, touched)):
         body += "\n\n" + code_block(
             hunks_first(material.changes, material.diff, findings, limit_chars=16_000), limit=20_000
         )
     patterns = tuple(dict.fromkeys(finding.file for finding in findings if finding.file))
     decision = ask(job, subject, body, at=at, patterns=patterns if subject is Subject.SCOPE else ())
     decisions.raise_decision(connection, decision)
+
+
+def unchangeable(paths: tuple[str, ...]) -> Iterator[str]:
+    """What no answer to a decision changes, in sentences: better said than tried."""
+    if closed := never_granted(paths):
+        told = f"{defused_line(closed[0])}{f' and {len(closed) - 1} more' if len(closed) > 1 else ''}"
+        yield f"No grant opens {told} to a session: take the work over and make that change yourself, or have it done without."
+    if skills := sorted({path for path in paths if touches_skills(path)}):
+        yield (
+            f"{defused_line(', '.join(skills[:5]))}: a skill tells every later session what to do. "
+            "Read each line that is named before you take it over; what `overlord skills validate` rejects is given to none."
+        )
 
 
 def verdict_event(

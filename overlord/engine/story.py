@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.domain.card import Story
 from overlord.domain.contract import Contract
+from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sessions
 
@@ -11,6 +12,7 @@ from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sess
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
     """Gather a job's story."""
     job = jobs.get(connection, job.id)
+    skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
     usage, calls = exchanges.job_usage(connection, job.id)
     return Story(
         job=job,
@@ -25,5 +27,11 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         models=exchanges.models_of(connection, job.id),
         cost_nusd=exchanges.job_cost(connection, job.id),
         work_s=sessions.work_time_s(connection, job),
+        skills=_texts(skills.get("offered")),
+        skills_left_out=_texts(skills.get("left_out")),
         ledger_head=ledger.head(connection),
     )
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from overlord.domain.event import LedgerEvent
+from overlord.domain.event import EventName, Json, LedgerEvent
 
 GENESIS = "0" * 64
 
@@ -75,6 +75,14 @@ def named(connection: sqlite3.Connection, names: Collection[str], *, after: int,
     marks = ", ".join("?" * len(names))
     query = f"SELECT * FROM ledger WHERE name IN ({marks}) AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
     return [Entry(**dict(row)) for row in connection.execute(query, (*names, after, limit))]
+
+
+def last(connection: sqlite3.Connection, job_id: int, name: EventName) -> Mapping[str, Json] | None:
+    """The details of a job's newest event of a name; None when there was none."""
+    query = "SELECT data FROM ledger WHERE job_id = ? AND name = ? ORDER BY seq DESC LIMIT 1"
+    row = connection.execute(query, (job_id, name)).fetchone()
+    found: Mapping[str, Json] | None = json.loads(row["data"]) if row else None
+    return found
 
 
 def head(connection: sqlite3.Connection) -> str:

@@ -45,6 +45,8 @@ DATA: dict[str, Json] = {
     "to": 2,
     "copy": "overlord.db.before-2",
     "patterns": ["src/**", "docs/**"],
+    "offered": ["order 1.0.0", "style 2.1.0"],
+    "left_out": ["b.yaml is not read: skill/schema: It is no text."],
 }
 
 
@@ -74,6 +76,10 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.CHANGES_REQUESTED, "reviewers ask for changes (2 points)"),
         (EventName.CI_FAILED, "2 checks failed on the pull request"),
         (EventName.CONFLICT_FOUND, "it conflicts with its base branch in 2 files"),
+        (
+            EventName.SKILLS_CHOSEN,
+            "j1-work-1 may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
+        ),
         (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
         (
             EventName.FOREIGN_PUSH_FOUND,

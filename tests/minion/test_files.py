@@ -9,7 +9,7 @@ import pytest
 from minion.errors import ToolError
 from minion.protocol import Limits, Scope
 from minion.session import Session
-from minion.tools.registry import SCHEMAS, TOOLS
+from minion.tools.registry import TOOLS
 from minion.tools.tool import Submission
 from tests.minion.conftest import make_session
 
@@ -280,7 +280,7 @@ def test_every_tool_of_the_session_has_a_schema_a_model_can_read() -> None:
     names = "read_file list_directory search_files glob_files write_file edit_file run_command"
     names += " list_skills use_skill ask_question task_complete task_blocked"
     assert list(TOOLS) == names.split()
-    for schema in SCHEMAS:
+    for schema in (tool.schema() for tool in TOOLS.values()):
         parameters = schema["function"]["parameters"]
         assert set(parameters["required"]) <= set(parameters["properties"])
         assert all(item["description"] for item in parameters["properties"].values())

@@ -23,6 +23,7 @@ from overlord.entrypoints.cli import (
     job,
     ledger,
     proposal,
+    skills,
     space,
     state,
     work,
@@ -32,8 +33,8 @@ from overlord.entrypoints.cli.show import as_json, console, error_console, say
 from overlord.settings import contract_for, load
 
 EXIT_CODES = """\
-Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a demo or run that ended badly or waits for a
-person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end
+Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a rejected skill, a demo or run that ended
+badly or waits for a person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or far end
 unavailable · 7 another daemon has taken over · 130 interrupted, nothing lost.
 """
 
@@ -59,6 +60,7 @@ app.add_typer(ledger.app, name="ledger")
 app.add_typer(decision.app, name="decisions")
 app.add_typer(space.app, name="space")
 app.add_typer(proposal.app, name="proposals")
+app.add_typer(skills.app, name="skills")
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)

@@ -1,0 +1,227 @@
+"""A skill's text as it would be understood: in logical lines, and without the disguises a command or a sentence can wear.
+
+Each line is read as it stands, and once more with its quotes, escapes, variables and pieces put together. What a reader
+finds only in the second reading was meant not to be found.
+"""
+
+import binascii
+import re
+import unicodedata
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from overlord.domain.hidden_character import unseen
+
+LONGEST = 2_000
+"""A logical line is read in pieces of so many characters, so that no pattern takes long."""
+_OVERLAP = 300
+_MOST_JOINED = 12
+_GOES_ON = re.compile(r"(?:(?<!\\)\\|\||&&)[ \t]*$")
+_NO_PIPE = re.compile(r"[ \t]*(?:(?:-[ \t]+)*(?:[\"'\w-]+:)?[ \t]*\|[ \t]*$|\|)")
+"""Where YAML begins a block of text, and a row of a table."""
+_BEGINS_WITHIN = re.compile(r"^[ \t]*(?:\|(?!\s*[-:\w][^|]*\|)|&&)")
+_ASSIGNED = re.compile(
+    r"(?:^|[\s;&`({])(?:export[ \t]+|local[ \t]+)?([A-Za-z_]\w{0,30})[ \t]?=[ \t]?([\"']?)([^\s\"';|&$`=]{1,60})\2(?=[\s;&`)},]|$)",
+    re.MULTILINE,
+)
+_NAMED = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?[-=+][^}]*)?\}|([A-Za-z_]\w*))")
+_NOTHING = re.compile(
+    r"(?<=[\w/.-])(?:\$\{[^}\w]?[^}]{0,20}\}|\$[@*!]|\$\(\)|``|''|\"\"|\\(?=[a-zA-Z]))(?=[\w/.-])"
+)
+_QUOTED = re.compile(r"(?<=\w)(?:'(?=\w)|\"(?=\w)|\\(?=\w))|(?<![\w\\])\\(?=[a-z]{2,}\b)")
+_BEGUN = re.compile(r"(?<!\w)([\"'])(\w{1,8})\1(?=\w)")
+_BLANK = re.compile(r"\$\{?IFS\}?(?:\$[0-9])?|\$'\\(?:t|x20|040)'|%20(?=\S)")
+_ESCAPE = r"(?:\\x[0-9a-fA-F]{2}|\\u\{?00[0-9a-fA-F]{2}\}?|\\U000000[0-9a-fA-F]{2}|\\0?[01][0-7]{2}|&#(?:x[0-9a-fA-F]{2}|\d{2,3});|%[2-7][0-9a-fA-F])"
+_ESCAPES = re.compile(rf"{_ESCAPE}(?:[a-zA-Z0-9]?{_ESCAPE})*")
+_ONE_ESCAPE = re.compile(_ESCAPE)
+_LISTED = re.compile(r"(?<=[\w/*~.}-])([\"'])\s{0,3},\s{0,3}\1(?=[\w$./~*-])")
+_WHOLE = re.compile(r"(?<![\w=(\[,:])([\"'])([\w./~$-]{1,40})\1(?=[\s;&|)]|$)")
+_PLUS = re.compile(r"[\"']\s{0,3}\+\s{0,3}[\"']")
+_CODES = re.compile(r"(?:chr\(\s*(?:0x)?[0-9a-fA-F]{2,3}\s*\)\s*[+.,]?\s*){3,}")
+_CODE = re.compile(r"\(\s*(0x[0-9a-fA-F]{2}|\d{2,3})\s*\)")
+_CHAR_CODES = re.compile(
+    r"(?:fromCharCode|bytes|bytearray|pack|map\(chr,)\s*\(?\s*\[?((?:\s*(?:0x[0-9a-fA-F]{2}|\d{2,3})\s*,){3,}\s*(?:0x[0-9a-fA-F]{2}|\d{2,3}))"
+)
+_BRACED = re.compile(r"(?<![\w$])\{([\w./-]+(?:,[^\s{},]+)+)\}")
+_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){4,}\w(?!\w)")
+_REVERSED = re.compile(
+    r"([\"'])([^\"'\n]{6,300})\1\s*\[\s*::\s*-1\s*\]|\b(?:rev|reverse)\b\s*<<<\s*([\"'])([^\"'\n]{4,300})\3|echo\s+([\"'])([^\"'\n]{4,300})\5\s*\|\s*rev\b"
+)
+_BLOB = re.compile(r"(?<![\w/+.-])(?:[A-Za-z0-9+/]{16,}|[A-Za-z0-9_-]{16,})={0,2}(?![\w/+])")
+_HEX_BLOB = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){8,}(?!\w)")
+_LEAST_READABLE = 8
+_LOOKALIKES = str.maketrans(
+    "аеосурхіјѕһԁԛԝӏвкмнтАВЕКМНОРСТХУІЈЅԚԜӀοαερικντυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳɑɡɩʀᴄᴏᴠᴡᴢꜱꮯᎪᎬᏢᏚᏔ",
+    "aeocypxijshdqwlBKMHTABEKMHOPCTXYIJSQWIoaepikvtuxyABEZHIKMNOPTYXcjagiRcovwzscAEPSW",
+)
+_WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalLine:
+    """One line, or several that continue each other, and where it begins in the file."""
+
+    number: int
+    text: str
+    header: str = ""
+    """The line that introduces the list this is an item of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a logical line."""
+
+    text: str
+    disguised: bool
+
+
+def logical_lines(text: str, first: int = 1) -> Iterator[LogicalLine]:
+    """Lines with those that go on joined, in pieces of a readable length; each knows where it begins."""
+    joined: list[str] = []
+    start, header = first, ""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, first):
+        header = _header(line, header)
+        start = number if not joined else start
+        following = lines[number - first + 1] if number - first + 1 < len(lines) else ""
+        goes_on = _GOES_ON.search(line) and following.strip() and not _NO_PIPE.match(line)
+        joined.append(re.sub(r"\\[ \t]*$", "", line) if goes_on else line)
+        if (goes_on or _BEGINS_WITHIN.match(following)) and len(joined) < _MOST_JOINED:
+            continue
+        whole = joined[0] if len(joined) == 1 else " ".join(part.strip() for part in joined)
+        for at in range(0, max(len(whole), 1), LONGEST - _OVERLAP):
+            yield LogicalLine(start, whole[at : at + LONGEST], header if _ITEM.match(whole) else "")
+        joined = []
+
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+
+
+def _header(line: str, before: str) -> str:
+    """The line that introduces a list; it holds until a line that is no item of one."""
+    if line.rstrip().endswith(":"):
+        return line.strip()
+    return before if _ITEM.match(line) or not line.strip() else ""
+
+
+def names_in(text: str) -> dict[str, str]:
+    """What short shell variables, and others like them, stand for in a text."""
+    return {match[1]: match[3] for match in _ASSIGNED.finditer(text)}
+
+
+def readings(line: str, names: Mapping[str, str]) -> tuple[Reading, ...]:
+    """A line as people see it, and in each disguise that is taken off it."""
+    plain = seen(line)
+    found = [Reading(plain, disguised=False)]
+    undone = undisguised(plain, names)
+    found += [Reading(undone, disguised=True)] if undone != plain else []
+    for blob in decoded_blobs(plain):
+        found += [Reading(seen(blob), disguised=True)]
+    known: dict[str, Reading] = {}
+    for reading in found:
+        known.setdefault(reading.text, reading)
+    return tuple(known.values())
+
+
+def seen(line: str) -> str:
+    """One form for each character, nothing nobody sees, and letters that only look Latin as the Latin ones."""
+    parts, at = [], 0
+    for hidden in unseen(line):
+        parts.append(line[at : hidden.start])
+        at = hidden.end
+    plain = unicodedata.normalize("NFKC", "".join([*parts, line[at:]]))
+    if plain.isascii():
+        return plain
+    return _WORD.sub(lambda word: _latin(word[0]), plain)
+
+
+def lookalike(word: str) -> bool:
+    """Whether a word mixes Latin letters with others that look like Latin ones, and nothing else."""
+    return not word.isascii() and _latin(word) != word
+
+
+def words(line: str) -> Iterator[str]:
+    return (match[0] for match in _WORD.finditer(line))
+
+
+def _latin(word: str) -> str:
+    parts = re.split(r"([-'])", word)
+    return "".join(_latin_part(part) for part in parts)
+
+
+def _latin_part(part: str) -> str:
+    if part.isascii() or not any("a" <= char.casefold() <= "z" for char in part):
+        return part
+    folded = part.translate(_LOOKALIKES)
+    return folded if folded.isascii() else part
+
+
+def undisguised(line: str, names: Mapping[str, str]) -> str:
+    """A line with escapes spelt, pieces joined, variables filled in and needless quotes gone."""
+    made = _ESCAPES.sub(lambda run: unescaped(run[0]), line)
+    made = _CODES.sub(lambda run: _from_codes(_CODE.findall(run[0])), made)
+    made = _CHAR_CODES.sub(lambda run: _from_codes(re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", run[1])), made)
+    made = _REVERSED.sub(lambda match: (match[2] or match[4] or match[6])[::-1], made)
+    made = _NAMED.sub(lambda match: names.get(match[1] or match[2], match[0]), made)
+    made = _BLANK.sub(" ", made)
+    made = _BRACED.sub(lambda match: match[1].replace(",", " "), made)
+    made = _PLUS.sub("", made)
+    made = _WHOLE.sub(r"\2", _LISTED.sub(" ", made))
+    made = _QUOTED.sub("", _NOTHING.sub("", _BEGUN.sub(r"\2", made)))
+    return _SPACED.sub(_joined_letters, made)
+
+
+def _joined_letters(match: re.Match[str]) -> str:
+    return re.sub(r"[ .*_-]", "", match[0])
+
+
+def unescaped(run: str) -> str:
+    """What a run of escapes spells."""
+    return _ONE_ESCAPE.sub(lambda escape: _char(escape[0]), run)
+
+
+def _char(escape: str) -> str:
+    digits = escape.lstrip("\\&#%").rstrip(";").strip("{}")
+    if escape.startswith("%"):
+        code = int(digits, 16)
+    elif digits[:1] in "xuU":
+        code = int(digits[1:].strip("{}"), 16)
+    elif escape.startswith("&"):
+        code = int(digits)
+    else:
+        code = int(digits, 8)
+    return chr(code) if 0x20 <= code < 0x7F else escape
+
+
+def spelt_letters(line: str) -> str:
+    """The plain letters that runs of escapes in a line spell; nobody needs escapes for those."""
+    spelt = [unescaped(run[0]) for run in _ESCAPES.finditer(line) if not run[0].startswith("%")]
+    return " ".join(said for said in spelt if len(re.findall(r"[A-Za-z]", said)) >= 3 and "\\" not in said)
+
+
+def _from_codes(codes: list[str]) -> str:
+    values = [int(code, 16) if code.startswith("0x") else int(code) for code in codes]
+    return "".join(chr(value) for value in values if 0x20 <= value < 0x7F)
+
+
+def decoded_blobs(line: str) -> Iterator[str]:
+    """What base64 and hexadecimal texts in a line say, where they say something readable."""
+    for match in _BLOB.finditer(line):
+        body = match[0].rstrip("=").replace("-", "+").replace("_", "/")
+        yield from _readable(_from_base64(body + "=" * (-len(body) % 4)))
+    for match in _HEX_BLOB.finditer(line):
+        yield from _readable(bytes.fromhex(match[0]))
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except binascii.Error:
+        return b""
+
+
+def _readable(content: bytes) -> list[str]:
+    text = content.decode(errors="replace")
+    is_text = "\ufffd" not in text and all(char.isprintable() or char in "\n\t" for char in text)
+    return text.splitlines() if is_text and len(text) >= _LEAST_READABLE else []

@@ -1,0 +1,155 @@
+"""The verdict on skill files: each by itself, and beside the others of its repository. What is rejected never goes in."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from overlord.domain.skill import Skill, SkillFileError, is_skill_path, parse_skill
+from overlord.domain.skill_rule import Level
+from overlord.domain.skill_scan import SkillFinding, scan
+from overlord.domain.untrusted_yaml import MAX_BYTES, UntrustedYamlError, compose_yaml
+
+SCHEMA, NAMES, TRIGGERS = "skill/schema", "skill/name-conflict", "skill/trigger-conflict"
+
+
+class SkillVerdict(StrEnum):
+    """`flag` and `accept` both wait for a person, who for `flag` is shown what to look at."""
+
+    ACCEPT = "accept"
+    FLAG = "flag"
+    REJECT = "reject"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillReview:
+    """What is held against one file."""
+
+    file: str
+    findings: tuple[SkillFinding, ...] = ()
+    skill: Skill | None = None
+    """None for a file that is no skill."""
+
+    @property
+    def verdict(self) -> SkillVerdict:
+        levels = {finding.level for finding in self.findings}
+        if Level.REJECT in levels:
+            return SkillVerdict.REJECT
+        return SkillVerdict.FLAG if Level.FLAG in levels else SkillVerdict.ACCEPT
+
+    @property
+    def why(self) -> str:
+        """The gravest thing held against it, in a sentence; empty when there is nothing."""
+        graver = [item for item in self.findings if item.level is Level.REJECT] or list(self.findings)
+        if not graver:
+            return ""
+        place = f" (line {graver[0].line})" if graver[0].line else ""
+        return f"{graver[0].rule}{place}: {graver[0].message}"
+
+
+@lru_cache(maxsize=256)
+def review_skill(content: bytes, file: str) -> SkillReview:
+    """Judge one file by itself."""
+    try:
+        text = content[: MAX_BYTES + 1].decode() if len(content) <= MAX_BYTES else ""
+    except UnicodeDecodeError:
+        return _refused(file, "It is not text in UTF-8.")
+    if len(content) > MAX_BYTES:
+        return _refused(file, f"It is larger than {MAX_BYTES:,} bytes.")
+    if "\0" in text:
+        return _refused(file, "It is no text.")
+    node = None
+    try:
+        node = compose_yaml(content, file)
+        skill: Skill | None = parse_skill(content, file)
+        broken: tuple[SkillFinding, ...] = ()
+    except (SkillFileError, UntrustedYamlError) as error:
+        line = error.line if isinstance(error, SkillFileError) else None
+        skill, broken = None, (_rejected(SCHEMA, _without(str(error), file), line),)
+    return SkillReview(file=file, findings=(*broken, *scan(text, node)), skill=skill)
+
+
+def review_skills(files: Mapping[str, bytes]) -> tuple[SkillReview, ...]:
+    """Judge files of one repository, in the order given."""
+    return beside_each_other([review_skill(content, file) for file, content in files.items()])
+
+
+def beside_each_other(reviews: Sequence[SkillReview]) -> tuple[SkillReview, ...]:
+    """The same with what is held against them because of each other."""
+    named, triggered = (
+        _shared(reviews, lambda skill: skill.name),
+        _shared(reviews, lambda skill: skill.triggers.key),
+    )
+    return tuple(_with(review, list(_conflicts(review, named, triggered))) for review in reviews)
+
+
+def unreadable(file: str, message: str) -> SkillReview:
+    """A file that there is nothing to judge of."""
+    return _refused(file, message)
+
+
+def misplaced(file: str) -> SkillReview:
+    """A file beside the skills that is not read as one."""
+    message = "Skills are read from .nebulus/skills/NAME.yaml alone; this file is not."
+    return SkillReview(
+        file=file, findings=(SkillFinding(rule="skill/misplaced", level=Level.FLAG, message=message),)
+    )
+
+
+def review_changed(files: Mapping[str, bytes | None], others: Mapping[str, bytes]) -> tuple[SkillReview, ...]:
+    """Judge the files a change leaves behind beside those it does not touch; None for one that is no regular file."""
+    whole = {**others, **{file: content for file, content in files.items() if content is not None}}
+    known = {
+        review.file: review for review in review_skills({f: c for f, c in whole.items() if is_skill_path(f)})
+    }
+    return tuple(known.get(file) or _unread(file, content) for file, content in files.items())
+
+
+def _unread(file: str, content: bytes | None) -> SkillReview:
+    if content is None and is_skill_path(file):
+        return _refused(file, "It is no regular file.")
+    return misplaced(file)
+
+
+def _shared(reviews: Sequence[SkillReview], of: Callable[[Skill], Hashable]) -> dict[Hashable, list[str]]:
+    found: dict[Hashable, list[str]] = defaultdict(list)
+    for review in reviews:
+        if review.skill is not None:
+            found[of(review.skill)].append(review.file)
+    return found
+
+
+def _conflicts(
+    review: SkillReview, named: Mapping[Hashable, list[str]], triggered: Mapping[Hashable, list[str]]
+) -> Iterator[SkillFinding]:
+    if review.skill is None:
+        return
+    if others := [file for file in named[review.skill.name] if file != review.file]:
+        yield _rejected(NAMES, f"{', '.join(others[:5])} has the same name, {review.skill.name!r}.", None)
+    if others := [file for file in triggered[review.skill.triggers.key] if file != review.file]:
+        message = f"{', '.join(others[:5])} has the very same triggers, so both are offered or none."
+        yield SkillFinding(rule=TRIGGERS, level=Level.FLAG, message=message)
+
+
+def _with(review: SkillReview, more: Sequence[SkillFinding]) -> SkillReview:
+    return (
+        SkillReview(file=review.file, findings=(*more, *review.findings), skill=review.skill)
+        if more
+        else review
+    )
+
+
+def _without(message: str, file: str) -> str:
+    """A sentence that begins with a file, where that is said already."""
+    if message.startswith(f"{file} "):
+        return "It" + message.removeprefix(file)
+    return message.removeprefix(f"{file}: ")
+
+
+def _refused(file: str, message: str) -> SkillReview:
+    return SkillReview(file=file, findings=(_rejected(SCHEMA, message, None),))
+
+
+def _rejected(rule: str, message: str, line: int | None) -> SkillFinding:
+    return SkillFinding(rule=rule, level=Level.REJECT, message=message, line=line)

@@ -1,0 +1,70 @@
+"""The skills of a repository: read at base, judged, and those that fit an issue put into a session's brief.
+
+A file that is no skill, or one that the judge rejects, is told and left out. It never stops work.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
+from overlord.domain.session import Session
+from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path, touches_skills
+from overlord.domain.skill_match import Chosen, choose
+from overlord.domain.skill_review import SkillReview, review_changed, review_skills
+from overlord.domain.text import visible
+from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.engine.parts import Parts
+from overlord.ports import RepositoryName, Sha
+from overlord.store import jobs
+
+MOST_FILES = 200
+"""Skill files of one repository that are read; the others are told."""
+
+
+async def skills_for(
+    parts: Parts, job: Job, base: Sha, listing: Mapping[str, str], files: Collection[str]
+) -> Chosen:
+    """The skills a work session of this job is offered. `listing` is what base has, `files` what the issue
+    names and a revision is about."""
+    limits = parts.settings.skills
+    paths = sorted(path for path in listing if is_skill_path(path))
+    if not paths or not limits.most:
+        return Chosen()
+    contents = await parts.git.read_files(
+        RepositoryName(job.space), base, paths[:MOST_FILES], limit_bytes=MAX_BYTES + 1
+    )
+    reviews = await asyncio.to_thread(review_skills, contents)
+    chosen = choose(reviews, job.issue, files, most=limits.most, most_chars=limits.chars)
+    if len(paths) <= MOST_FILES:
+        return chosen
+    more = f"{SKILLS_DIRECTORY} has {len(paths):,} skills; only the first {MOST_FILES} are read"
+    return Chosen(offered=chosen.offered, left_out=(*chosen.left_out, more))
+
+
+def note(connection: sqlite3.Connection, session: Session, chosen: Chosen) -> None:
+    """Write down what a session is offered and what was left out, where there is anything."""
+    if not chosen.offered and not chosen.left_out:
+        return
+    offered: list[Json] = [f"{skill.name} {skill.version}" for skill in chosen.offered]
+    left_out: list[Json] = [visible(why) for why in chosen.left_out]
+    data: dict[str, Json] = {"session": session.id, "offered": offered, "left_out": left_out}
+    jobs.note(connection, session.job_id, EventName.SKILLS_CHOSEN, at=session.prepared_at, data=data)
+
+
+async def changed_skills(
+    parts: Parts, job: Job, head: Sha, changes: Sequence[Change]
+) -> tuple[SkillReview, ...]:
+    """What is held against the skills that a change leaves at its head, beside those it does not touch."""
+    touched = {path for change in changes for path in change.paths if touches_skills(path)}
+    if not touched:
+        return ()
+    name = RepositoryName(job.space)
+    there = [path for path in await parts.git.listing(name, head) if touches_skills(path)]
+    contents = await parts.git.read_files(name, head, there, limit_bytes=MAX_BYTES + 1)
+    odd = {change.path for change in changes if change.new_mode in (SYMLINK_MODE, GITLINK_MODE)}
+    files = {path: None if path in odd else contents.get(path) for path in there if path in touched}
+    others = {path: content for path, content in contents.items() if path not in touched}
+    return await asyncio.to_thread(review_changed, files, others)
