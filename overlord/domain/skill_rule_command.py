@@ -54,13 +54,17 @@ COMMAND_RULES = (
         _REMOTE,
         _R,
         _FETCHES,
-        r"\b(?:exec|eval|compile|function|loads|system|popen|execsync|spawn|run|source|instance_eval)\b\s*[(`\"'\s][^\n]{0,160}?(?:urlopen|urllib|requests\.get|httpx\.get|\bfetch\(|open-uri|uri\.open|https?\.get|b64decode|fromhex|decompress\(|codecs\.decode|atob\(|unhexlify|buffer\.from\(|base64_decode|marshal\.loads|gzinflate)",
+        r"\b(?:exec|eval|compile|function|loads|system|popen|execsync|spawn|run|source|"
+        r"instance_eval)\b\s*[(`\"'\s][^\n]{0,160}?(?:urlopen|urllib|requests\.get|httpx\.get|\bfetch\(|open-uri|uri\.open|https?\.get|"
+        r"b64decode|fromhex|decompress\(|codecs\.decode|atob\(|unhexlify|buffer\.from\(|base64_decode|marshal\.loads|gzinflate)",
     ),
     rule(
         _REMOTE,
         _R,
         "This hides a program that runs others, or talks to others, in one argument.",
-        rf"\b{_INTERPRETER}\s+(?:-\w+\s+)*-\w*[cer]\w*\s*[\"'][^\n]{{0,400}}?(?:\bexec\s*\(|\beval\s*[(\s]|\bsystem\s*\(|\bsystem\s+[\"']|popen|urlopen|urllib\.request|requests\.(?:get|post)|subprocess|socket\.socket|create_connection|__import__|pty\.spawn|b64decode|child_process|io::socket|net::http|\bfetch\()",
+        rf"\b{_INTERPRETER}\s+(?:-\w+\s+)*-\w*[cer]\w*\s*[\"'][^\n]{{0,400}}?(?:\bexec\s*\(|\beval\s*[(\s]|\bsystem\s*\(|"
+        r"\bsystem\s+[\"']|popen|urlopen|urllib\.request|requests\.(?:get|post)|subprocess|socket\.socket|create_connection|__import__|"
+        r"pty\.spawn|b64decode|child_process|io::socket|net::http|\bfetch\()",
     ),
     rule(
         _REMOTE,
@@ -74,7 +78,8 @@ COMMAND_RULES = (
         _REMOTE,
         _F,
         "This installs code from an address of its own choosing.",
-        r"\b(?:pip[\d.]*|uv\s+pip|uv|pipx|npm|yarn|pnpm|gem|cargo|go)\s+(?:install|i|add|get|run)\b[^\n]{0,120}?(?:git\+|https?://(?!(?:pypi\.org|registry\.npmjs\.org|download\.pytorch\.org)\b)|--(?:extra-)?index-url|--registry|--trusted-host)",
+        r"\b(?:pip[\d.]*|uv\s+pip|uv|pipx|npm|yarn|pnpm|gem|cargo|go)\s+(?:install|i|add|get|run)\b[^\n]{0,120}?(?:git\+|"
+        r"https?://(?!(?:pypi\.org|registry\.npmjs\.org|download\.pytorch\.org)\b)|--(?:extra-)?index-url|--registry|--trusted-host)",
         unless=r"localhost|127\.0\.0\.1",
     ),
     rule(
@@ -94,7 +99,8 @@ COMMAND_RULES = (
         _DESTRUCTIVE,
         _R,
         _DESTROYS,
-        rf"\bfind\s+[\"']?(?:/|{_HOME}|{_SYSTEM})[\"']?\s[^\n]{{0,200}}?(?:-delete\b|(?:-exec\w*|xargs(?:\s+-\S+)*)\s+(?:sudo\s+)?(?:/bin/)?(?:rm|shred|unlink|truncate))",
+        rf"\bfind\s+[\"']?(?:/|{_HOME}|{_SYSTEM})[\"']?\s[^\n]{{0,200}}?(?:-delete\b|(?:-exec\w*|"
+        r"xargs(?:\s+-\S+)*)\s+(?:sudo\s+)?(?:/bin/)?(?:rm|shred|unlink|truncate))",
     ),
     rule(
         _DESTRUCTIVE,
@@ -128,7 +134,10 @@ COMMAND_RULES = (
         _DESTRUCTIVE,
         _R,
         _DESTROYS,
-        r"\b(?:rmtree|rmsync|rm_rf|rmdirsync|rimraf(?:\.sync)?|fs\.rm|removeall|remove_dir_all|remove_tree)\s*\(?\s*(?:glob(?:\.glob)?\(\s*)?(?:path\.home\(\)|os\.path\.expanduser|os\.getcwd\(\)|process\.cwd\(\)|os\.homedir\(\)|path\([\"'](?:/|~)|[\"'](?:/\*?|~(?:/\*?)?|\.{1,2}/?|/(?:bin|boot|etc|home|lib|opt|root|srv|usr|var)\b[\w/]*)[\"'])",
+        r"\b(?:rmtree|rmsync|rm_rf|rmdirsync|rimraf(?:\.sync)?|fs\.rm|removeall|remove_dir_all|"
+        r"remove_tree)\s*\(?\s*(?:glob(?:\.glob)?\(\s*)?(?:path\.home\(\)|os\.path\.expanduser|os\.getcwd\(\)|process\.cwd\(\)|"
+        r"os\.homedir\(\)|path\([\"'](?:/|~)|[\"'](?:/\*?|~(?:/\*?)?|\.{1,2}/?|/(?:bin|boot|etc|home|lib|opt|root|srv|usr|"
+        r"var)\b[\w/]*)[\"'])",
     ),
     rule(
         _DESTRUCTIVE,
@@ -186,7 +195,8 @@ COMMAND_RULES = (
         _DYNAMIC,
         _R,
         "This builds the name of what it imports.",
-        r"(?:import_module|__import__|require)\s*\(\s*(?:[\"'][^\"']*[\"']\s*(?:\+|%|\.(?:format|join|replace))|[^)\n]{0,60}(?:\[::-1\]|decode\(|chr\(|fromcharcode|reverse\())",
+        r"(?:import_module|__import__|require)\s*\(\s*(?:[\"'][^\"']*[\"']\s*(?:\+|%|\.(?:format|join|replace))|"
+        r"[^)\n]{0,60}(?:\[::-1\]|decode\(|chr\(|fromcharcode|reverse\())",
     ),
     rule(
         _DYNAMIC,
@@ -209,7 +219,8 @@ COMMAND_RULES = (
         _DYNAMIC,
         _F,
         "This has the shell run what a variable or command says.",
-        r"(?:^\s*|[;&|`]\s*)eval\s+[\"']?\$(?!\((?:ssh-agent|direnv|pyenv|rbenv|nodenv|brew|conda|mise|zoxide|starship|opam|luarocks|dircolors|register-python-argcomplete|minikube|docker-machine)\b)",
+        r"(?:^\s*|[;&|`]\s*)eval\s+[\"']?\$(?!\((?:ssh-agent|direnv|pyenv|rbenv|nodenv|brew|conda|mise|zoxide|starship|opam|luarocks|"
+        r"dircolors|register-python-argcomplete|minikube|docker-machine)\b)",
     ),
     rule(
         _DYNAMIC,
@@ -223,7 +234,8 @@ COMMAND_RULES = (
         _REMOTE,
         _R,
         "This has a harmless program start another one.",
-        r"--checkpoint-action\b|--to-command\b|\bproxycommand\s*[=\s]|--use-compress-program[= ](?!zstd|pigz|xz|lz4)|\bgit\b[^\n]{0,60}\s-c\s+(?:core|alias|diff|filter)\.\w+=!",
+        r"--checkpoint-action\b|--to-command\b|\bproxycommand\s*[=\s]|--use-compress-program[= ](?!zstd|pigz|xz|lz4)|"
+        r"\bgit\b[^\n]{0,60}\s-c\s+(?:core|alias|diff|filter)\.\w+=!",
         r"/inet/(?:tcp|udp)/|\bawk\b[^\n]{0,300}\bsystem\s*\(|\b(?:vim?|ed|less|man|more)\b[^\n]{0,60}-c\s+[\"']:?!",
     ),
 )

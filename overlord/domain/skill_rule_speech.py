@@ -55,13 +55,15 @@ SPEECH_RULES = (
         rf"\b{_IGNORES}\s+{_FILLS}?(?:all\s+(?:of\s+)?)?(?:your|overlord's|the write)\s+{_FILLS}?{_BOUNDS}\b",
         rf"\b{_IGNORES}\s+the\s+(?:\w+\s+)?(?:instructions|system (?:prompt|message)|guard\s?rails|safeguards|scope you)\b",
         r"\b(?:ignore|disregard|forget|override)\s+(?:everything|anything|all|what(?:ever)?)\s+"
-        r"(?:(?:that|of|you|the|what|was|were|is|has|have|been|i|we|they|overlord)\s+){0,5}(?:above|before|previously|earlier|told|said|so far|prior)\b(?!\s+the)",
+        r"(?:(?:that|of|you|the|what|was|were|is|has|have|been|i|we|they|overlord)\s+){0,5}(?:above|before|previously|earlier|told|"
+        r"said|so far|prior)\b(?!\s+the)",
     ),
     rule(
         _OVERRIDES,
         _R,
         _SAYS,
-        rf"\b(?:your|the|all|any|previous|these|those|other|system|earlier|overlord's|scope)\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|{_BOUNDS})\s+(?:above\s+|here\s+)?"
+        rf"\b(?:your|the|all|any|previous|these|those|other|system|earlier|overlord's|scope)\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|"
+        rf"{_BOUNDS})\s+(?:above\s+|here\s+)?"
         r"(?:(?:do|does|are|is|can|should|must|may|will|have|has)\s+)?(?:not|no longer|never|n't|been)\s+(?:\w+\s+)?"
         r"(?:apply|applies|count|counts|bind|binding|valid|matter|lifted|revoked|void|suspended|superseded|in force|in effect)\b",
         r"\b(?:take|takes|give|gives|given|has|have|having)\b[^\n.]{0,40}\b(?:precedence|priority) over\b"
@@ -78,7 +80,8 @@ SPEECH_RULES = (
         r"\byou are (?:now|no longer)\s+(?:an?\s|in\s|bound|the\s|limited|restricted|subject|under|required|called|acting|free|root|admin|dan\b)",
         r"\b(?:enter|enable|activate|switch (?:in)?to)\s+(?:developer|god|dan|jailbreak|unrestricted|maintenance|root)\s+mode\b",
         r"\bdo anything now\b|\bjailbreak\b|\brole-?play as\b|\bpretend (?:that )?(?:you|there (?:is|are) no)\b",
-        r"\bact as (?:if you (?:had|have|were)|(?:the|an?)\s+(?:\S+\s+){0,2}(?:unrestricted|root|admin\w*|owner|maintainer|superuser|reviewer|evaluator)\b)",
+        r"\bact as (?:if you (?:had|have|were)|(?:the|an?)\s+(?:\S+\s+){0,2}(?:unrestricted|root|admin\w*|owner|maintainer|superuser|"
+        r"reviewer|evaluator)\b)",
         r"\b(?:you|owners?|agents?|this) needs? no (?:scope|permission|approval|review)\b",
         r"\b(?:edit|write|change|touch|modify)\s+(?:to\s+)?(?:whatever|any|every)\s+(?:files?|paths?)\s+(?:you|it)\b",
     ),
@@ -86,7 +89,8 @@ SPEECH_RULES = (
         _OVERRIDES,
         _R,
         "This imitates words of the system an agent runs under.",
-        r"(?:^\s*[#\[<*]{0,3}|<!--)\s*(?:system|developer|assistant)(?:\s+(?:message|prompt|notice|override|update|instruction|note))?\s*(?:\]|>|\*{1,2}|#{1,3})?\s*:\s*\S",
+        r"(?:^\s*[#\[<*]{0,3}|<!--)\s*(?:system|developer|assistant)(?:\s+(?:message|prompt|notice|override|update|instruction|"
+        r"note))?\s*(?:\]|>|\*{1,2}|#{1,3})?\s*:\s*\S",
         r"<\|?(?:im_start|im_end|system|endoftext|assistant)\|?>|\[/?inst\]|<</?sys>>|</?(?:system|data-[0-9a-f]+|issue|skills)>",
         r"\b(?:begin|end|new|updated)\s+(?:of\s+)?system\s+(?:prompt|message|instructions?)",
         unless=r"^\s*system:\s*(?:linux|macos|windows|\w+\s*$)",
@@ -97,7 +101,8 @@ SPEECH_RULES = (
         _SAYS,
         rf"\b(?:there are|you have|there is)\s+no\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|{_BOUNDS})\b(?! for| in| to)",
         r"\bno (?:rules?|restrictions?) appl(?:y|ies)\b|\bwrite (?:any|every|to any) files? outside\b",
-        r"\b(?:outside|beyond|regardless of|in spite of|despite|whatever)\s+(?:your|the|its|any)\s+(?:\w+\s+)?(?:scope|rules|instructions|restrictions|limits)\b"
+        r"\b(?:outside|beyond|regardless of|in spite of|despite|whatever)\s+(?:your|the|its|any)\s+(?:\w+\s+)?(?:scope|rules|"
+        r"instructions|restrictions|limits)\b"
         r"[^\n.]{0,40}?\b(?:is allowed|is fine|is ok|allowed|permitted|says?|forbid|write|edit)",
     ),
     rule(
@@ -105,8 +110,10 @@ SPEECH_RULES = (
         _R,
         _SAYS,
         r"\bignor(?:iere|ier|a|ez|e|are|e-se)\s+(?:(?:alle|todas?|toutes?|tutte|as|las|los|les|le|die|sämtliche|tous|todos)\s+){0,3}"
-        r"(?:vorherigen|vorigen|bisherigen|obigen|früheren|instrucciones|instrucções|instruções|consignes|istruzioni|reglas|regras|règles|regole|anweisungen|regeln|instructions\s+pr[ée]c)",
-        r"\b(?:olvida|esquece|oublie[zr]?|vergiss|dimentica|negeer|zignoruj|ignoruj)\b[^\n.]{0,40}(?:instruc|anweis|regel|règle|consigne|istruzion|regl|regr|poleceni|zasad)",
+        r"(?:vorherigen|vorigen|bisherigen|obigen|früheren|instrucciones|instrucções|instruções|consignes|istruzioni|reglas|regras|"
+        r"règles|regole|anweisungen|regeln|instructions\s+pr[ée]c)",
+        r"\b(?:olvida|esquece|oublie[zr]?|vergiss|dimentica|negeer|zignoruj|ignoruj)\b[^\n.]{0,40}(?:instruc|anweis|regel|règle|"
+        r"consigne|istruzion|regl|regr|poleceni|zasad)",
         r"(?:忽略|无视|無視|忘记|忘記|不要理会)[^\n。]{0,12}(?:指令|指示|规则|規則|说明|提示|命令|要求)|(?:指示|命令|ルール|規則|プロンプト)[^\n。]{0,8}(?:無視|忘れ)",
         r"(?:игнорируй|игнорировать|забудь|не\s+обращай|отбрось)(?:те)?[^\n.]{0,40}(?:инструкц|правил|указан|команд)",
         r"(?:지시|명령|규칙)[^\n.]{0,10}무시|(?:تجاهل|انس)[^\n.]{0,30}(?:التعليمات|القواعد|الأوامر)|(?:התעלם|שכח)[^\n.]{0,30}(?:הוראות|כללים)",
@@ -116,7 +123,8 @@ SPEECH_RULES = (
         _R,
         "This has an agent approve what people approve.",
         rf"{_YOU}(?:approve|merge|accept|rubber-?stamp|lgtm|auto-?(?:approve|merge))\s+"
-        rf"(?:(?:this|the|every|all|any|each|your|own|its|open|it|pending|whatever|such|these|our|of|minion|overlord(?:'s)?|resulting|current)\s+){{1,4}}(?:\w+\s+)?{_WORK}\b"
+        r"(?:(?:this|the|every|all|any|each|your|own|its|open|it|pending|whatever|such|these|our|of|minion|overlord(?:'s)?|resulting|"
+        rf"current)\s+){{1,4}}(?:\w+\s+)?{_WORK}\b"
         r"(?!\s+(?:button|dialog|page|screen|form|state|flow|view|endpoint|count|conflict))",
         unless=rf"\bonly (?:when|if|after|once)\b|\b{_SUBJECT} (?:can |may |could |who |should |must |to |not |then )*(?:approve|merge|accept)",
     ),
@@ -129,21 +137,28 @@ SPEECH_RULES = (
         r"\bgh\s+pr\s+(?:review\b[^\n]{0,60}--approve|merge\b[^\n]{0,60}--admin)",
         r"\b(?:no|without) (?:human|person(?:'s)?|manual) (?:review|approval|oversight)\s+(?:is |are )?(?:needed|required|necessary)",
         r"\b(?:already|pre-?)\s?(?:been\s+)?approved by\b[^\n.]{0,40}(?:so|no|skip|without)",
-        r"\b(?:never|do not|don['’]t|need not|no need to)\s+(?:ask|wait for|consult|involve|stop for)\s+(?:a |any |the )?(?:person|humans?|people|anyone|anybody|reviewers?|maintainers?)\b",
+        r"\b(?:never|do not|don['’]t|need not|no need to)\s+(?:ask|wait for|consult|involve|stop for)\s+(?:a |any |the )?(?:person|"
+        r"humans?|people|anyone|anybody|reviewers?|maintainers?)\b",
         r"\b(?:approve|accept|grant|answer|decide)\s+(?:it|this|them|that)\s+yourself\b",
         r"\bmerge (?:it|this|them|everything|the branch)\s+(?:yourself|right away|immediately|directly|at once)\b",
         r"\b(?:nobody|no one) (?:has (?:the )?time|needs|wants|is going|will have time) (?:to )?(?:review|look|read|approve)",
-        r"\bpush\s+(?:(?:it|them|this|straight|directly|your|the|work|commits?|changes?)\s+){0,4}(?:to|into)\s+(?:main|master|the (?:default|main) branch)\b",
-        unless=rf"\b(?:{_SUBJECT}|tests? that|a person|owner|editor)s? (?:can |may |could |must not |cannot )?(?:approve|merge|accept|publish|deploy|push)|"
-        r"\bfail|refus|is rejected|is blocked|\b403\b|\bprotected\b",
+        r"\bpush\s+(?:(?:it|them|this|straight|directly|your|the|work|commits?|changes?)\s+){0,4}(?:to|into)\s+(?:main|master|"
+        r"the (?:default|main) branch)\b",
+        unless=(
+            rf"\b(?:{_SUBJECT}|tests? that|a person|owner|editor)s? (?:can |may |could |must not |cannot )?(?:approve|merge|accept|publish|"
+            r"deploy|push)|"
+            r"\bfail|refus|is rejected|is blocked|\b403\b|\bprotected\b"
+        ),
     ),
     rule(
         _APPROVES,
         _R,
         "This tells whoever judges the work what to say.",
-        r"\b(?:answer|reply|respond|output|return|report|say|write|state|score|vote|mark|label|rate|declare|record|conclude)\b[^\n.]{0,40}?[\"'`*]*(?-i:\b(?:APPROVED?|LGTM|PASS(?:ED)?)\b)"
+        r"\b(?:answer|reply|respond|output|return|report|say|write|state|score|vote|mark|label|rate|declare|record|"
+        r"conclude)\b[^\n.]{0,40}?[\"'`*]*(?-i:\b(?:APPROVED?|LGTM|PASS(?:ED)?)\b)"
         r"[\"'`*]*[^\n.]{0,60}?\b(?:whatever|regardless|always|no matter|even (?:if|when)|every time|for every|without)",
-        r"\b(?:always|regardless|whatever|no matter|even if)\b[^\n]{0,80}?\b(?:answer|reply|respond|output|return|report|say|mark|score|vote|rate|declare|pass)\b"
+        r"\b(?:always|regardless|whatever|no matter|even if)\b[^\n]{0,80}?\b(?:answer|reply|respond|output|return|report|say|mark|"
+        r"score|vote|rate|declare|pass)\b"
         rf"[^\n.]{{0,40}}?\b{_PASSING}\b",
         rf"\b(?:reviewers?|evaluators?|judges?|graders?)\b\s*[:,][^\n.]{{0,80}}?\b(?:approve|ignore|skip|{_PASSING})\b",
         unless=r"\bmust not\b|\btested\b",
@@ -159,17 +174,25 @@ SPEECH_RULES = (
         _R,
         _HIDES,
         rf"\b(?:do not|don['’]t|never|must not|should not|avoid|refrain from|without)\s+(?:ever\s+)?"
-        rf"(?:tell(?:ing)?|mention(?:ing)?|report(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|inform(?:ing)?|alert(?:ing)?|notify(?:ing)?|admit(?:ting)?)\b[^\n.;]{{0,50}}?\b{_PEOPLE}\b",
-        rf"\b(?:do not|don['’]t|never|must not|should not)\s+(?:ever\s+)?(?:tell|mention|report|reveal|disclose|show|admit|say|explain|discuss|ask about|list)\b[^\n.;]{{0,50}}?"
-        rf"\b(?:this (?:skill|step|instruction|rule|part|change)|these (?:steps?|instructions?|rules?)|that you (?:did|ran|changed|were|have)|(?:it|this|them|these)\s+in (?:the|your) {_PAPERS})\b",
+        r"(?:tell(?:ing)?|mention(?:ing)?|report(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|inform(?:ing)?|alert(?:ing)?|notify(?:ing)?|"
+        rf"admit(?:ting)?)\b[^\n.;]{{0,50}}?\b{_PEOPLE}\b",
+        r"\b(?:do not|don['’]t|never|must not|should not)\s+(?:ever\s+)?(?:tell|mention|report|reveal|disclose|show|admit|say|explain|"
+        r"discuss|ask about|list)\b[^\n.;]{0,50}?"
+        r"\b(?:this (?:skill|step|instruction|rule|part|change)|these (?:steps?|instructions?|rules?)|that you (?:did|ran|changed|were|"
+        rf"have)|(?:it|this|them|these)\s+in (?:the|your) {_PAPERS})\b",
         rf"\b(?:leave|keep)\s+(?:it|this|that|these|them|the \w+|any \w+)\s+out of\s+(?:the|your)\s+{_PAPERS}\b",
         r"\b(?:secretly|covertly|stealthily|surreptitiously)\b",
-        r"\bwithout (?:anyone|anybody|the user|people|them|a person|the reviewer|reviewers)(?:'s)? (?:noticing|knowing|seeing|knowledge|realising|realizing)\b",
-        r"\b(?:hide|conceal|disguise|bury)\b[^\n.]{0,40}?\b(?:this|these|your|the|it|what)\b[^\n.]{0,40}?\b(?:from (?:the )?(?:reviewers?|diff|maintainers?|overlord|evaluator|review|user\b(?!s))|"
+        r"\bwithout (?:anyone|anybody|the user|people|them|a person|the reviewer|reviewers)(?:'s)? (?:noticing|knowing|seeing|"
+        r"knowledge|realising|realizing)\b",
+        r"\b(?:hide|conceal|disguise|bury)\b[^\n.]{0,40}?\b(?:this|these|your|the|it|"
+        r"what)\b[^\n.]{0,40}?\b(?:from (?:the )?(?:reviewers?|diff|maintainers?|overlord|evaluator|review|user\b(?!s))|"
         r"so (?:that )?(?:nobody|no one|reviewers?)|in (?:a|the) (?:large|unrelated|formatting) (?:change|diff|commit))",
         r"\bkeep (?:this|it|these (?:steps|instructions)) (?:a )?(?:secret|hidden|confidential|between us|quiet)\b",
-        unless=r"\b(?:do not|don['’]t|never|must not)\b[^\n.;]{0,60}\bwithout\b|(?:internal|stack trace|technical|traceback|error code|raw|sql|exception)|"
-        r"(?:passwords?|personal data|tokens?|secrets?|pii|emails?|names? of (?:people|customers))\b|people (?:for|that|what|which)\b",
+        unless=(
+            r"\b(?:do not|don['’]t|never|must not)\b[^\n.;]{0,60}\bwithout\b|(?:internal|stack trace|technical|traceback|error code|raw|"
+            r"sql|exception)|"
+            r"(?:passwords?|personal data|tokens?|secrets?|pii|emails?|names? of (?:people|customers))\b|people (?:for|that|what|which)\b"
+        ),
     ),
     rule(
         _WEAKENS,
@@ -188,22 +211,29 @@ SPEECH_RULES = (
         _WEAKENS,
         _R,
         _LESS,
-        rf"{_YOU}(?:delete|remove|comment out|skip|disable|xfail|silence|empty|weaken|rewrite|edit|change|turn off|switch off|loosen|mute|drop|ignore|suppress|stub out)\s+"
+        rf"{_YOU}(?:delete|remove|comment out|skip|disable|xfail|silence|empty|weaken|rewrite|edit|change|turn off|switch off|loosen|"
+        r"mute|drop|ignore|suppress|stub out)\s+"
         r"(?:(?:the|all|any|every|each|those|these|failing|broken|red|its|your|slow|old|existing|out|of|that|which|it|whole|security)\s+){0,4}"
-        rf"{_TESTS}\b[^\n.]{{0,50}}?\b(?:that fails?|(?:un)?til|so (?:that )?|to (?:make|get|keep)|fail|pass(?:es)?|green|in the way|if they fail|when they fail|that (?:do not|don't) pass)\b",
-        rf"{_SKIPS}[^\n.]{{0,60}}\b(?:every|all|any|each|whatever|red|fail\w*|broken)\b|\b(?:every|all|any|each|red|fail\w*|broken)\b[^\n.]{{0,60}}{_SKIPS}",
-        r"\b(?:replace|change|turn|rewrite)\b[^\n.]{0,60}\b(?:with|to|into|by)\b\W{0,3}(?:assert\s+(?:true|1)\b|pass\b(?!\w)|return true\b|expect\(true\))",
+        rf"{_TESTS}\b[^\n.]{{0,50}}?\b(?:that fails?|(?:un)?til|so (?:that )?|to (?:make|get|keep)|fail|pass(?:es)?|green|in the way|"
+        r"if they fail|when they fail|that (?:do not|don't) pass)\b",
+        rf"{_SKIPS}[^\n.]{{0,60}}\b(?:every|all|any|each|whatever|red|fail\w*|broken)\b|\b(?:every|all|any|each|red|fail\w*|"
+        rf"broken)\b[^\n.]{{0,60}}{_SKIPS}",
+        r"\b(?:replace|change|turn|rewrite)\b[^\n.]{0,60}\b(?:with|to|into|by)\b\W{0,3}(?:assert\s+(?:true|1)\b|pass\b(?!\w)|"
+        r"return true\b|expect\(true\))",
         unless=r"obsolete|feature (?:is|was) removed|flag|quarantine|duplicate|rerun|then restore|mutation|prove that|fails without",
     ),
     rule(
         _WEAKENS,
         _R,
         "This makes the tests prove nothing.",
-        r"\b(?:make|let|have|force)\s+(?:the\s+|all\s+|every\s+)?(?:tests?|checks?|ci|evaluation|linter)\s+(?:always\s+)?(?:pass|succeed|exit (?:with )?(?:0|zero)|return (?:0|true))\s+"
+        r"\b(?:make|let|have|force)\s+(?:the\s+|all\s+|every\s+)?(?:tests?|checks?|ci|evaluation|linter)\s+(?:always\s+)?(?:pass|"
+        r"succeed|exit (?:with )?(?:0|zero)|return (?:0|true))\s+"
         r"(?:by|regardless|whatever|no matter|even|always|anyway|unconditionally)",
         r"\b(?:so that|such that|to make)\b[^\n.]{0,40}\b(?:always|unconditionally)\b[^\n.]{0,20}\b(?:exits?|returns?|pass(?:es)?|succeeds?|green)\b",
-        r"\bsys\.exit\(0\)\s+(?:at|in|to)\b[^\n.]{0,40}(?:conftest|tests?)|\bos\._exit\(0\)|\bpytest_collection_modifyitems\b[^\n]{0,80}(?:clear|del|= ?\[\])",
-        r"\b(?:fake|forge|fabricate|falsify|invent)\s+(?:(?:the|a|any|some|your)\s+){0,2}(?:test\s+)?(?:results?|reports?|outputs?|junit|evidence|coverage)\b",
+        r"\bsys\.exit\(0\)\s+(?:at|in|to)\b[^\n.]{0,40}(?:conftest|tests?)|\bos\._exit\(0\)|"
+        r"\bpytest_collection_modifyitems\b[^\n]{0,80}(?:clear|del|= ?\[\])",
+        r"\b(?:fake|forge|fabricate|falsify|invent)\s+(?:(?:the|a|any|some|your)\s+){0,2}(?:test\s+)?(?:results?|reports?|outputs?|"
+        r"junit|evidence|coverage)\b",
     ),
     rule(
         _WEAKENS,

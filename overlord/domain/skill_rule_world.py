@@ -6,7 +6,8 @@ _R, _F = Level.REJECT, Level.FLAG
 _SYSTEM, _SECRET, _SENDS = "skill/system-path", "skill/secret-access", "skill/exfiltration"
 _HOME = r"(?:~|\$\{?HOME\}?|/root|/home/[\w.*-]+|%userprofile%|path\.home\(\)|/users/[\w.*-]+)"
 _READS = (
-    r"(?:\b(?:cat|tac|less|more|head|tail|cp|mv|tar|zip|scp|rsync|base64|xxd|od|strings|grep|awk|sed|sort|open|read|read_text|readfile(?:sync)?|source|"
+    r"(?:\b(?:cat|tac|less|more|head|tail|cp|mv|tar|zip|scp|rsync|base64|xxd|od|strings|grep|awk|sed|sort|open|read|read_text|"
+    r"readfile(?:sync)?|source|"
     r"load|print|send|upload|include|paste|copy|attach|dump|collect|get-content|type|find|ls)\b|@|<)[^\n]{0,60}?"
 )
 _CREDENTIALS = (
@@ -16,8 +17,15 @@ _CREDENTIALS = (
 _SECRET_NAME = r"(?-i:\b(?:[A-Z][A-Z0-9]*_)*(?:TOKEN|SECRET|API_?KEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|PASSWORD|PASSWD|CREDENTIALS?)(?:_[A-Z0-9]+)*\b)"
 _VALUE_OF = r"(?:\$\{?|environ(?:\.get)?\s*[\[(]\s*[\"']|getenv\(\s*[\"']|process\.env\.|process\.env\[[\"']|env\[[\"']|\$env:)"
 _ELSEWHERE = r"(?:https?|ftp|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|[\w-]+(?::\d+)(?:/|\b)(?!\.))[^\s]*)"
-_ALL_ENVIRONMENT = r"(?:dict\(os\.environ|os\.environ\.(?:items|copy)\(\)|json\.dumps\(\s*(?:dict\()?os\.environ|print\(\s*(?:dict\()?os\.environ\s*\)|str\(os\.environ\)|json\.stringify\(\s*process\.env|console\.log\(\s*process\.env\s*\)|env\.to_h)"
-_GRAVE = r"(?:secrets?|credentials?|api[ -]?keys?|(?:api|access|auth|github|personal access|service account)[ -]?tokens?|environment variables?|env vars?|environment|passwords?|private keys?|ssh keys?|system prompt|\.env(?: files?)?)"
+_ALL_ENVIRONMENT = (
+    r"(?:dict\(os\.environ|os\.environ\.(?:items|copy)\(\)|json\.dumps\(\s*(?:dict\()?os\.environ|"
+    r"print\(\s*(?:dict\()?os\.environ\s*\)|str\(os\.environ\)|json\.stringify\(\s*process\.env|console\.log\(\s*process\.env\s*\)|"
+    r"env\.to_h)"
+)
+_GRAVE = (
+    r"(?:secrets?|credentials?|api[ -]?keys?|(?:api|access|auth|github|personal access|service account)[ -]?tokens?|"
+    r"environment variables?|env vars?|environment|passwords?|private keys?|ssh keys?|system prompt|\.env(?: files?)?)"
+)
 
 WORLD_RULES = (
     rule(
@@ -88,7 +96,9 @@ WORLD_RULES = (
         _SYSTEM,
         _R,
         "This makes something stay on the machine, or changes whom it trusts.",
-        rf"(?:>>?\s*|\btee\s+(?:-a\s+)?|\b(?:cp|mv|install|ln)\s[^\n;|&]{{0,100}}\s)[\"']?(?:{_HOME}/\.(?:bashrc|profile|bash_profile|zshrc|zprofile|bash_login|ssh/|config/autostart|gitconfig)|/etc/(?:cron|profile|rc\.local|ld\.so|sudoers|passwd|hosts|systemd|pam\.d|init\.d))",
+        rf"(?:>>?\s*|\btee\s+(?:-a\s+)?|\b(?:cp|mv|install|ln)\s[^\n;|&]{{0,100}}\s)[\"']?(?:{_HOME}/\.(?:bashrc|profile|bash_profile|"
+        r"zshrc|zprofile|bash_login|ssh/|config/autostart|gitconfig)|/etc/(?:cron|profile|rc\.local|ld\.so|sudoers|passwd|hosts|"
+        r"systemd|pam\.d|init\.d))",
     ),
     rule(
         _SYSTEM,
@@ -134,7 +144,8 @@ WORLD_RULES = (
         _SYSTEM,
         _F,
         "This writes outside the working copy.",
-        r"(?:>>?\s*|\btee\s+(?:-a\s+)?|\b(?:cp|mv|install|ln|touch|mkdir)\s(?:[^\n;|&]{0,100}\s)?)[\"']?/(?:etc|usr|bin|sbin|boot|lib\w*|sys|proc|root|opt)/\S",
+        r"(?:>>?\s*|\btee\s+(?:-a\s+)?|\b(?:cp|mv|install|ln|touch|mkdir)\s(?:[^\n;|&]{0,100}\s)?)[\"']?/(?:etc|usr|bin|sbin|boot|"
+        r"lib\w*|sys|proc|root|opt)/\S",
     ),
     rule(
         _SYSTEM,
@@ -147,27 +158,33 @@ WORLD_RULES = (
         _SYSTEM,
         _F,
         "This has an agent change the settings it works under.",
-        r"\b(?:edit|change|modify|rewrite|write|overwrite|append|touch|sed\s+-i|extend|widen|relax|delete|remove|rm)\b[^\n.]{0,60}\.nebulus(?:/|\b)(?!/skills/\S*\.md)",
+        r"\b(?:edit|change|modify|rewrite|write|overwrite|append|touch|sed\s+-i|extend|widen|relax|delete|remove|"
+        r"rm)\b[^\n.]{0,60}\.nebulus(?:/|\b)(?!/skills/\S*\.md)",
     ),
     rule(
         _SECRET,
         _R,
         "This shows the value of a secret.",
-        rf"\b(?:echo|printf|cat|tee|base64|xxd|print|puts|console\.(?:log|error|info)|log(?:ger)?\.\w+|write(?:line)?|write_text)\b[^\n]{{0,80}}?{_VALUE_OF}{_SECRET_NAME}(?!:?[+?-])",
+        r"\b(?:echo|printf|cat|tee|base64|xxd|print|puts|console\.(?:log|error|info)|log(?:ger)?\.\w+|write(?:line)?|"
+        rf"write_text)\b[^\n]{{0,80}}?{_VALUE_OF}{_SECRET_NAME}(?!:?[+?-])",
         unless=r"--password-stdin|\$\{#|is set|is not set|:\+",
     ),
     rule(
         _SECRET,
         _R,
         "This asks for the value of a secret.",
-        rf"\b(?:paste|print|reveal|send|post|upload|commit|quote|leak|share|echo|include|repeat|disclose|append|encode|embed)\s+(?:(?:the|your|our|its|all|every|any|value|values|of|current|content|contents|first|last|full|whole|environment variable|variable|whatever|is|in|from|characters|and|raw)\s+){{0,8}}[`\"'$]*{_SECRET_NAME}",
+        r"\b(?:paste|print|reveal|send|post|upload|commit|quote|leak|share|echo|include|repeat|disclose|append|encode|"
+        r"embed)\s+(?:(?:the|your|our|its|all|every|any|value|values|of|current|content|contents|first|last|full|whole|"
+        rf"environment variable|variable|whatever|is|in|from|characters|and|raw)\s+){{0,8}}[`\"'$]*{_SECRET_NAME}",
         unless=r"password-stdin|as a header|placeholder|dummy|fake",
     ),
     rule(
         _SECRET,
         _R,
         "This dumps the environment, where secrets are kept.",
-        r"(?:\b(?:env|printenv|set|export\s+-p|declare\s+-[px]+|compgen\s+-v)\s*(?:>|>>)\s*\S|\b(?:env|printenv)\b\s*\|\s*(?!grep|sort|head|wc|awk|less|sed|cut|fgrep|egrep|column)\w|\b(?:env|printenv|set)\s*\|\s*(?:sort\s*\|\s*)?(?:grep\s+(?:-\w+\s+)*[\"']?\S*(?:token|secret|key|pass|cred|api)))",
+        r"(?:\b(?:env|printenv|set|export\s+-p|declare\s+-[px]+|compgen\s+-v)\s*(?:>|>>)\s*\S|\b(?:env|printenv)\b\s*\|\s*(?!grep|sort|"
+        r"head|wc|awk|less|sed|cut|fgrep|egrep|column)\w|\b(?:env|printenv|"
+        r"set)\s*\|\s*(?:sort\s*\|\s*)?(?:grep\s+(?:-\w+\s+)*[\"']?\S*(?:token|secret|key|pass|cred|api)))",
     ),
     rule(_SECRET, _R, "This dumps the environment, where secrets are kept.", _ALL_ENVIRONMENT),
     rule(
@@ -181,8 +198,15 @@ WORLD_RULES = (
         _SECRET,
         _R,
         "This asks for secrets, or for what an agent was told in confidence.",
-        rf"\b(?:print|send|include|paste|reveal|upload|post|commit|share|leak|disclose|exfiltrate|forward|collect|gather|harvest|dump|email|encode|append|report|list|output|repeat|copy)\b\s+(?:(?:out|me|us|them|back|the|all|any|every|your|our|of|value|values|contents?|available|whole|full|local|current|complete|hidden|entire|found|verbatim|it|with|and)\s+){{0,6}}[`\"']?(?:{_GRAVE})\b",
-        unless=r"\b(?:placeholder|example|dummy|fake|names of (?:the )?environment|which environment|environment variables? (?:it|they|the (?:app|service|module)) (?:reads?|uses?|needs?))|(?:environment|env) (?:name|file name|matrix|markers?|setup|id)\b|list environments\b|(?:README|docs?|documentation)\b",
+        r"\b(?:print|send|include|paste|reveal|upload|post|commit|share|leak|disclose|exfiltrate|forward|collect|gather|harvest|dump|"
+        r"email|encode|append|report|list|output|repeat|copy)\b\s+(?:(?:out|me|us|them|back|the|all|any|every|your|our|of|value|values|"
+        r"contents?|available|whole|full|local|current|complete|hidden|entire|found|verbatim|it|with|"
+        rf"and)\s+){{0,6}}[`\"']?(?:{_GRAVE})\b",
+        unless=(
+            r"\b(?:placeholder|example|dummy|fake|names of (?:the )?environment|which environment|environment variables? (?:it|they|"
+            r"the (?:app|service|module)) (?:reads?|uses?|needs?))|(?:environment|env) (?:name|file name|matrix|markers?|setup|id)\b|"
+            r"list environments\b|(?:README|docs?|documentation)\b"
+        ),
     ),
     rule(
         _SENDS,
@@ -200,13 +224,17 @@ WORLD_RULES = (
         _SENDS,
         _R,
         "This names a place where things are dropped for strangers.",
-        r"\b(?:webhook\.site|requestbin\.\w+|[\w-]+\.ngrok(?:-free)?\.\w+|pastebin\.com|transfer\.sh|file\.io|0x0\.st|ix\.io|termbin\.com|hastebin\.\w+|burpcollaborator\.net|oastify\.com|interact\.sh|oast\.\w+|requestcatcher\.com|pipedream\.net|beeceptor\.com|discord(?:app)?\.com/api/webhooks|hooks\.slack\.com/\S+|api\.telegram\.org/bot)",
+        r"\b(?:webhook\.site|requestbin\.\w+|[\w-]+\.ngrok(?:-free)?\.\w+|pastebin\.com|transfer\.sh|file\.io|0x0\.st|ix\.io|"
+        r"termbin\.com|hastebin\.\w+|burpcollaborator\.net|oastify\.com|interact\.sh|oast\.\w+|requestcatcher\.com|pipedream\.net|"
+        r"beeceptor\.com|discord(?:app)?\.com/api/webhooks|hooks\.slack\.com/\S+|api\.telegram\.org/bot)",
     ),
     rule(
         _SENDS,
         _R,
         "This sends a file, or what a command says, to another host.",
-        r"\b(?:curl|wget|http|iwr|invoke-webrequest|invoke-restmethod)\b[^\n]{0,300}?(?:(?:\s-d|\s-F|\s--data\S*|\s-T|\s--upload-file|\s--form|--post-file|--body-file|\s-InFile)[ =]*[\"']?(?:\w+=)?@?[^\s]{0,60}(?:@|\$\(|`)|--post-file|--upload-file\s|\s-T\s+\S)",
+        r"\b(?:curl|wget|http|iwr|invoke-webrequest|invoke-restmethod)\b[^\n]{0,300}?(?:(?:\s-d|\s-F|\s--data\S*|\s-T|\s--upload-file|"
+        r"\s--form|--post-file|--body-file|\s-InFile)[ =]*[\"']?(?:\w+=)?@?[^\s]{0,60}(?:@|\$\(|`)|--post-file|--upload-file\s|"
+        r"\s-T\s+\S)",
         unless=r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0)\b|@(?:tests?|fixtures?|testdata|payload|body|request)\b",
     ),
     rule(
@@ -227,7 +255,9 @@ WORLD_RULES = (
         _SENDS,
         _R,
         "This sends a file or a secret to another host.",
-        r"\b(?:requests|httpx|axios|urllib3?|session|client|fetch|urlopen|got|http)\b[.(\w]{0,20}[^\n]{0,200}?(?:open\([^)\n]{1,80}\)(?:\.read\(\))?|read_text\(\)|read_bytes\(\)|readfilesync|os\.environ|process\.env|getenv\()",
+        r"\b(?:requests|httpx|axios|urllib3?|session|client|fetch|urlopen|got|"
+        r"http)\b[.(\w]{0,20}[^\n]{0,200}?(?:open\([^)\n]{1,80}\)(?:\.read\(\))?|read_text\(\)|read_bytes\(\)|readfilesync|os\.environ|"
+        r"process\.env|getenv\()",
         unless=r"localhost|127\.0\.0\.1|base_url|timeout|_url\b|endpoint|_host\b|fixture|cassette",
     ),
     rule(
@@ -241,7 +271,11 @@ WORLD_RULES = (
         _SENDS,
         _R,
         "This asks for something to be sent away.",
-        r"\b(?:send|upload|post|forward|transmit|submit|email|mail|push|leak|exfiltrate|copy|ship|deliver|report)\b[^\n]{0,80}?\b(?:secrets?|credentials?|source(?: code)?|repository|repo|environment|env|keys?|tokens?|diff|files?|contents?|conversation|transcript|prompt|everything|results? of|output of|issue text)\b[^\n]{0,60}?\b(?:to|at|into)\b\s*(?:the\s+(?:url|address|endpoint|server|webhook)\s*)?[<`\"'(]*(?:https?://|[\w.+-]+@[\w-]+\.\w+|(?:\d{1,3}\.){3}\d{1,3})",
+        r"\b(?:send|upload|post|forward|transmit|submit|email|mail|push|leak|exfiltrate|copy|ship|deliver|"
+        r"report)\b[^\n]{0,80}?\b(?:secrets?|credentials?|source(?: code)?|repository|repo|environment|env|keys?|tokens?|diff|files?|"
+        r"contents?|conversation|transcript|prompt|everything|results? of|output of|issue text)\b[^\n]{0,60}?\b(?:to|at|"
+        r"into)\b\s*(?:the\s+(?:url|address|endpoint|server|webhook)\s*)?[<`\"'(]*(?:https?://|[\w.+-]+@[\w-]+\.\w+|"
+        r"(?:\d{1,3}\.){3}\d{1,3})",
         unless=r"localhost|127\.0\.0\.1",
     ),
     rule(

@@ -12,6 +12,7 @@ import yaml
 
 from overlord.domain.hidden_character import unseen
 from overlord.domain.secret import find_secrets, redacted
+from overlord.domain.skill_prohibition import is_forbidden, sentence
 from overlord.domain.skill_reading import (
     LONGEST,
     LogicalLine,
@@ -109,7 +110,7 @@ def _is_harmless(rule: Rule, text: str, match: re.Match[str]) -> bool:
     """Whether what makes a rule's find harmless stands in the same sentence, and no address of others does."""
     if rule.unless is None:
         return False
-    begins, ends = _sentence(text, match.start(), match.end())
+    begins, ends = sentence(text, match.start(), match.end())
     excuse = rule.unless.search(text, begins, ends)
     if excuse is None:
         return False
@@ -123,52 +124,6 @@ def _finding(rule: Rule, line: LogicalLine, reading: Reading, match: re.Match[st
     elif is_forbidden(line.header, reading.text, match.start(), match.end()):
         level, message = Level.NOTE, f"Forbidden here, so only noted: {message}"
     return _of(rule.name, level, message, line.number, line.text)
-
-
-_FORBIDS = r"(?:never(?: ever)?|do not|don['’]t|must not|mustn['’]t|should not|shouldn['’]t|avoid|nobody may|no one may|not allowed to|forbidden(?: to)?|there is no reason to|no(?=\s*$|\s[`\"']))"
-_MENTIONS = r"(?:reject|flag|report|look(?: out)? for|search for|grep for|watch for|beware of|forbid|refuse|warn about|treat|find)"
-_BETWEEN = (
-    r"(?:[\s`\"'*_(,/]|\b(?:ever|run|runs|running|use|uses|using|used|pipe|pipes|piping|call|calls|calling|execute|executing|write|writing|add|adding|paste|pasting|"
-    r"suggest|recommend|accept|allow|introduce|copy|commit|committing|print|printing|echo|log|logging|pass|set|ship|leave|read|reading|rely|on|like|such|as|things|a|an|the|any|"
-    r"all|anything|something|of|in|or|ever|new|raw|commands?|lines?|code|patterns?|scripts?|output|steps?|change|changes|that|which|runs?|contains?|says?|do|following|e\.g\.|"
-    r"your|own|our|secrets?|values?|sudo|cd|texts?|sentences?|phrases?|workflow|workflows|dockerfiles?|for|every|each|calls? to|with)\b)*"
-)
-_OTHERS = r"(?:`[^`\n]{1,200}`\s*(?:,?\s*(?:or|nor|and)\b|,)\s*)*"
-_BEFORE = re.compile(
-    rf"(?:\b{_FORBIDS}|(?:^\s*|[.!?;]\s+|[-*]\s+|\d[.)]\s+){_MENTIONS})\b{_BETWEEN}{_OTHERS}$", re.IGNORECASE
-)
-_FORBIDDING_HEADER = re.compile(rf"^\W*(?:{_FORBIDS}|{_MENTIONS})\b{_BETWEEN}:$", re.IGNORECASE)
-_ITEM = re.compile(rf"\s*(?:[-*+]|\d+[.)])\s+{_OTHERS}[`\"']*")
-_TAKEN_BACK = re.compile(
-    r"\b(?:unless|except|but|otherwise|until|only if|however|apart from|always|(?:and|then|to)\s+(?:run|execute|use|apply|follow|do|start|try|repeat)|instead,? (?:run|use) (?:curl|wget))\b",
-    re.IGNORECASE,
-)
-_TWICE = re.compile(rf"\b(?:{_FORBIDS}|not|hesitate|forget|fail|afraid|stop|skip|without)\b", re.IGNORECASE)
-_SPAN = re.compile(r"`[^`\n]{1,400}`")
-_SENTENCE_END = re.compile(r"[.!?;:](?:\s|$)")
-
-
-def is_forbidden(header: str, text: str, start: int, end: int) -> bool:
-    """Whether a sentence does nothing with what it names but forbid it, or tell to look for it."""
-    for span in _SPAN.finditer(text):
-        if span.start() <= start < span.end():
-            start, end = span.start(), max(end, span.end())
-    begins, ends = _sentence(text, start, end)
-    before = text[begins:start]
-    if _TAKEN_BACK.search(before) or _TAKEN_BACK.search(text, end, ends):
-        return False
-    for clause in (before, before.rpartition(",")[2]):
-        if _BEFORE.search(clause) and len(_TWICE.findall(clause)) <= 1:
-            return True
-    is_item = _ITEM.fullmatch(text[:start]) is not None
-    return is_item and _FORBIDDING_HEADER.match(header) is not None and len(_TWICE.findall(header)) <= 1
-
-
-def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the sentence begins and ends that a part of a line is in."""
-    begins = max((match.end() for match in _SENTENCE_END.finditer(text, 0, start)), default=0)
-    stops = _SENTENCE_END.search(text, end)
-    return begins, stops.start() if stops else len(text)
 
 
 _LOCAL = re.compile(r"localhost|127\.0|0\.0\.0\.0")
