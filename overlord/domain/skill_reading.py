@@ -20,11 +20,13 @@ _MOST_JOINED = 12
 _GOES_ON = re.compile(r"(?:(?<!\\)\\|\||&&)[ \t]*$")
 _NO_PIPE = re.compile(r"[ \t]*(?:(?:-[ \t]+)*(?:[\"'\w-]+:)?[ \t]*\|[ \t]*$|\|)")
 """Where YAML begins a block of text, and a row of a table."""
-_BEGINS_WITHIN = re.compile(r"^[ \t]*(?:\|(?!\s*[-:\w][^|]*\|)|&&)")
+_BEGINS_WITHIN = re.compile(r"^[ \t]*(?:\|(?![^\n]*\|[ \t]*$)|&&)")
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&`({])(?:export[ \t]+|local[ \t]+)?([A-Za-z_]\w{0,30})[ \t]?=[ \t]?([\"']?)([^\s\"';|&$`=]{1,60})\2(?=[\s;&`)},]|$)",
     re.MULTILINE,
 )
+_QUOTED_VALUE = re.compile(r"(?:^|[\s;&`({])([A-Za-z_]\w{0,30})=[\"']([\w./~ -]{1,80})[\"']", re.MULTILINE)
+_SAID = re.compile(r"\$\(\s*(?:echo|printf)\s+(?:-\w+\s+)*[\"']?([\w./ -]{1,60})[\"']?\s*\)")
 _NAMED = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?[-=+][^}]*)?\}|([A-Za-z_]\w*))")
 _NOTHING = re.compile(
     r"(?<=[\w/.-])(?:\$\{[^}\w]?[^}]{0,20}\}|\$[@*!]|\$\(\)|``|''|\"\"|\\(?=[a-zA-Z]))(?=[\w/.-])"
@@ -35,7 +37,7 @@ _BLANK = re.compile(r"\$\{?IFS\}?(?:\$[0-9])?|\$'\\(?:t|x20|040)'|%20(?=\S)")
 _ESCAPE = r"(?:\\x[0-9a-fA-F]{2}|\\u\{?00[0-9a-fA-F]{2}\}?|\\U000000[0-9a-fA-F]{2}|\\0?[01][0-7]{2}|&#(?:x[0-9a-fA-F]{2}|\d{2,3});|%[2-7][0-9a-fA-F])"
 _ESCAPES = re.compile(rf"{_ESCAPE}(?:[a-zA-Z0-9]?{_ESCAPE})*")
 _ONE_ESCAPE = re.compile(_ESCAPE)
-_LISTED = re.compile(r"(?<=[\w/*~.}-])([\"'])\s{0,3},\s{0,3}\1(?=[\w$./~*-])")
+_LISTED = re.compile(r"(?<=[\w/*~.}|-])([\"'])\s{0,3},\s{0,3}\1(?=[\w$./~*|-])")
 _WHOLE = re.compile(r"(?<![\w=(\[,:])([\"'])([\w./~$-]{1,40})\1(?=[\s;&|)]|$)")
 _PLUS = re.compile(r"[\"']\s{0,3}\+\s{0,3}[\"']")
 _CODES = re.compile(r"(?:chr\(\s*(?:0x)?[0-9a-fA-F]{2,3}\s*\)\s*[+.,]?\s*){3,}")
@@ -107,7 +109,8 @@ def _header(line: str, before: str) -> str:
 
 def names_in(text: str) -> dict[str, str]:
     """What short shell variables, and others like them, stand for in a text."""
-    return {match[1]: match[3] for match in _ASSIGNED.finditer(text)}
+    names = {match[1]: match[2] for match in _QUOTED_VALUE.finditer(text)}
+    return names | {match[1]: match[3] for match in _ASSIGNED.finditer(text)}
 
 
 def readings(line: str, names: Mapping[str, str]) -> tuple[Reading, ...]:
@@ -164,7 +167,7 @@ def undisguised(line: str, names: Mapping[str, str]) -> str:
     made = _CHAR_CODES.sub(lambda run: _from_codes(re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", run[1])), made)
     made = _REVERSED.sub(lambda match: (match[2] or match[4] or match[6])[::-1], made)
     made = _NAMED.sub(lambda match: names.get(match[1] or match[2], match[0]), made)
-    made = _BLANK.sub(" ", made)
+    made = _SAID.sub(r"\1", _BLANK.sub(" ", made))
     made = _BRACED.sub(lambda match: match[1].replace(",", " "), made)
     made = _PLUS.sub("", made)
     made = _WHOLE.sub(r"\2", _LISTED.sub(" ", made))

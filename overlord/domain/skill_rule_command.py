@@ -35,7 +35,7 @@ COMMAND_RULES = (
         _REMOTE,
         _R,
         _FETCHES,
-        rf"(?:^|[\s;&|`\"'(]){_RUN}\s+(?:-\w+\s+)*[\"']?(?:<\s*)?(?:\$\(|<\(|`|<<<\s*[\"']?(?:\$\(|`))[^\n]{{0,200}}?\b(?:{_FETCH}\b|{_DECODE})",
+        rf"(?:^|[\s;&|`\"'(]){_RUN}(?:\s+|(?=<\())(?:-\w+\s+)*[\"']?(?:<\s*)?(?:\$\(|<\(|`|<<<\s*[\"']?(?:\$\(|`))[^\n]{{0,200}}?\b(?:{_FETCH}\b|{_DECODE})",
     ),
     rule(
         _REMOTE,
@@ -237,5 +237,26 @@ COMMAND_RULES = (
         r"--checkpoint-action\b|--to-command\b|\bproxycommand\s*[=\s]|--use-compress-program[= ](?!zstd|pigz|xz|lz4)|"
         r"\bgit\b[^\n]{0,60}\s-c\s+(?:core|alias|diff|filter)\.\w+=!",
         r"/inet/(?:tcp|udp)/|\bawk\b[^\n]{0,300}\bsystem\s*\(|\b(?:vim?|ed|less|man|more)\b[^\n]{0,60}-c\s+[\"']:?!",
+    ),
+    rule(
+        _REMOTE,
+        _R,
+        _FETCHES,
+        r"\b(?:fetch|download|get|retrieve|load|pull)\b[^\n]{0,120}?https?://\S+[^\n]{0,40}\b(?:and|then)\s+(?:then\s+)?(?:run|execute|source|eval\w*|follow)\b",
+        r"\bdecode\b[^\n.]{0,60}\b(?:and|then)\s+(?:run|execute|eval\w*|pipe|source)\b",
+    ),
+    rule(
+        _REMOTE,
+        _F,
+        "This takes instructions from a place that can change them.",
+        r"\bfollow\s+(?:the\s+)?(?:instructions|steps|rules)\b[^\n.]{0,30}\b(?:at|from|on|in|under)\s+<?https?://",
+    ),
+    rule(
+        _DESTRUCTIVE,
+        _R,
+        _DESTROYS,
+        r"\b(?:delete|remove|erase|wipe|destroy)\s+(?:everything|(?:all|every)\s+(?:of\s+)?(?:the\s+)?(?:files?|data|contents?|branch(?:es)?|tables?))\s+"
+        r"(?:in|from|of|on)\s+(?:the\s+|this\s+|your\s+)?(?:repository|repo|home|machine|disk|system|server|database|workspace|working copy)\b",
+        r"\bos\.(?:remove|unlink|rmdir|removedirs)\(\s*[\"']/(?:etc|usr|bin|var|home|root|boot|lib)\b",
     ),
 )

@@ -140,6 +140,7 @@ SPEECH_RULES = (
         r"\b(?:never|do not|don['’]t|need not|no need to)\s+(?:ask|wait for|consult|involve|stop for)\s+(?:a |any |the )?(?:person|"
         r"humans?|people|anyone|anybody|reviewers?|maintainers?)\b",
         r"\b(?:approve|accept|grant|answer|decide)\s+(?:it|this|them|that)\s+yourself\b",
+        r"\balways\s+(?:approve|merge|accept|lgtm)\s*(?:[.!,]|$)|\b(?:always|just|simply)\s+(?:approve|merge)\s+(?:it|this|them|everything|anything|all)\b",
         r"\bmerge (?:it|this|them|everything|the branch)\s+(?:yourself|right away|immediately|directly|at once)\b",
         r"\b(?:nobody|no one) (?:has (?:the )?time|needs|wants|is going|will have time) (?:to )?(?:review|look|read|approve)",
         r"\bpush\s+(?:(?:it|them|this|straight|directly|your|the|work|commits?|changes?)\s+){0,4}(?:to|into)\s+(?:main|master|"
@@ -241,5 +242,20 @@ SPEECH_RULES = (
         "This makes the work look better than it is, or takes more than was given.",
         r"\b(?:hard-?code|special-?case)\s+(?:the\s+)?(?:expected|test)\s+(?:values?|outputs?|results?|answers?|inputs?)",
         r"\b(?:grant|give|allow) (?:yourself|itself)\b|\bself-?approv(?:e|al)\b",
+    ),
+    rule(
+        _WEAKENS,
+        _R,
+        _LESS,
+        r"\b(?:bypass|evade|circumvent|trick|fool|deceive|mislead|get around|work around|disable|turn off|switch off)\s+(?:the\s+|overlord's\s+|its\s+)?"
+        r"(?:evaluator|evaluation|judge|scope(?: check)?|guard\s?rails?|integrity check)\b",
+        r"\b(?:pretend|claim)\s+(?:that\s+)?(?:(?:the|all|they|it|every)\s+)*(?:tests?|checks?|suite)?\s*(?:(?:have|has|all)\s+)*(?:passed|pass|succeeded|are green)\b",
+        r"\b(?:do not|don['’]t|never)\s+run\s+(?:the\s+|any\s+)?tests?\b[^\n.]{0,20}\b(?:say|report|state|write|claim)\b",
+    ),
+    rule(
+        _WEAKENS,
+        _F,
+        "This takes down a wall.",
+        r"\b(?:bypass|evade|disable|turn off|switch off|escape)\s+(?:the\s+|its\s+)?(?:sandbox|gate|seccomp|apparmor|selinux|firewall)\b",
     ),
 )

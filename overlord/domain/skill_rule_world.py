@@ -304,4 +304,13 @@ WORLD_RULES = (
         "This names another place to push to.",
         r"\bgit\s+remote\s+(?:add|set-url)\b[^\n]{0,120}(?:://|git@)|\bgit\s+push\b[^\n]{0,60}\s--all\b",
     ),
+    rule(
+        _SECRET,
+        _R,
+        "This asks for the value of a secret.",
+        rf"\b(?:set|put|write|add|place|store|copy)\b[^\n.]{{0,40}}{_SECRET_NAME}[^\n.]{{0,30}}\b(?:in|into|to)\s+(?:the\s+|your\s+)?"
+        r"(?:commit message|pull request|summary|issue|comment|report)\b",
+        rf"{_SECRET_NAME}[^\n.]{{0,60}}\b(?:and|then)\s+(?:print|echo|post|send|show|log|paste|commit)\s+it\b",
+        r"\bfind\b[^\n]{0,120}-i?name\s+[\"']?\*?\.?(?:env|pem|key|id_rsa|netrc)\b[^\n]{0,80}-exec\s+(?:cat|cp|tar|base64|curl)\b",
+    ),
 )

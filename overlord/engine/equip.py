@@ -13,7 +13,7 @@ from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.session import Session
 from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path, touches_skills
 from overlord.domain.skill_match import Chosen, choose
-from overlord.domain.skill_review import SkillReview, review_changed, review_skills
+from overlord.domain.skill_review import SkillReview, review_changed, review_skills, unreadable
 from overlord.domain.text import visible
 from overlord.domain.untrusted_yaml import MAX_BYTES
 from overlord.engine.parts import Parts
@@ -22,6 +22,8 @@ from overlord.store import jobs
 
 MOST_FILES = 200
 """Skill files of one repository that are read; the others are told."""
+MOST_CHANGED = 20
+"""Files beside the skills that one change may touch: what nobody would read is not judged at length either."""
 
 
 async def skills_for(
@@ -63,8 +65,14 @@ async def changed_skills(
         return ()
     name = RepositoryName(job.space)
     there = [path for path in await parts.git.listing(name, head) if touches_skills(path)]
+    there = sorted(there, key=lambda path: path not in touched)[: MOST_FILES + len(touched)]
     contents = await parts.git.read_files(name, head, there, limit_bytes=MAX_BYTES + 1)
     odd = {change.path for change in changes if change.new_mode in (SYMLINK_MODE, GITLINK_MODE)}
-    files = {path: None if path in odd else contents.get(path) for path in there if path in touched}
+    changed = sorted(path for path in there if path in touched)
+    files = {path: None if path in odd else contents.get(path) for path in changed[:MOST_CHANGED]}
     others = {path: content for path, content in contents.items() if path not in touched}
-    return await asyncio.to_thread(review_changed, files, others)
+    reviews = await asyncio.to_thread(review_changed, files, others)
+    if len(changed) <= MOST_CHANGED:
+        return reviews
+    message = f"{len(changed):,} files of skills are changed at once; {MOST_CHANGED} are the limit, and no more were looked at."
+    return (*reviews, unreadable(changed[MOST_CHANGED], message))

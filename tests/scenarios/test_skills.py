@@ -171,3 +171,15 @@ async def test_a_session_that_writes_a_skill_is_held_for_a_person(text: str, nam
         assert Verb.GRANT not in decision.verbs and Verb.ACCEPT not in decision.verbs
         assert "No grant opens .nebulus/skills/new.yaml to a session" in decision.body
         assert world.forge.pulls(REPO) == []
+
+
+async def test_a_session_that_writes_many_skills_is_held_without_reading_all_of_them() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        many = "mkdir -p .nebulus/skills && for i in $(seq 30); do echo x > .nebulus/skills/s$i.yaml; done"
+        world.model_will(run(many), edit(*FIX), submit())
+        await world.settle()
+        assert (await world.job()).state is JobState.WAITING
+        told = [finding.message for check in await world.checks() for finding in check.findings]
+        assert sum("a skill is a mapping" in message for message in told) == 20
+        assert any("30 files of skills are changed at once; 20 are the limit" in message for message in told)
