@@ -13,6 +13,7 @@ from typing import Protocol
 from minion.protocol import Comment
 from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Posted
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
+from overlord.domain.definition import Definitions
 from overlord.domain.extent import Mirror
 from overlord.domain.forge import HeadChecks, Review, ReviewComment
 from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
@@ -84,7 +85,6 @@ class Forge(Protocol):
         ...
 
     async def react(self, name: RepositoryName, comment_id: int, reaction: Reaction) -> None: ...
-
     async def comments(self, name: RepositoryName, number: int) -> Sequence[tuple[int, Comment]]:
         """Comments on an issue or pull request with their ids, oldest first."""
         ...
@@ -237,6 +237,7 @@ class Git(Protocol):
     ) -> Mapping[str, bytes]:
         """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
 
+    async def definitions(self, name: RepositoryName, commit: Sha, symbols: Sequence[str]) -> Definitions: ...
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:

@@ -75,7 +75,7 @@ async def git(
     async with _running(repository, program, arguments, settings or {}, environment or {}) as process:
         if limit_bytes is not None:
             chunks: list[bytes] = []
-            await _read(process, arguments[0], limit_bytes, chunks.append)
+            await _read(process, arguments[0], limit_bytes, chunks.append, fine)
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
     if process.returncode not in fine:
@@ -140,7 +140,11 @@ def _kill(process: asyncio.subprocess.Process) -> None:
 
 
 async def _read(
-    process: asyncio.subprocess.Process, command: str, limit: int, take: Callable[[bytes], object]
+    process: asyncio.subprocess.Process,
+    command: str,
+    limit: int,
+    take: Callable[[bytes], object],
+    fine: Collection[int] = (0,),
 ) -> int:
     """Take as much of the output as is wanted, and say how much it was. Having enough is no failure; a command that ends
     badly before that is."""
@@ -153,7 +157,7 @@ async def _read(
         size += len(chunk)
     if size < limit:
         errors = await process.stderr.read()
-        if await process.wait() != 0:
+        if await process.wait() not in fine:
             raise GitFailed(f"git {command} failed: {_last_words(errors)}")
     return size
 

@@ -13,6 +13,8 @@ from overlord.adapters.git_diff import (
 )
 from overlord.adapters.git_listing import listed
 from overlord.adapters.git_memory import Memory
+from overlord.adapters.git_symbols import search
+from overlord.domain.definition import Definitions
 from overlord.domain.scope import Change
 from overlord.errors import GitFailed
 from overlord.home import Home
@@ -86,6 +88,13 @@ class GitReading:
             lambda: self._read_files(name, commit, paths, limit_bytes),
             lambda found: sum(map(len, found.values())),
         )
+
+    async def definitions(self, name: RepositoryName, commit: Sha, symbols: Sequence[str]) -> Definitions:
+        async def ask() -> Definitions:
+            return await search(self._home.mirror(name), commit, symbols)
+
+        question = ("definitions", name, commit, tuple(symbols))
+        return await self._memory.recall(question, ask, lambda found: 100 * sum(map(len, found.values())))
 
     async def _read_files(
         self, name: RepositoryName, commit: Sha, paths: Sequence[str], limit_bytes: int

@@ -1,0 +1,47 @@
+"""Where a commit defines names, by one search through its text: bounded in what it reads back and in time."""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from overlord.adapters.git_command import git
+from overlord.domain.definition import MOST_SYMBOLS, SUFFIXES, Definitions, definitions, is_symbol
+from overlord.ports import Sha
+
+MOST_FOUND_BYTES = 2_000_000
+SEARCH_S = 10.0
+_MOST_IN_A_FILE = 1000
+_BUILT = ("*.min.js", "*/node_modules/*", "*/dist/*")
+
+
+async def search(
+    mirror: Path, commit: Sha, symbols: Sequence[str], *, within_s: float = SEARCH_S
+) -> Definitions:
+    """The files that define each of the symbols. What is not found in time, or stands behind too much else, is not found."""
+    wanted = sorted({symbol for symbol in symbols if is_symbol(symbol)})[:MOST_SYMBOLS]
+    if not wanted:
+        return {}
+    arguments = (
+        *("grep", "-I", "-F", "-w", "-z", "--no-color", "--no-line-number", f"--max-count={_MOST_IN_A_FILE}"),
+        *(word for symbol in wanted for word in ("-e", symbol)),
+        *(commit, "--"),
+        *(f"*.{suffix}" for suffix in SUFFIXES),
+        *(f":(exclude){pattern}" for pattern in _BUILT),
+    )
+    try:
+        async with asyncio.timeout(within_s):
+            told = await git(mirror, *arguments, limit_bytes=MOST_FOUND_BYTES, fine=(0, 1))
+    except TimeoutError:
+        return {}
+    return definitions(wanted, _lines(commit, told))
+
+
+def _lines(commit: Sha, told: bytes) -> Iterator[tuple[str, str]]:
+    """Path and text of each line found; names that are no UTF-8 left out, as in every listing."""
+    for record in re.finditer(rb"^%b:([^\0]+)\0([^\n]*)$" % commit.encode(), told, re.MULTILINE):
+        try:
+            path = record[1].decode()
+        except UnicodeDecodeError:
+            continue
+        yield path, record[2].decode(errors="replace")
