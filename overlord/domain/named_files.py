@@ -34,6 +34,11 @@ def files_named_in(issue: Issue, paths: Collection[str]) -> tuple[str, ...]:
     return named_files((issue.title, issue.body, *(comment.body for comment in issue.comments)), paths)
 
 
+def in_links(text: str) -> Iterable[tuple[str, ...]]:
+    """What may be the path in each link to a blob, likeliest first."""
+    return (_after_ref(blob[1]) for word in _WORD.finditer(text) if (blob := _BLOB.match(word[0])))
+
+
 def _bearers(wanted: Collection[str], paths: Iterable[str]) -> dict[str, str]:
     """Which file bears each wanted basename; empty where more than one does."""
     bearers: dict[str, str] = {}

@@ -1,0 +1,191 @@
+"""What an issue is likely to need written, told from its text, its labels and the names of files: before any model is asked.
+
+Each pattern says why it is there. What is left out a Minion has to ask a person for, so in doubt a file is in; but a text
+that names what it is about gets those files alone. Where nothing can be said, the scope is unrestricted and says so.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from minion.protocol import Issue, Scope, ScopeMode
+from overlord.domain.path_kind import is_doc, is_source, opens_protected, suffix_of
+from overlord.domain.scope import exact_pattern
+from overlord.domain.scope_evidence import (
+    Evidence,
+    Strength,
+    gather,
+    speaks_of_changelog,
+    speaks_of_docs,
+    speaks_of_everything,
+    speaks_of_migration,
+)
+from overlord.domain.scope_text import Place, Told, read
+from overlord.domain.scope_tree import Tree
+
+MOST_FILES = 8
+"""More files than these are no targeted fix: their packages are opened."""
+MOST_ROOTS = 6
+MOST_TESTS = 6
+UNTESTED = frozenset({"html", "css", "scss", "sh", "bash", "zsh", "fish"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a pattern is in the scope, for people."""
+
+    pattern: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """The scope an issue was given, and why."""
+
+    scope: Scope
+    reasons: tuple[Reason, ...] = ()
+    """One for each pattern; none when nothing could be said."""
+
+
+NOTHING_SAID = Inference(scope=Scope.unrestricted())
+
+
+def infer(
+    issue: Issue,
+    paths: Collection[str],
+    definitions: Mapping[str, Sequence[str]],
+    labels: Mapping[str, Sequence[str]],
+    always: Sequence[str] = (),
+) -> Inference:
+    """The scope for an issue on a commit's paths. `definitions` says which files define what `scope_text.candidates` found
+    in the issue, `labels` which patterns a label opens; `always` are patterns that every scope but an unrestricted one
+    has. No pattern opens a protected path, whoever wrote it."""
+    tree, told = Tree(paths), read(issue)
+    opened = _Opened(tree)
+    for label in issue.labels:
+        for pattern in labels.get(label, ()):
+            opened.pattern(pattern, f"label {label}")
+    found = gather(told, issue.labels, tree, definitions)
+    clear = [item for item in found if item.strength >= Strength.CLEAR]
+    about_docs = speaks_of_docs(told, issue.labels)
+    is_enough = any(
+        is_source(item.path) or item.strength is Strength.NAMED or (about_docs and is_doc(item.path))
+        for item in clear
+    )
+    if about_docs and not is_enough and tree.docs():
+        for directory in tree.docs():
+            opened.directory(directory, "the text speaks of documentation")
+    elif speaks_of_everything(told):
+        _open_packages(opened, clear or found, everything=True)
+    elif len(clear) > MOST_FILES:
+        _open_packages(opened, clear)
+    elif is_enough:
+        _open_files(opened, clear, told)
+    elif not opened.is_open and found:
+        _open_packages(opened, found)
+    if speaks_of_changelog(told):
+        for path in tree.changelogs():
+            opened.file(path, "the text speaks of the changelog")
+    if not opened.is_open:
+        return NOTHING_SAID
+    for pattern in always:
+        opened.pattern(pattern, "always open in this repository")
+    return opened.inference()
+
+
+class _Opened:
+    """The patterns opened so far, each with the first reason that was given for it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._files: dict[str, str] = {}
+        self._patterns: dict[str, str] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._files or self._patterns)
+
+    def file(self, path: str, why: str) -> None:
+        self._files.setdefault(path, why)
+
+    def directory(self, path: str, why: str) -> None:
+        self._patterns.setdefault(f"{exact_pattern(path)}/**", why)
+
+    def pattern(self, pattern: str, why: str) -> None:
+        """What somebody wrote: a file of the tree, or else a pattern."""
+        if pattern in self.tree:
+            self.file(pattern, why)
+        elif not opens_protected(pattern):
+            self._patterns.setdefault(pattern, why)
+
+    def inference(self) -> Inference:
+        """Explicit when there are files alone."""
+        if not self._patterns:
+            scope = Scope(mode=ScopeMode.EXPLICIT, patterns=tuple(self._files))
+            return Inference(scope=scope, reasons=_reasons(self._files))
+        exact = {exact_pattern(path): why for path, why in self._files.items()}
+        scope = Scope(patterns=tuple(exact | self._patterns))
+        return Inference(scope=scope, reasons=_reasons(exact | self._patterns))
+
+
+def _reasons(opened: Mapping[str, str]) -> tuple[Reason, ...]:
+    return tuple(Reason(pattern=pattern, why=why) for pattern, why in opened.items())
+
+
+def _open_files(opened: _Opened, found: Sequence[Evidence], told: Told) -> None:
+    """These files and their tests: those there are, or one that may be made. A migration is one of the models beside it."""
+    names = [name.parts for name in told.names() if name.place is not Place.BLOCK]
+    for item in found:
+        opened.file(item.path, item.why)
+    for item in found:
+        if not is_source(item.path) or suffix_of(item.path) in UNTESTED:
+            continue
+        said = [part for parts in names for part in parts if part in item.why]
+        tests = opened.tree.tests_of(item.path, said)
+        for test in tests[:MOST_TESTS]:
+            opened.file(test, f"tests of {item.path}")
+        migrations = f"{item.path.rpartition('/')[0]}/migrations"
+        if migrations in opened.tree.directories and speaks_of_migration(told):
+            opened.directory(migrations, f"migrations of {item.path}")
+        if not tests:
+            _open_new_test(opened, item.path)
+
+
+def _open_new_test(opened: _Opened, path: str) -> None:
+    if new := opened.tree.new_test(path):
+        opened.file(new, f"where tests of {path} would be")
+        return
+    for root in opened.tree.test_roots_of(path):
+        opened.directory(root, f"{path} has no tests of its own")
+
+
+def _open_packages(opened: _Opened, found: Sequence[Evidence], *, everything: bool = False) -> None:
+    """The packages of these files, or all there are; files that lie in none, and the tests, besides."""
+    tree = opened.tree
+    sources = [
+        item
+        for item in found
+        if is_source(item.path) or (is_doc(item.path) and item.strength is Strength.NAMED)
+    ]
+    homes = [(tree.package_root(item.path), item) for item in sources]
+    roots: dict[str, str] = {}
+    for root, item in homes:
+        if root:
+            roots.setdefault(root, f"package of {item.path}: {item.why}")
+    loose = {item.path: item.why for root, item in homes if not root}
+    if everything or len(roots) > MOST_ROOTS or not homes:
+        why = (
+            "the text is about all of the code"
+            if everything or homes
+            else "no code is named, only other files"
+        )
+        roots = dict.fromkeys(tree.main_roots(), why)
+        loose |= dict.fromkeys(tree.loose_sources(), why)
+    for root, why in roots.items():
+        opened.directory(root, why)
+    for path, why in loose.items():
+        opened.file(path, why)
+    for root in dict.fromkeys(
+        t for home in (*map("{}/".format, roots), *loose) for t in tree.test_roots_of(home)
+    ):
+        if not any(f"{root}/".startswith(f"{home}/") for home in roots):
+            opened.directory(root, "its tests")

@@ -1,0 +1,1 @@
+"""Issues with the files that a good fix of each writes, over real layouts: see README.md beside this."""
