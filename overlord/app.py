@@ -177,7 +177,7 @@ async def overlord(
         for close in (*(model.close for model in models.values()), forge.close):
             stack.push_async_callback(close)
         number = await database.read(epoch) + 1
-        runner = await _runners(held, stack, epoch=number, check=database.check_held)
+        runner = await choose_runners(held, stack, epoch=number, check=database.check_held)
         doors = DoorKeeper(
             DoorParts(
                 held=held,
@@ -265,7 +265,7 @@ def _speech(
     )
 
 
-async def _runners(
+async def choose_runners(
     held: Held,
     stack: contextlib.AsyncExitStack,
     *,

@@ -22,9 +22,11 @@ from overlord.settings_model import (
     PRIMARY,
     BudgetLimits,
     Candidate,
+    Disk,
     Environments,
     Fetch,
     ForgeEndpoint,
+    Keep,
     Listen,
     ModelEndpoint,
     Positive,
@@ -53,22 +55,6 @@ MAX_SOCKET_PATH = 107
 
 class ProcessSessions(Section):
     python: str
-
-
-class Keep(Section):
-    """How long things are kept that nobody works with any more."""
-
-    evidence_days: Positive
-    evidence_gb: Annotated[float, Field(gt=0)]
-    transcripts_days: Positive
-    rows_days: Positive
-    mirrors_days: Positive
-    downloads_days: Positive
-
-
-class Disk(Section):
-    least_free_gb: Annotated[float, Field(ge=0)]
-    least_free_files: Annotated[int, Field(ge=0)]
 
 
 class DockerEngine(Section):

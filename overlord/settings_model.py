@@ -246,6 +246,24 @@ class Environments(Section):
         return given
 
 
+class Keep(Section):
+    """How long things are kept that nobody works with any more."""
+
+    evidence_days: Positive
+    evidence_gb: Annotated[float, Field(gt=0)]
+    transcripts_days: Positive
+    rows_days: Positive
+    mirrors_days: Positive
+    downloads_days: Positive
+
+
+class Disk(Section):
+    """What there is to be free for new work to begin."""
+
+    least_free_gb: Annotated[float, Field(ge=0)]
+    least_free_files: Annotated[int, Field(ge=0)]
+
+
 def secrets_in(section: object) -> Iterator[str]:
     """Every secret value in a part of the settings."""
     if isinstance(section, Environments):

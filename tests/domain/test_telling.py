@@ -41,6 +41,8 @@ DATA: dict[str, Json] = {
     "created_at": "2026-03-02 09:00:00 UTC",
     "sha256": ["e" * 64, "f" * 64],
     "room": "3.1 GB free",
+    "space": "acme/calc",
+    "problem": "poll_s: not a number",
     "from": 1,
     "to": 2,
     "copy": "overlord.db.before-2",

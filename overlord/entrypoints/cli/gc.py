@@ -9,7 +9,7 @@ import typer
 
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.git import GitMirrors
-from overlord.app import choose_runner
+from overlord.app import choose_runners
 from overlord.domain.leaving import Leaving, total
 from overlord.domain.text import count, size_text
 from overlord.engine import keep
@@ -20,6 +20,7 @@ from overlord.errors import FarEndError, SettingsError
 from overlord.home import Home
 from overlord.ports import Runner
 from overlord.settings import Settings
+from overlord.settings_held import Held
 from overlord.store.database import Database, open_reader
 from overlord.store.evidence import EvidenceStore
 
@@ -47,9 +48,7 @@ async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving
     async with AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=False)
         stack.push_async_callback(database.close)
-        runner, left_alone = await _runner(settings)
-        if runner is not None:
-            stack.push_async_callback(runner.close)
+        runner, left_alone = await _runner(settings, stack, database)
         caretaker = Caretaker(
             settings=settings,
             home=home,
@@ -65,9 +64,11 @@ async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving
         return await keep.clear(caretaker), left_alone
 
 
-async def _runner(settings: Settings) -> tuple[Runner | None, str]:
+async def _runner(settings: Settings, stack: AsyncExitStack, database: Database) -> tuple[Runner | None, str]:
+    """All that the daemon would have: an environment is forgotten once none of them has it. None where one of them
+    cannot be asked, and why."""
     try:
-        return await choose_runner(settings), ""
+        return await choose_runners(Held(settings), stack, epoch=0, check=database.check_held), ""
     except (SettingsError, FarEndError) as error:
         return None, str(error)
 
