@@ -39,7 +39,7 @@ def store() -> Iterator[sqlite3.Connection]:
 
 
 def settings(**given: Any) -> Settings:
-    return load({"OVERLORD_HOME": "/tmp/o"}, repositories=[REPO, OTHER], **given)
+    return load({"OVERLORD_HOME": "/nonexistent/o"}, repositories=[REPO, OTHER], **given)
 
 
 def claimed(store: sqlite3.Connection, number: int, *, space: str = REPO, **given: Any) -> Job:

@@ -37,6 +37,9 @@ from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
 
+SHOWN_CHARS = 3_000
+"""Of findings in a decision; all of them are in the evaluation."""
+
 
 async def step(parts: Parts, job: Job) -> bool:
     """Make the next check that is missing, or conclude when none is."""
@@ -229,4 +232,15 @@ def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> s
     lines = [f"- {made.name}: {made.score or 'not made'}: {defused_line(made.summary)}" for made in checks]
     if not findings:
         return "\n".join(lines)
-    return "\n".join(lines) + "\n\n" + code_block("\n".join(describe(finding) for finding in findings))
+    return "\n".join(lines) + "\n\n" + code_block(_listed(findings))
+
+
+def _listed(findings: tuple[Finding, ...]) -> str:
+    """The gravest come first, and stay where they are too many to be shown."""
+    told = list[str]()
+    for finding in findings:
+        told.append(describe(finding))
+        if sum(map(len, told)) > SHOWN_CHARS:
+            break
+    more = len(findings) - len(told)
+    return "\n".join([*told, *([f"… and {more} more"] if more else [])])

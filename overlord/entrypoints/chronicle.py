@@ -59,7 +59,7 @@ class Chronicle:
 @contextlib.asynccontextmanager
 async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterator[Chronicle]:
     """Tell facts while the block runs, and at its end what is still untold."""
-    chronicle = Chronicle(running, await running.parts.database.read(ledger.length), hear)
+    chronicle = Chronicle(running, await running.parts.database.read(ledger.last_number), hear)
     following = asyncio.create_task(chronicle.follow())
     try:
         yield chronicle

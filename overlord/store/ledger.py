@@ -65,11 +65,6 @@ def with_spaces(connection: sqlite3.Connection, *, after: int, limit: int) -> li
     return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
 
 
-def length(connection: sqlite3.Connection) -> int:
-    """The number of the last event."""
-    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
-
-
 def named(connection: sqlite3.Connection, names: Collection[str], *, after: int, limit: int) -> list[Entry]:
     """The next events of some names after a known one, in order."""
     marks = ", ".join("?" * len(names))

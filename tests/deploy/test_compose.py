@@ -9,7 +9,7 @@ import pytest
 from overlord.embedded.play import edit, run, submit
 from overlord.home import Home
 from tests.adapters.engine import OwnEngine
-from tests.deploy.server import Server, compose_or_skip, set_up
+from tests.deploy.server import USER, Server, compose_or_skip, set_up
 from tests.required import missing
 from tests.runners import IMAGE, docker
 from tests.world import CALC, FIX, REPO
@@ -48,8 +48,11 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         assert "whole" in await server.overlord("ledger", "verify")
         assert len(server.forge.pulls(REPO)) == 1
 
+        said += await server.logs() + await _scraped(server)
+        await _check_restore(server)
         said += await server.logs()
         assert '"event": "serving"' in said and '"event": "stopped"' in said
+        assert 'overlord_jobs{space="acme/calc",state="in_review"} 1.0' in said
         assert [secret for secret in (server.forge.token, server.model.key) if secret in said] == []
         await _check_uninstall(server)
 
@@ -96,6 +99,31 @@ async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_over
             await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
     finally:
         await asyncio.to_thread(engine.remove)
+
+
+async def _scraped(server: Server) -> str:
+    """What a Prometheus beside the daemon is told."""
+    ask = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:8712/metrics').read().decode())"
+    return await server.compose("exec", "--no-TTY", "overlord", "python", "-P", "-c", ask)
+
+
+async def _check_restore(server: Server) -> None:
+    """What the page says of backup and restore, typed; the home that was made of it goes on where the other one was."""
+    page = (server.folder / "README.md").read_text(encoding="utf-8")
+    written = page.partition("## Backup and restore")[2].split("```")
+    here = {"/srv/overlord": str(server.home), "10002": str(USER), "$(date +%F)": "1", "2026-11-22": "1"}
+    here |= {"exec overlord": "exec --no-TTY overlord", "run --rm": "run --rm --no-TTY"}
+    for line, typed in here.items():
+        written = [text.replace(line, typed) for text in written]
+    await server.shell(written[1])
+    await server.shell(f"cp {server.home}/backup-1.tar.gz .")
+    await server.shell(written[3])
+    [job] = json.loads(await server.overlord("job", "list", "--json"))
+    assert job["state"] == "in_review", job
+    assert "whole" in await server.overlord("ledger", "verify")
+    [pull] = server.forge.pulls(REPO)
+    await server.forge.merge(REPO, pull.number)
+    await server.until(lambda: "in-review" not in server.forge.issues(REPO)[0].labels)
 
 
 async def _check_uninstall(server: Server) -> None:

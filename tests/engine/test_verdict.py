@@ -2,6 +2,7 @@
 
 import pytest
 
+from minion.protocol import Finding
 from overlord.domain.constitution import load_contract
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import REQUIRED, CheckName, CheckResult, CheckScore, Verdict, overall
@@ -72,3 +73,13 @@ def test_what_a_tool_said_commands_nobody_in_the_issue() -> None:
     assert "![" not in told
     assert "#1" not in told
     assert len(told.splitlines()) == 1
+
+
+def test_of_too_many_findings_the_first_are_told_and_how_many_more_there_are() -> None:
+    findings = tuple(
+        Finding(check="integrity", rule="secret", file=f"f{number}.py", message="x" * 300)
+        for number in range(40)
+    )
+    told = explain((), findings)
+    assert "f0.py" in told and "f39.py" not in told
+    assert told.rstrip("`\n").endswith("… and 30 more")

@@ -55,7 +55,7 @@ async def test_sums_are_those_of_the_rows(database: Database) -> None:
     }
     assert totals["spend_nusd"] == {("m", REPO, ""): 15}
     assert totals["facts"]["merged", "", ""] == 3
-    assert sum(totals["facts"].values()) == await database.read(ledger.length)
+    assert sum(totals["facts"].values()) == await database.read(ledger.last_number)
 
 
 async def test_what_stands_somewhere_does_so_since_it_came_there(database: Database) -> None:
