@@ -100,6 +100,9 @@ def _evidence(findings: Iterable[Finding], fence: str) -> list[str]:
 
 def _world(brief: Brief, fence: str) -> list[str]:
     parts = []
+    if brief.scope_reasons:
+        parts.append("Why you may write what you may; for more, ask_question with kind scope:")
+        parts.append(_fenced(fence, "scope", "\n".join(brief.scope_reasons), WORLD_CHARS))
     if brief.named_files:
         parts.append("Files the issue names:")
         parts.append(

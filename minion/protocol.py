@@ -307,6 +307,7 @@ class Brief:
     """Where the work starts (or what is judged): base, or the job's last canonical commit."""
     issue: Issue
     scope: Scope
+    scope_reasons: tuple[str, ...] = ()  # why each pattern is in the scope, where it was told from the issue
     limits: Limits = field(default_factory=Limits)
     model: str = "default"
     findings: tuple[Finding, ...] = ()

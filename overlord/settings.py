@@ -85,6 +85,7 @@ class Settings(Section):
     runner: Literal["auto", "docker", "process"]
     contract: str
     merge: str
+    infer_scope: bool
     poll_s: Positive
     labels: Labels
     sessions: Sessions

@@ -30,6 +30,7 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "contract": ("contract",),
     "merge": ("merge",),
     "runner": ("runner",),
+    "infer_scope": ("infer_scope",),
 }
 """Where it is said for all what a space says under these keys."""
 
@@ -55,6 +56,8 @@ class SpaceSettings(Section):
     """What single issues may write, by number, in place of `scope`."""
     scope_map: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """What issues with a label may write, where `scope` says nothing."""
+    infer_scope: bool
+    """Whether an issue's own words say what may be written, where `scope` says nothing."""
     base_branch: str | None = None
     setup_secrets: dict[VariableName, SecretStr] = Field(default_factory=dict)
     """What its setup, and nothing else, is given as environment variables: a sign-in to a private index."""

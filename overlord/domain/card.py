@@ -1,5 +1,6 @@
 """What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
 
+import json
 from dataclasses import dataclass
 
 from minion.protocol import Report, Scope, SessionKind
@@ -12,6 +13,7 @@ from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
 
 MOST_HIDDEN = 10
+MOST_REASONS = 12
 MOST_LEFT_OUT = 10
 
 
@@ -161,12 +163,20 @@ def _figures(story: Story) -> str:
         f"ledger `{story.ledger_head[:12]}`",
     ]
     figures = " · ".join(facts)
-    return f"{figures}\n\nScope: {_cell(_scope(work))}" if work else figures
+    if not work:
+        return figures
+    reasons = "".join(f"\n- {_cell(reason)}" for reason in scope_reasons(work[-1])[:MOST_REASONS])
+    return f"{figures}\n\nScope: {_cell(_scope(work))}" + (f"\n{reasons}" if reasons else "")
 
 
 def _scope(work: list[Session]) -> str:
     """What the last session was allowed to write."""
     return Scope.parse(work[-1].scope).describe()
+
+
+def scope_reasons(session: Session) -> tuple[str, ...]:
+    """Why each pattern was in its scope; nothing where that was not told from the issue."""
+    return tuple(json.loads(session.brief).get("scope_reasons") or ())
 
 
 def _code(text: str) -> str:

@@ -4,20 +4,25 @@ What was granted once holds for the session that asked. Later sessions may not w
 is that of all the job's work, looks at whether those paths are still as that session left them.
 """
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from minion.protocol import Scope, ScopeError, ScopeMode
+from minion.protocol import Scope, ScopeError, ScopeMode, is_protected
 from overlord.domain.job import Job
-from overlord.domain.scope import Change, effective_scope
+from overlord.domain.scope import Change, effective_scope, exact_pattern
+from overlord.engine.infer import inferred
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, Sha
-from overlord.store import grants
+from overlord.store import follow_ups, grants
 from overlord.store.grants import OnceGrant
 
 
-async def scope_of(parts: Parts, job: Job, *, session_id: str | None = None) -> Scope:
-    """What sessions of this job may write; with what was granted once to the one that is named."""
+async def scope_of(
+    parts: Parts, job: Job, *, base: Sha | None = None, session_id: str | None = None
+) -> Scope:
+    """What sessions of this job may write, from this base where the job has none yet; with what was granted once to the
+    session that is named."""
     contract = parts.contract(job.space)
     rule = contract.role_of(job.phase).scope
     if rule is None:
@@ -26,8 +31,22 @@ async def scope_of(parts: Parts, job: Job, *, session_id: str | None = None) -> 
     granted = await parts.database.read(lambda c: grants.scope_patterns(c, job.id, at=at))
     once = await _granted_once(parts, job)
     own = [pattern for grant in once if grant.session_id == session_id for pattern in grant.patterns]
-    allowed = parts.settings.space(job.space).scope_of(job.issue.number, job.issue.labels)
-    return effective_scope(rule.scope(), allowed, (*granted, *own))
+    declared, more = rule.scope(), (*granted, *own)
+    told = None
+    if declared.mode is ScopeMode.UNRESTRICTED:
+        told = await inferred(parts, job, base or Sha(job.base_sha or ""))
+    if told is None:
+        allowed = parts.settings.space(job.space).scope_of(job.issue.number, job.issue.labels)
+        return effective_scope(declared, allowed, more)
+    if told.scope.mode is not ScopeMode.UNRESTRICTED:
+        more = (*more, *await parts.database.read(lambda c: _asked_about(c, job)))
+    return effective_scope(told.scope, None, more)
+
+
+def _asked_about(connection: sqlite3.Connection, job: Job) -> tuple[str, ...]:
+    """The files that reviews and checks of this round are about, which their answer may have to change."""
+    named = (item.finding.file for item in follow_ups.of_round(connection, job))
+    return tuple(exact_pattern(path) for path in named if path and not is_protected(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from overlord.domain.text import defused_line
 from overlord.engine import edited, environment, equip, found, inbox, room, setup
 from overlord.engine.allow import scope_of
 from overlord.engine.environment import EnvironmentFailed
+from overlord.engine.infer import inferred
 from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.points import Point
@@ -86,7 +87,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return await _refuse(parts, job, Subject.FOUND_WORK, question)
     branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
     try:
-        scope = await scope_of(parts, job)
+        scope = await scope_of(parts, job, base=base)
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
     if (base, branch) != (job.base_sha, job.branch):
@@ -222,6 +223,7 @@ async def _work_session(
         head_sha=job.head_sha or base,
         issue=job.issue,
         scope=scope,
+        scope_reasons=await _reasons(parts, job, base),
         limits=limits,
         findings=known.findings,
         answers=known.answers,
@@ -241,6 +243,12 @@ async def _work_session(
         nusd_budget=nusd,
     )
     return session, chosen
+
+
+async def _reasons(parts: Parts, job: Job, base: Sha) -> tuple[str, ...]:
+    """Why each pattern is in a scope that was told from the issue."""
+    told = await inferred(parts, job, base)
+    return tuple(f"{reason.pattern}: {reason.why}" for reason in told.reasons) if told else ()
 
 
 def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from overlord.domain.contract import Contract
 from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobId
 from overlord.domain.rubric import Rubric
+from overlord.domain.scope_inference import Inference
 from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout
@@ -41,6 +42,8 @@ class Parts:
     meters: Meters = field(default_factory=Meters)
     speech: Speech | None = None
     """The chat; None where there is none, and everything works all the same."""
+    inferred: dict[object, Inference] = field(default_factory=dict)
+    """Scopes that were told from issues: the same words at the same commit say the same."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
 
