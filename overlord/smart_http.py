@@ -211,7 +211,10 @@ def _refusal(scope: Scope, path_info: str, repository: Path, max_request_bytes: 
 def _environment(
     scope: Scope, path_info: str, repository: Path, user: str | None, forward_protocol: bool
 ) -> dict[str, str]:
-    """The CGI variables git reads, over an environment with nothing of ours in it."""
+    """The CGI variables git reads, over an environment with nothing of ours in it.
+
+    Not how long the request is: where less comes than that, because we were killed, git would look for the rest for ever.
+    """
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
@@ -224,7 +227,6 @@ def _environment(
         "REQUEST_METHOD": scope["method"],
         "REMOTE_ADDR": "localhost",
         "CONTENT_TYPE": _header(scope, b"content-type"),
-        "CONTENT_LENGTH": _header(scope, b"content-length"),
         "HTTP_CONTENT_ENCODING": _header(scope, b"content-encoding"),
         "REMOTE_USER": user or "",
         "GIT_PROTOCOL": _header(scope, b"git-protocol") if forward_protocol else "",

@@ -1,9 +1,11 @@
 """git over ASGI: real git clients and hand-made requests against one bare repository."""
 
 import asyncio
+import contextlib
 import gzip
 import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
@@ -242,3 +244,60 @@ async def test_hooks_of_the_repository_do_not_run(served: Served, repository: Pa
         await git("clone", "-q", url, str(tmp_path / "work"))
         code, output = await git("push", "-q", "origin", "HEAD:refs/heads/topic", directory=tmp_path / "work")
     assert code == 0, output
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from overlord.embedded.server import serve
+from overlord.smart_http import serve_git
+
+async def app(scope, receive, send):
+    path = scope["path"].removeprefix("/calc.git")
+    await serve_git(scope, receive, send, repository=Path(sys.argv[1]), path_info=path, user="bob")
+
+async def main():
+    async with serve(app) as url:
+        print(url.rpartition(":")[2], flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def backends(repository: Path) -> list[int]:
+    """The processes that serve a repository."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if (
+                entry.name.isdigit()
+                and f"GIT_PROJECT_ROOT={repository}".encode() in (entry / "environ").read_bytes()
+            ):
+                found.append(int(entry.name))
+    return found
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not holds():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await asyncio.Event().wait()
+
+
+async def test_no_backend_outlives_a_server_that_was_killed_in_the_middle_of_a_push(repository: Path) -> None:
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", SERVER, str(repository)), stdout=asyncio.subprocess.PIPE
+    )
+    assert server.stdout is not None
+    _, writer = await asyncio.open_connection("127.0.0.1", int(await server.stdout.readline()))
+    writer.write(
+        b"POST /calc.git/git-receive-pack HTTP/1.1\r\nhost: x\r\ncontent-length: 957\r\n"
+        b"content-type: application/x-git-receive-pack-request\r\n\r\n0094"
+    )
+    await until(lambda: len(backends(repository)) > 1)
+    server.kill()
+    await server.wait()
+    writer.close()
+    await until(lambda: backends(repository) == [])
