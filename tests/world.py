@@ -303,9 +303,9 @@ def _processes_of(session: str, root: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdecimal() and _names(entry, mark, any_of=not session):
-                # A process works below the world; into a container its door is mounted from there.
+                # A process works below the world; into a container its door is mounted from there, told from its file system's root on.
                 places = (entry / "environ").read_bytes() + (entry / "mountinfo").read_bytes()
-                if str(root).encode() in places:
+                if f"/{root.name}/".encode() in places:
                     found.append(int(entry.name))
     return found
 

@@ -83,7 +83,7 @@ async def test_what_is_outside_the_database_is_seen_too(world: World) -> None:
     [log, *_] = await world.read(evidence.exhibits, 1)
     world.overlord.parts.evidence.path(log.sha256).write_bytes(b"forged")
     (home.root / "note").write_text("canary-02bc")
-    home.session_repository("j1-work-1").mkdir(parents=True)
+    home.door("j1-work-1").mkdir(parents=True)
     await world.forge.push_files(REPO, "minion/stray", {"a": "b"}, "Stray")
     issue = world.forge.issue(REPO, 1)
     world.forge.add_comment(issue, "<!-- overlord:job 1 -->", AGENT)
@@ -96,7 +96,7 @@ async def test_what_is_outside_the_database_is_seen_too(world: World) -> None:
     for sentence in (
         f"evidence {log.sha256} was changed",
         "note holds cana…",
-        "j1-work-1 left sessions/j1-work-1",
+        f"j1-work-1 left {home.door('j1-work-1').relative_to(home.root)}",
         "acme/calc: nobody's branch minion/stray",
         "acme/calc: nobody's pull request 3",
         "job 1 has 2 comments on its issue",

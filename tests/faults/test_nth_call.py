@@ -31,7 +31,7 @@ PROMISED = {
     "runner": RunnerUnavailable,
     "assistant": ModelUnavailable,
 }
-AT_ONCE = 7
+AT_ONCE = 10
 """Stories in one world: with more each request looks at more connections, and each look at more issues."""
 TRIES = 3
 """How often what fails for good is tried before it is mended."""
