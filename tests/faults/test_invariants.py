@@ -83,7 +83,8 @@ async def test_what_is_outside_the_database_is_seen_too(world: World) -> None:
     [log, *_] = await world.read(evidence.exhibits, 1)
     world.overlord.parts.evidence.path(log.sha256).write_bytes(b"forged")
     (home.root / "note").write_text("canary-02bc")
-    home.door("j1-work-1").mkdir(parents=True)
+    home.containers.mkdir(parents=True)
+    (home.containers / "j1-work-1.started").touch()
     await world.forge.push_files(REPO, "minion/stray", {"a": "b"}, "Stray")
     issue = world.forge.issue(REPO, 1)
     world.forge.add_comment(issue, "<!-- overlord:job 1 -->", AGENT)
@@ -96,7 +97,7 @@ async def test_what_is_outside_the_database_is_seen_too(world: World) -> None:
     for sentence in (
         f"evidence {log.sha256} was changed",
         "note holds cana…",
-        f"j1-work-1 left {home.door('j1-work-1').relative_to(home.root)}",
+        f"j1-work-1 left {(home.containers / 'j1-work-1.started').relative_to(home.root)}",
         "acme/calc: nobody's branch minion/stray",
         "acme/calc: nobody's pull request 3",
         "job 1 has 2 comments on its issue",
