@@ -82,10 +82,10 @@ class Home:
 
     def shortage(self) -> str:
         """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""
-        standing = os.statvfs(self.root)
-        if standing.f_bavail * standing.f_frsize < LEAST_BYTES:
+        room = self.room()
+        if room.bytes < LEAST_BYTES:
             return f"the disk of {self.root} is full"
-        if standing.f_files and standing.f_favail < LEAST_FILES:
+        if room.files is not None and room.files < LEAST_FILES:
             return f"the disk of {self.root} can hold no more files (it has no inodes left)"
         return ""
 

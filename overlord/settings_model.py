@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from overlord.domain.budget import NANO, Budget, Per, Unit
+from overlord.domain.disk import Least
 from overlord.domain.price import Price
 
 Positive = Annotated[int, Field(gt=0)]
@@ -262,6 +263,10 @@ class Disk(Section):
 
     least_free_gb: Annotated[float, Field(ge=0)]
     least_free_files: Annotated[int, Field(ge=0)]
+
+    @property
+    def least(self) -> Least:
+        return Least(gb=self.least_free_gb, files=self.least_free_files)
 
 
 def secrets_in(section: object) -> Iterator[str]:

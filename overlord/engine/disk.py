@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 from functools import partial
 
-from overlord.domain.disk import Least, Room
+from overlord.domain.disk import Room
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.engine.parts import Parts
 from overlord.engine.speech import Speech
@@ -13,17 +13,12 @@ from overlord.store import ledger, messages, shortages
 from overlord.store.messages import MessageKind
 
 
-def least(parts: Parts) -> Least:
-    settings = parts.settings.disk
-    return Least(gb=settings.least_free_gb, files=settings.least_free_files)
-
-
 async def look(parts: Parts, *, was_low: bool | None) -> bool:
     """Whether the disk is low now; what is new is written down. `was_low` is None for who does not know."""
     if was_low is None:
         was_low = await parts.database.read(shortages.now) is not None
     room = parts.home.room()
-    missing = least(parts).missing(room, is_low=was_low)
+    missing = parts.settings.disk.least.missing(room, is_low=was_low)
     if bool(missing) != was_low:
         note = partial(_note, missing=missing, room=room, at=parts.clock.now(), speech=parts.speech)
         await parts.database.write(Point.DISK_NOTED, note)

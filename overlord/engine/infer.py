@@ -38,6 +38,8 @@ async def _worked_out(parts: Parts, job: Job, base: Sha, said: Mapping[str, tupl
         raise ScopeError(str(error)) from None
     paths = await parts.git.listing(name, base)
     names = await parts.git.definitions(name, base, candidates(job.issue))
-    # Of the labels that both name the settings' word counts. With many files this takes seconds.
-    labels = {**file.labels, **said}
+    # Of the labels that both name the settings' word counts, and case does not, as at the forge.
+    opened = {label.casefold(): patterns for label, patterns in (*file.labels.items(), *said.items())}
+    labels = {label: opened[label.casefold()] for label in job.issue.labels if label.casefold() in opened}
+    # With many files this takes seconds.
     return await asyncio.to_thread(infer, job.issue, frozenset(paths), names, labels, file.always)

@@ -19,7 +19,6 @@ from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import keeping
 
 EVERY_S = 86_400.0
-GIGABYTE = 10**9
 A_DAY = timedelta(days=1)
 COPIES_KEPT = 2
 """Databases as they were before an upgrade."""
@@ -94,7 +93,7 @@ async def _evidence(caretaker: Caretaker) -> list[Leaving]:
         kept,
         evidence_before=now - timedelta(days=keep.evidence_days),
         transcripts_before=now - timedelta(days=keep.transcripts_days),
-        most_bytes=round(keep.evidence_gb * GIGABYTE),
+        most_bytes=round(keep.evidence_gb * prune.GIGABYTE),
         held=held,
     )
 

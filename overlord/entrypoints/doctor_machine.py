@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import socket
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from overlord.entrypoints.finding import Finding, bad, warn, well
 from overlord.home import Home
 from overlord.settings import MAX_SOCKET_PATH, Settings
 
-DISK_LOW_GB, DISK_SHORT_GB = 1, 5
+DISK_SHORT_GB = 5
 CLOCK_OFF_S = 30.0
 """GitHub takes no sign-in of an App from a clock that is a minute ahead; an answer may take a few seconds."""
 CLOCK_S = 10.0
@@ -32,19 +31,20 @@ _UNWRITABLE: Mapping[int | None, str] = {
 async def examine_machine(settings: Settings) -> Sequence[Finding]:
     """Every finding about this machine; the clock is left out where the forge does not answer."""
     home = Home(settings.home)
-    found = [_disk(home.root), _home(home)]
+    found = [_disk(settings), _home(home)]
     if settings.listen.address:
         found.append(_port(settings, is_served=is_heard(home.bell)))
     return [*found, *await _clock(settings.forge.api_url)]
 
 
-def _disk(home: Path) -> Finding:
-    free_gb = shutil.disk_usage(_nearest(home)).free / 1e9
-    said = f"{free_gb:.0f} GB free for {home}"
-    more = "mirrors and evidence need more: give it room, or see what `overlord gc` would remove"
-    if free_gb < DISK_LOW_GB:
-        return bad("disk", f"{said}; {more}")
-    return warn("disk", f"{said}; {more}") if free_gb < DISK_SHORT_GB else well("disk", said)
+def _disk(settings: Settings) -> Finding:
+    """Whether the daemon would begin work with what is left."""
+    room = Home(_nearest(settings.home)).room()
+    more = "give it room, or see what `overlord gc` would remove"
+    if missing := settings.disk.least.missing(room, is_low=False):
+        return bad("disk", f"{missing}: no new work is begun; {more}")
+    said = f"{room} for {settings.home}"
+    return warn("disk", f"{said}; {more}") if room.bytes < DISK_SHORT_GB * 1e9 else well("disk", said)
 
 
 def _home(home: Home) -> Finding:

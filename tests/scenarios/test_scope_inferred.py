@@ -67,7 +67,7 @@ async def test_unless_it_is_asked_for_the_text_decides_nothing() -> None:
 
 
 async def test_labels_open_what_the_repository_and_the_settings_say() -> None:
-    files = {**CALC, ".nebulus/scope.yaml": 'labels: {docs: ["*.md"], maths: [nothing/**]}\n'}
+    files = {**CALC, ".nebulus/scope.yaml": 'labels: {Docs: ["*.md"], maths: [nothing/**]}\n'}
     spaces = {REPO: {"scope_map": {"maths": ["calc.py"]}}}
     async with made_world(files, spaces=spaces, **ASKED) as world:
         await world.forge.open_issue(REPO, "It is wrong", "", labels=["nebulus-ready", "docs", "maths"])

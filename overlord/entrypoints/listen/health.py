@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from overlord.app import Overlord
-from overlord.engine import disk
 from overlord.errors import FarEndError, StoreError
 
 STALLED_S = 60.0
@@ -84,5 +83,5 @@ class Health:
         parts = self._running.parts
         if parts.home.shortage():
             return "the disk has no room"
-        is_low = disk.least(parts).missing(parts.home.room(), is_low=self._running.tick.is_low)
+        is_low = parts.settings.disk.least.missing(parts.home.room(), is_low=self._running.tick.is_low)
         return "the disk runs low: no new work is begun" if is_low else ""
