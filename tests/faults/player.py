@@ -6,9 +6,9 @@
 It clones and pushes by git's wire protocol over the door's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `blocked`, `idle` (changes nothing), `needs more` (changes
-`requirements.txt`). A check session tells the test results of `calc.py` as it stands, without running anything; a setup
-session leaves an environment without anything in it. `check dies` and `setup dies`: without a word, the first time;
-`check waits`: until `ROOT/go` exists.
+`requirements.txt`). A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
+never complains; a setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
+the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
 """
 
 import _json  # what `json`, `hashlib` and `socket` are made of: those import ten times as much as is needed here
@@ -22,7 +22,10 @@ import zlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from importlib.machinery import ModuleSpec
     from pathlib import Path
+    from types import ModuleType
     from typing import Any
 
 OPENING = "This is a played session."
@@ -39,12 +42,17 @@ FINISHED = "environment.json"
 _program = b""
 
 
-def played(root: "Path", *, patience_s: float = PATIENCE_S) -> str:
+def played(root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None) -> str:
     """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a door or a
-    model that is not well."""
+    model that is not well. `others`: the interpreter whose sessions only have their checks played."""
     script, program = root / "played", root / "played.pyc"
     program.write_bytes(_compiled())
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{program}" "{root}" {patience_s}\n')
+    lines = ["#!/bin/sh"]
+    if others is not None:
+        lines.append(f'export PATH="{others.parent}:$PATH"')
+        lines.append(f'case "$MINION_ID" in *-check-*) ;; *) exec "{others}" "$@" ;; esac')
+    lines.append(f'exec "{sys.executable}" -I -S "{program}" "{root}" {patience_s}')
+    script.write_text("\n".join([*lines, ""]))
     script.chmod(0o755)
     return str(script)
 
@@ -147,12 +155,17 @@ class Repository:
         _, answer = self._door.call("POST", path, asked, kind)
         self._unpack(answer[answer.index(b"PACK") :])
 
-    def content(self, commit: str, name: bytes) -> bytes:
-        """A file at the root; empty when there is none."""
-        for _, path, sha in self._entries(commit):
-            if path == name:
-                return self._objects[sha][1]
-        return b""
+    def files(self, commit: str) -> dict[str, bytes]:
+        """What a commit holds, by path."""
+        return dict(self._below(self._objects[commit][1][5:45].decode(), ""))
+
+    def _below(self, tree: str, place: str) -> "Iterator[tuple[str, bytes]]":
+        for mode, name, sha in self._tree(tree):
+            path = place + os.fsdecode(name)
+            if mode == b"40000":
+                yield from self._below(sha, path + "/")
+            elif sha in self._objects:  # what a submodule names is elsewhere
+                yield path, self._objects[sha][1]
 
     def commit(self, parent: str, files: dict[bytes, bytes]) -> str:
         """A commit that holds these files besides what its parent holds."""
@@ -176,8 +189,10 @@ class Repository:
         return f"{sha} refs/heads/{branch}".encode() in told
 
     def _entries(self, commit: str) -> list[tuple[bytes, bytes, str]]:
-        tree = self._objects[self._objects[commit][1][5:45].decode()][1]
-        found = []
+        return self._tree(self._objects[commit][1][5:45].decode())
+
+    def _tree(self, sha: str) -> list[tuple[bytes, bytes, str]]:
+        tree, found = self._objects[sha][1], []
         while tree:
             head, _, rest = tree.partition(b"\0")
             mode, _, path = head.partition(b" ")
@@ -350,11 +365,16 @@ def check(door: Door, brief: "dict[str, Any]") -> None:
     repository.fetch(brief["base_sha"], brief["head_sha"])
     if "check waits" in brief["issue"]["title"]:
         _hold(sys.argv[1])
+    base, head = repository.files(brief["base_sha"]), repository.files(brief["head_sha"])
     results = []
     for step in brief["steps"]:
-        code = repository.content(brief[f"{step['tree']}_sha"], b"calc.py")
+        files = dict(base if step["tree"] == "base" else head)
+        for path in step["restore"]:
+            files.pop(path, None)
+            files |= {path: base[path]} if path in base else {}
         result = {"name": step["name"], "outcome": "ran", "command": step["command"], "duration_s": 0.01}
-        results.append(result | ({"exit_code": 0, "captured": ""} if step["capture"] else _tested(code)))
+        told = {"exit_code": 0, "captured": ""} if step["capture"] else _tested(files, step["command"])
+        results.append(result | told)
     door.post("/session/report", {"steps": results}, again=False)
 
 
@@ -380,17 +400,77 @@ def _dies(brief: "dict[str, Any]", root: str) -> bool:
         return True
 
 
-def _tested(code: bytes) -> "dict[str, Any]":
-    """What the two tests of the world's repository say of this code."""
-    passes = {"test_add": b"return a + b" in code, "test_double": b"return a * 2" in code}
-    cases = "".join(
-        f'<testcase classname="tests.test_calc" name="{name}" file="tests/test_calc.py">'
-        + ("" if passed else '<failure message="assert False"/>')
-        + "</testcase>"
-        for name, passed in passes.items()
-    )
-    exit_code = 0 if all(passes.values()) else 1
-    return {"exit_code": exit_code, "junit": f"<testsuites><testsuite>{cases}</testsuite></testsuites>"}
+def _tested(files: dict[str, bytes], words: list[str]) -> "dict[str, Any]":
+    """What the tests of these files say; none but functions without arguments are known here, and another command is not run."""
+    if words and words[0] != "pytest":
+        return {"outcome": "broken", "output": "Only pytest is played."}
+    scripts = words[1:] or sorted(path for path in files if _is_test(path))
+    if not scripts:
+        return {"outcome": "nothing_to_run"}
+    cases = []
+    for path in scripts:
+        module = path.removesuffix(".py").replace("/", ".")
+        for name, why in _called(files, path):
+            cases.append(f'<testcase classname="{module}" name="{name}" file="{path}">{why}</testcase>')
+    exit_code = 1 if any("<failure" in case for case in cases) else 0 if cases else 5
+    return {
+        "exit_code": exit_code,
+        "junit": f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>",
+    }
+
+
+def _is_test(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith("test_") and name.endswith(".py")
+
+
+def _called(files: dict[str, bytes], path: str) -> "Iterator[tuple[str, str]]":
+    """Each test function of a file, and how it failed. A file that cannot be imported is one test that failed."""
+    before = set(sys.modules)
+    sys.meta_path.insert(0, Tree(files))
+    try:
+        space: dict[str, Any] = {"__name__": path}
+        exec(compile(files[path], path, "exec", dont_inherit=True), space)
+        for name, test in list(space.items()):
+            if name.startswith("test") and callable(test):
+                yield name, _why(test)
+    except Exception as error:
+        yield "imported", _failure(error)
+    finally:
+        del sys.meta_path[0]
+        for name in set(sys.modules) - before:
+            del sys.modules[name]
+
+
+def _why(test: "Callable[[], object]") -> str:
+    try:
+        test()
+    except Exception as error:
+        return _failure(error)
+    return ""
+
+
+def _failure(error: Exception) -> str:
+    told = f"{type(error).__name__} {error}"
+    return f'<failure message="{"".join(letter for letter in told if letter not in "<>&" + chr(34))}"/>'
+
+
+class Tree:
+    """Imports modules from files that are in memory alone."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._files = files
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
+        known = name.replace(".", "/") + ".py" in self._files
+        return sys.modules["_frozen_importlib"].ModuleSpec(name, self) if known else None
+
+    def create_module(self, spec: "ModuleSpec") -> None:
+        return None
+
+    def exec_module(self, module: "ModuleType") -> None:
+        path = module.__name__.replace(".", "/") + ".py"
+        exec(compile(self._files[path], path, "exec", dont_inherit=True), vars(module))
 
 
 TOLD = {"check": check, "setup": setup}
