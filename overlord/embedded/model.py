@@ -247,8 +247,10 @@ def _error(
 
 
 def _fits(play: Play, opening: str) -> bool:
-    """A play for anything is not for a review: that one has to be named."""
-    return play.when in opening if play.when is not None else not is_review(opening)
+    """A play for anything is not for a review: that one has to be named; nor is one that calls tools, which a reviewer has none of."""
+    if is_review(opening) and (play.when is None or any(turn.calls for turn in play.turns)):
+        return False
+    return play.when is None or play.when in opening
 
 
 def _text(content: Any) -> str:

@@ -13,8 +13,9 @@ from overlord.domain.text import visible
 from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, run, say, submit
 from overlord.embedded.reviewer import REVIEW
-from tests.chatting import Talk, made_talk
+from tests.chatting import Talk
 from tests.pressing import asked, questions
+from tests.quick import made_quick_talk
 from tests.world import FIX, REPO
 
 HOSTILE = (
@@ -32,7 +33,7 @@ SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "vi
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_talk() as talk:
+    async with made_quick_talk() as talk:
         yield talk
 
 
@@ -141,7 +142,7 @@ async def test_a_reply_in_the_thread_is_only_words(talk: Talk) -> None:
 
 
 async def test_the_names_of_files_are_only_words() -> None:
-    async with made_talk(spaces={REPO: {"scope": ["calc.py"]}}) as talk:
+    async with made_quick_talk(spaces={REPO: {"scope": ["calc.py"]}}) as talk:
         await talk.world.issue("add() subtracts")
         names = ["<!channel>", "*b*", "`x`", "<@U0BYSTAND>", "a\tb", "bidi\u202egnp", "new\nline", "n" * 200]
         script = "import sys; [open(name, 'w').write('x') for name in " + ascii(names) + "]"

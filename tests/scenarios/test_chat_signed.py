@@ -21,9 +21,10 @@ from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.listen.listener import listening
 from overlord.settings_model import Listen
 from overlord.store import ledger, pauses
-from tests.chatting import Talk, made_talk
+from tests.chatting import Talk
 from tests.listener.wire import Answer, exchange, get
 from tests.pressing import WORK, asked, questions, stuck
+from tests.quick import made_quick_talk
 from tests.world import FIX, REPO
 
 FORM = "application/x-www-form-urlencoded"
@@ -65,7 +66,7 @@ class Door:
 @contextlib.asynccontextmanager
 async def made_door(**overrides: Any) -> AsyncIterator[Door]:
     """A talk in which Slack calls the Overlord."""
-    async with made_talk(**overrides) as talk:
+    async with made_quick_talk(**overrides) as talk:
         chat, world = talk.chat, talk.world
         signing = {"app_token": "", "signing_secret": chat.signing_secret}
         world.overrides["slack"] = world.overrides["slack"] | signing

@@ -13,11 +13,12 @@ from overlord.embedded.play import edit, submit
 from overlord.errors import StoreError
 from overlord.store import jobs
 from overlord.store.database import open_reader
-from tests.world import DEADLINE_S, FIX, REPO, World, made_world
+from tests.quick import made_quick_world
+from tests.world import DEADLINE_S, FIX, REPO, World
 
 
 async def test_stopping_a_job_ends_its_session_and_keeps_the_evidence() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -30,7 +31,7 @@ async def test_stopping_a_job_ends_its_session_and_keeps_the_evidence() -> None:
 
 
 async def test_a_session_that_takes_too_long_is_stopped_whatever_it_says() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -42,7 +43,7 @@ async def test_a_session_that_takes_too_long_is_stopped_whatever_it_says() -> No
 
 
 async def test_a_killed_session_is_queued_again_and_spends_no_attempt() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -55,7 +56,7 @@ async def test_a_killed_session_is_queued_again_and_spends_no_attempt() -> None:
 
 
 async def test_a_fourth_loss_asks_a_person() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), submit())
         for number in range(1, 5):
@@ -67,7 +68,7 @@ async def test_a_fourth_loss_asks_a_person() -> None:
 
 
 async def test_a_door_that_vanishes_for_a_while_is_waited_for() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -80,7 +81,7 @@ async def test_a_door_that_vanishes_for_a_while_is_waited_for() -> None:
 
 
 async def test_a_daemon_that_is_killed_finds_everything_again() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         async with _daemon(world) as first:
@@ -103,7 +104,7 @@ async def test_a_daemon_that_is_killed_finds_everything_again() -> None:
 
 
 async def test_two_daemons_do_not_share_a_home() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.start()
         async with _daemon(world) as second:
             assert await second.wait() == 6

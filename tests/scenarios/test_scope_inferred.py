@@ -12,7 +12,8 @@ from overlord.embedded.play import call, edit, run, submit, write
 from overlord.entrypoints.cli.main import app
 from overlord.entrypoints.cli.main import run as typed
 from overlord.store import sessions
-from tests.world import CALC, FIX, REPO, World, made_world
+from tests.quick import made_quick_world
+from tests.world import CALC, FIX, REPO, World
 
 ASKED: dict[str, Any] = {"infer_scope": True}
 STRAY = run("sed -i s/Adds/Doubles/ README.md")
@@ -24,7 +25,7 @@ async def first_session(world: World) -> Session:
 
 
 async def test_an_issue_that_names_a_file_opens_it_and_its_tests_and_says_why() -> None:
-    async with made_world(**ASKED) as world:
+    async with made_quick_world(**ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), STRAY, submit())
         world.model_will(submit())
@@ -40,7 +41,7 @@ async def test_an_issue_that_names_a_file_opens_it_and_its_tests_and_says_why() 
 
 
 async def test_what_the_container_is_given_is_exactly_that() -> None:
-    async with made_world(**ASKED) as world:
+    async with made_quick_world(**ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         own = "tr '\\0' '\\n' < /proc/$PPID/environ | sed -n s/^MINION_SCOPE=//p"
         world.model_will(run(own), edit(*FIX), submit())
@@ -50,7 +51,7 @@ async def test_what_the_container_is_given_is_exactly_that() -> None:
 
 
 async def test_where_nothing_can_be_said_any_file_may_be_written() -> None:
-    async with made_world(**ASKED) as world:
+    async with made_quick_world(**ASKED) as world:
         await world.issue("It is wrong")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -59,7 +60,7 @@ async def test_where_nothing_can_be_said_any_file_may_be_written() -> None:
 
 
 async def test_unless_it_is_asked_for_the_text_decides_nothing() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -69,7 +70,7 @@ async def test_unless_it_is_asked_for_the_text_decides_nothing() -> None:
 async def test_labels_open_what_the_repository_and_the_settings_say() -> None:
     files = {**CALC, ".nebulus/scope.yaml": 'labels: {Docs: ["*.md"], maths: [nothing/**]}\n'}
     spaces = {REPO: {"scope_map": {"maths": ["calc.py"]}}}
-    async with made_world(files, spaces=spaces, **ASKED) as world:
+    async with made_quick_world(files, spaces=spaces, **ASKED) as world:
         await world.forge.open_issue(REPO, "It is wrong", "", labels=["nebulus-ready", "docs", "maths"])
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -77,7 +78,7 @@ async def test_labels_open_what_the_repository_and_the_settings_say() -> None:
 
 
 async def test_a_scope_that_is_given_goes_before_what_the_text_says() -> None:
-    async with made_world(spaces={REPO: {"scope": ["tests/**"]}}, **ASKED) as world:
+    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}, **ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(write("tests/test_more.py", "def test_more():\n    assert True\n"), submit())
         await world.settle()
@@ -85,7 +86,7 @@ async def test_a_scope_that_is_given_goes_before_what_the_text_says() -> None:
 
 
 async def test_a_grant_widens_what_was_told_from_the_issue() -> None:
-    async with made_world(**ASKED) as world:
+    async with made_quick_world(**ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         ask = call("ask_question", question="May I?", kind="scope", patterns=["docs/**"])
         world.model_will(ask, write("docs/a.md", "# A\n"), edit(*FIX), submit())
@@ -99,7 +100,7 @@ async def test_a_grant_widens_what_was_told_from_the_issue() -> None:
 
 
 async def test_a_scope_file_that_does_not_parse_is_a_persons_and_never_unrestricted() -> None:
-    async with made_world({**CALC, ".nebulus/scope.yaml": "labels: [docs]\n"}, **ASKED) as world:
+    async with made_quick_world({**CALC, ".nebulus/scope.yaml": "labels: [docs]\n"}, **ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         await world.settle()
         [decision] = await world.decisions()
@@ -110,7 +111,7 @@ async def test_a_scope_file_that_does_not_parse_is_a_persons_and_never_unrestric
 async def test_explain_tells_what_a_job_may_write_and_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with made_world(**ASKED) as world:
+    async with made_quick_world(**ASKED) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()

@@ -8,7 +8,8 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit
 from overlord.store import sessions
 from tests.plumbing import run as git
-from tests.world import FIX, REPO, made_world
+from tests.quick import made_quick_world
+from tests.world import FIX, REPO
 
 BOMB = """
 named=$(echo x | git hash-object -w --stdin) kind='100644 blob'
@@ -22,7 +23,7 @@ git push -q origin $made:refs/heads/minion/issue-1 && exec kill -9 $PPID
 
 
 async def test_a_session_that_pushes_ten_million_paths_is_a_question_and_no_loop() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(run(BOMB))
         await world.settle()
@@ -39,7 +40,7 @@ async def test_work_that_is_submitted_too_large_is_a_question_and_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(vars(git_listing), "MOST_MORE_BYTES", 3000)
-    async with made_world() as world:
+    async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(run("for n in $(seq 80); do echo x >new$n; done"), edit(*FIX), submit())
         await world.settle()

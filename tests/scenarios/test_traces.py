@@ -20,7 +20,8 @@ from overlord.embedded.play import edit, run, submit
 from overlord.embedded.server import serve
 from overlord.entrypoints.chronicle import chronicled
 from overlord.entrypoints.tracing import traced
-from tests.world import FIX, REPO, World, made_world
+from tests.quick import made_quick_world
+from tests.world import FIX, REPO, World
 
 TOKEN = "canary-collector"
 
@@ -96,7 +97,7 @@ async def collecting(**overrides: Any) -> AsyncIterator[tuple[World, Collector]]
     app = Starlette(routes=[Route("/v1/traces", collector.take, methods=["POST"])])
     async with serve(app) as url:
         given = {"endpoint": url, "headers": {"authorization": f"Bearer {TOKEN}"}}
-        async with made_world(tracing=given, **overrides) as world:
+        async with made_quick_world(tracing=given, **overrides) as world:
             yield world, collector
 
 
@@ -224,7 +225,7 @@ async def test_a_collector_that_is_not_well_keeps_nobody_from_working() -> None:
 
 
 async def test_without_an_endpoint_nothing_is_told_of_tools() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         async with watched(world):
             await world.issue("add() subtracts")
             world.model_will(edit(*FIX), submit())
