@@ -7,7 +7,7 @@ from typing import Any
 
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.record import Message
-from tests.world import World, made_world
+from tests.world import DEADLINE_S, World, made_world
 
 
 @dataclass
@@ -49,7 +49,9 @@ class Talk:
 async def made_talk(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[Talk]:
     """A fresh world with a chat; `overrides` go over the settings."""
     async with made_world(files, **overrides) as world:
-        chat = EmbeddedChat(now=world.clock.now)
+        chat = EmbeddedChat(
+            now=world.clock.now, ack_timeout_s=DEADLINE_S
+        )  # a slow machine is no Slack that gave up
         alice = chat.add_user("alice")
         async with chat.serve() as base_url:
             world.chat = chat

@@ -19,7 +19,7 @@ from typing import Any
 from overlord.embedded.model import EmbeddedModel
 from tests.world import CALC, TOOLCHAIN
 
-DEADLINE_S = 90.0
+DEADLINE_S = 180.0
 NOTHING_ELSE: Mapping[str, str] = {}
 USER = {
     "GIT_AUTHOR_NAME": "Ann",

@@ -12,13 +12,13 @@ from typing import Any
 
 from tests.chatting import Talk, made_talk
 from tests.faults.player import played
-from tests.world import TOOLCHAIN, World, made_world
+from tests.world import DEADLINE_S, TOOLCHAIN, World, made_world
 
 
 def quick(world: World) -> World:
     """Play the check sessions of this world from its start on."""
     given = world.overrides.setdefault("process", {})
-    given.setdefault("python", played(world.root, others=interpreter()))
+    given.setdefault("python", played(world.root, patience_s=DEADLINE_S, others=interpreter()))
     return world
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from tests.required import missing
 
-FETCH_S = 100
+FETCH_S = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

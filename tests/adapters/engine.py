@@ -69,7 +69,7 @@ class OwnEngine:
         assert self._process is not None
         below = os.pidfd_open(int((self.directory / "exec-root/containerd/containerd.pid").read_text()))
         self._process.send_signal(number)
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=180)
         self._process = None
         poll = select.poll()
         poll.register(below, select.POLLIN)
@@ -93,7 +93,7 @@ class OwnEngine:
     def remove(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=60)
+            self._process.wait(timeout=180)
         self._unmount()
         shutil.rmtree(self.directory, ignore_errors=True)
 

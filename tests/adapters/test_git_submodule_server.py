@@ -162,7 +162,7 @@ async def test_a_fetch_that_is_called_off_keeps_no_later_one_out(
         f"if [ ! -e {tmp_path}/once ]; then touch {tmp_path}/once {lock}; exec sleep 1000; fi",
     )
     asked = asyncio.create_task(ground.git.refresh_mirror(NAME, await ground.remote(), branches=["main"]))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(180):
         while not lock.exists():
             await asyncio.sleep(0)
     asked.cancel()

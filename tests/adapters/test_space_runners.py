@@ -45,7 +45,7 @@ def launch(tmp_path: Path, session: str, space: str, **environment: str) -> Laun
 
 
 async def ended(runners: SpaceRunners, session: str) -> EndKind:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         async for said in runners.follow():
             if said == session:
                 break

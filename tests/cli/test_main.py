@@ -27,7 +27,7 @@ def program(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 
@@ -169,5 +169,5 @@ def test_a_pipe_that_closes_is_quiet(filled: Filled) -> None:
         process.stdout.close()
         errors_said = process.stderr.read()
         process.stderr.close()
-        assert process.wait(timeout=60) == 0, words
+        assert process.wait(timeout=180) == 0, words
         assert errors_said == b""

@@ -186,7 +186,7 @@ def test_a_pause_is_written_and_ended(overlord: Overlord, filled: Filled, home: 
 
 def test_resume_without_a_repository_is_about_local_runs(home: Home, tmp_path: Path) -> None:
     words = (sys.executable, "-m", "overlord", "resume")
-    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False)
     assert (said.returncode, "is in no git repository" in said.stderr) == (4, True)
 
 

@@ -128,7 +128,7 @@ async def live_ground() -> AsyncIterator[Ground]:
         ours["GITHUB_TOKEN"] = os.environ.get("OVERLORD_LIVE_TOKEN", token)
     with tempfile.TemporaryDirectory() as home:
         forge = connect(GitHubForge, load({**ours, "OVERLORD_HOME": home}))
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=180) as client:
         ground = LiveGround(forge, RepositoryName(name), client)
         yield ground
         await ground.undo()

@@ -14,7 +14,7 @@ from tests.required import missing
 from tests.runners import IMAGE, docker
 from tests.world import CALC, FIX, REPO
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
 
 HELD = "until test -e /run/door/go; do sleep 0.02; done"
 

@@ -27,7 +27,7 @@ from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock
 
 CANARY = "sk-canary-0123456789abcdef"
-DEADLINE_S = 30.0
+DEADLINE_S = 180.0
 
 
 @dataclass

@@ -33,7 +33,7 @@ async def browser(chat: EmbeddedChat) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def shown(browser: httpx.AsyncClient, after: int | str = "", url: str = "") -> dict[str, Any]:
-    state: dict[str, Any] = (await browser.get(f"{url}/page/state?after={after}", timeout=30)).json()
+    state: dict[str, Any] = (await browser.get(f"{url}/page/state?after={after}", timeout=180)).json()
     return state
 
 

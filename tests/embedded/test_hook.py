@@ -19,7 +19,7 @@ from overlord.embedded.server import serve
 
 REPO = "demo/calc"
 SECRET = "It's a Secret to Everybody"
-DEADLINE_S = 20.0
+DEADLINE_S = 180.0
 
 
 class Ear:

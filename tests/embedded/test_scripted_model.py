@@ -9,6 +9,7 @@ import pytest
 
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
+from overlord.embedded.reviewer import REVIEW
 
 COMPLETIONS = "/v1/chat/completions"
 
@@ -208,3 +209,14 @@ def test_a_script_says_the_same_as_python() -> None:
 def test_a_script_with_mistakes_is_refused(script: str) -> None:
     with pytest.raises(ValueError, match="validation error"):
         play.parse_script(script)
+
+
+async def test_a_play_that_calls_tools_is_not_for_a_review_whatever_is_in_it(
+    model: EmbeddedModel, client: httpx.AsyncClient
+) -> None:
+    model.will(play.run("ls"), when="typo")
+    model.will(play.say("Looks good."), when="typo")
+    asked = [{"role": "system", "content": f"{REVIEW}."}, {"role": "user", "content": "Fix the typo"}]
+    reviewed = await client.post(COMPLETIONS, json={"model": "scripted", "messages": asked})
+    assert reviewed.json()["choices"][0]["message"]["content"] == "Looks good."
+    assert "tool_calls" in await said(client, mission="Fix the typo")

@@ -20,7 +20,7 @@ from overlord.embedded.forge import repository as bare
 from overlord.embedded.server import serve
 from overlord.smart_http import serve_git
 
-DEADLINE_S = 20
+DEADLINE_S = 180
 
 Served = Callable[..., AbstractAsyncContextManager[str]]
 

@@ -29,7 +29,7 @@ from tests.faults.invariants import differences, state_of, violations
 from tests.faults.player import OPENING, played
 from tests.world import REPO, World, made_world
 
-DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "60"))
+DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "180"))
 """How long one process may take; only a broken one does."""
 PLAYS = 6
 """Conversations an issue may begin: its sessions, again after each loss."""

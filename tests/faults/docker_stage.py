@@ -164,7 +164,6 @@ async def set_up(
     docker = {"host": proxy.address, "timeout_s": CALL_S}
     try:
         async with made_world(files or HELD, runner="docker", docker=docker, **overrides) as world:
-            world.deadline_s = 40
             with contextlib.closing(Stage(world, engine, proxy)) as stage:
                 yield stage
     finally:
@@ -175,7 +174,7 @@ async def set_up(
 
 def _emptied(engine: OwnEngine) -> None:
     """The engine as the next story wants it, whatever this one left."""
-    client = APIClient(base_url=engine.address, timeout=30)
+    client = APIClient(base_url=engine.address, timeout=180)
     for entry in client.containers(all=True):
         client.remove_container(entry["Id"], force=True, v=True)
     for volume in client.volumes()["Volumes"] or ():

@@ -93,7 +93,7 @@ async def test_a_reply_that_is_lost_makes_nothing_twice(stage: Stage, call: str)
     await stage.begin(holds=False)
     lost = stage.proxy.will(Kind.LOSE, call, times=2)
     await stage.settle()
-    await asyncio.wait_for(lost.happened.wait(), 10)
+    await asyncio.wait_for(lost.happened.wait(), 180)
     assert await stage.sessions() == [WORK, CHECK]
     await stage.check_delivered()
 

@@ -104,10 +104,10 @@ async def test_what_rests_when_a_daemon_is_told_to_stop_is_found_again() -> None
 
 
 async def test_what_does_not_end_is_waited_for_no_longer_than_an_engine_waits() -> None:
-    async with under_fire(forge={"timeout_s": 60}) as told:
+    async with under_fire(forge={"timeout_s": 300}) as told:
         told.world.forge.fail("pulls/create", kind="timeout-before", times=1)
         issue = await told.issue("plain")
         async with served(told, At(point=P.OPEN_PULL, moment=Moment.BEFORE)) as daemon:
-            assert await daemon.code(within_s=20) == 0, told.log()
+            assert await daemon.code(within_s=180) == 0, told.log()
         await _finished(told, issue)
         await told.check()

@@ -34,7 +34,7 @@ class Program:
     process: subprocess.Popen[str]
 
     def wait(self) -> int:
-        self.said, _ = self.process.communicate(timeout=60)
+        self.said, _ = self.process.communicate(timeout=180)
         return self.process.returncode
 
     def terminate(self) -> None:

@@ -183,7 +183,7 @@ class Door:
 
     def wait_for(self, fact: Callable[[], bool]) -> None:
         with self.happened:
-            assert self.happened.wait_for(fact, timeout=30)
+            assert self.happened.wait_for(fact, timeout=180)
 
     def tool_results(self, turn: int) -> list[str]:
         """What the model was told by tools after its reply number `turn` (from 1)."""

@@ -130,7 +130,7 @@ class Place:
 
     def run(self, *words: str) -> shell.Finished:
         return shell.run(
-            words, directory=self.tree, environment=self.variables(), timeout_s=60, keep_bytes=100_000
+            words, directory=self.tree, environment=self.variables(), timeout_s=180, keep_bytes=100_000
         )
 
     def check(self, *words: str, **more: Any) -> "Checked":

@@ -16,7 +16,7 @@ from overlord.embedded.reviewer import REVIEW
 from tests.chatting import Talk
 from tests.pressing import asked, questions
 from tests.quick import made_quick_talk
-from tests.world import FIX, REPO
+from tests.world import DEADLINE_S, FIX, REPO
 
 HOSTILE = (
     "<!channel> <!here> <!everyone> <@U0BYSTAND> @channel @here <#C00000003> <!subteam^S00000001> "
@@ -208,8 +208,10 @@ async def test_what_is_no_text_at_all_stops_nobody(talk: Talk) -> None:
     await talk.world.settle()
     assert (await talk.world.job()).state is JobState.WAITING
     ts = talk.card("Blocker 1").ts
+    talk.chat.deliveries.ack_timeout_s = 0.3  # whether it is acknowledged is not asked here
     await talk.chat.command(talk.alice, "why \ud800#1")
     await talk.chat.click_with(talk.alice, ts, "press", "\udfff")
+    talk.chat.deliveries.ack_timeout_s = DEADLINE_S
     await talk.world.settle()
     assert "Job 1" in await talk.command("why #1"), "the next one is heard"
     check_harmless(talk)

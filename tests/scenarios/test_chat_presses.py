@@ -16,7 +16,7 @@ from overlord.errors import Refused
 from tests.chatting import Talk
 from tests.pressing import GONE, WORK, answers, asked, decision, questions, stuck
 from tests.quick import made_quick_talk
-from tests.world import REPO
+from tests.world import DEADLINE_S, REPO
 
 
 @pytest.fixture
@@ -236,11 +236,13 @@ async def test_the_same_command_once_more_is_the_same_command(talk: Talk) -> Non
 
 async def test_a_press_that_cannot_be_written_down_is_not_acknowledged(talk: Talk) -> None:
     card = await stuck(talk)
+    talk.chat.deliveries.ack_timeout_s = 0.3  # nothing is to come
     with hands_on(talk) as connection:
         connection.execute("ALTER TABLE requests RENAME TO away")
         pressed = await talk.chat.click(talk.alice, card.ts, "Drop it")
         said = await talk.chat.command(talk.alice, f"pause {REPO}")
         connection.execute("ALTER TABLE away RENAME TO requests")
+    talk.chat.deliveries.ack_timeout_s = DEADLINE_S
     assert not pressed.acked and pressed.error
     assert not said.acked and said.error
     await talk.world.settle()
@@ -261,7 +263,7 @@ async def test_a_press_that_is_not_written_down_in_time_is_not_acknowledged_and_
         assert (pressed.acked, pressed.error) == (False, "operation_timeout")
         assert connection.execute("SELECT state FROM decisions").fetchall() == [("open",)]
         connection.execute("ROLLBACK")
-    talk.chat.deliveries.ack_timeout_s = 3.0
+    talk.chat.deliveries.ack_timeout_s = DEADLINE_S
     await talk.chat.replay(pressed)
     await talk.world.settle()
     assert (await talk.world.job()).state is JobState.CANCELLED

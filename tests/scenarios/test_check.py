@@ -8,7 +8,7 @@ import pytest
 from tests.local import Desk, desk, git
 from tests.world import CALC
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
 
 

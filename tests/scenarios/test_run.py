@@ -11,7 +11,7 @@ from overlord.embedded.play import blocked, call, edit, read, run, submit
 from tests.local import Desk, desk, git
 from tests.world import FIX
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 TITLE = "add() subtracts"
 
 

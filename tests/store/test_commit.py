@@ -16,7 +16,7 @@ from overlord.store.database import Database, open_reader
 from tests.records import NOW
 
 Act = Callable[[sqlite3.Connection], object]
-DEADLINE_S = 30.0
+DEADLINE_S = 180.0
 
 
 def note(name: str) -> Act:

@@ -27,6 +27,9 @@ from overlord.embedded.server import serve
 
 CHANNEL = "overlord"
 
+PATIENCE_S = 180.0
+"""How long something is waited for that should come; only where something is broken it does not."""
+
 
 class EmbeddedChat:
     """A Slack-shaped server and the people around it. It is an ASGI application; `serve` puts it on a port.
@@ -274,7 +277,7 @@ class EmbeddedChat:
         person = self.workspace.person(user)
         return [view for view in self.interactions.views.values() if view.user == person.id]
 
-    async def until(self, is_so: Callable[[], Any], *, timeout_s: float = 10.0) -> None:
+    async def until(self, is_so: Callable[[], Any], *, timeout_s: float = PATIENCE_S) -> None:
         """Wait until something is so, looked at again after each change; TimeoutError tells the conversation so far."""
         try:
             async with asyncio.timeout(timeout_s):
