@@ -17,6 +17,12 @@ from tests.cli.conftest import Filled, Overlord
 from tests.stored import claim
 
 ROOT = Path(__file__).parents[2]
+HEAVY = (
+    *("aiohttp", "docker", "gidgethub", "httpx", "opentelemetry", "pathspec", "prometheus_client"),
+    *("slack_bolt", "slack_sdk", "starlette", "structlog", "uvicorn"),
+    *("overlord.app", "overlord.adapters", "overlord.door", "overlord.embedded", "overlord.engine.tick"),
+)
+"""What only those commands import that need it: each command would wait for it otherwise."""
 
 
 def program(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -137,6 +143,29 @@ def test_a_wrong_configuration_ends_with_three(
 
 
 # As a program of its own.
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("config", "check"), ("status",)])
+def test_a_command_that_only_looks_waits_for_nothing_it_does_not_need(
+    home: Home, filled: Filled, words: tuple[str, ...]
+) -> None:
+    filled(lambda c: None)
+    look = (
+        "import sys; from overlord.entrypoints.cli.main import app; app(sys.argv[1:], standalone_mode=False)"
+    )
+    told = "print('HEAVY', *sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{look}\n{told}", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stdout.partition("HEAVY ")[2].split())
+    assert "overlord.entrypoints.cli.main" in imported
+    assert sorted(name for name in HEAVY if name in imported) == []
 
 
 def test_the_program_says_its_errors_in_a_sentence(home: Home) -> None:

@@ -3,18 +3,18 @@
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from overlord.domain.text import count, size_text
-from overlord.entrypoints.backup import making, restoring
-from overlord.entrypoints.backup.archive import file_name
-from overlord.entrypoints.backup.manifest import Manifest, digest_of
 from overlord.entrypoints.cli.show import as_json, person, say
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings import check_socket_path, home_of
+
+if TYPE_CHECKING:
+    from overlord.entrypoints.backup.manifest import Manifest
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -33,6 +33,9 @@ def backup(
     if verify:
         _verify(file, json=json)
         return
+    from overlord.entrypoints.backup import making
+    from overlord.entrypoints.backup.archive import file_name
+
     now = datetime.now(UTC)
     made = making.make(Home(home_of(os.environ)), (file or Path(file_name(now))).absolute(), at=now)
     if json:
@@ -48,6 +51,8 @@ def backup(
 
 
 def _verify(file: Path | None, *, json: bool) -> None:
+    from overlord.entrypoints.backup import restoring
+
     if file is None:
         raise typer.BadParameter("name the backup to verify")
     try:
@@ -72,6 +77,8 @@ def restore(
     json: Json = False,
 ) -> None:
     """Make a home of a backup. The home must not have a database; what is newer outside is adopted by the next start."""
+    from overlord.entrypoints.backup import restoring
+
     root = home.expanduser().absolute() if home is not None else home_of(os.environ)
     check_socket_path(root)
     made = restoring.restore(file, Home(root), at=datetime.now(UTC), actor=person())
@@ -89,6 +96,8 @@ def restore(
         say(f"Set OVERLORD_HOME={made.home} first.")
 
 
-def _holds(manifest: Manifest) -> str:
+def _holds(manifest: "Manifest") -> str:
+    from overlord.entrypoints.backup.manifest import digest_of
+
     files = sum(digest_of(name) is not None for name in manifest.members)
     return f"the database (schema {manifest.schema_version}) and {count(files, 'evidence file')}"

@@ -4,15 +4,17 @@ import asyncio
 import logging
 import os
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from overlord.domain.trial import Trial
-from overlord.engine.trial import Refusal
 from overlord.entrypoints.cli.run import Base, Json, Runner
 from overlord.entrypoints.cli.show import line, say
 from overlord.errors import Refused
+
+if TYPE_CHECKING:
+    from overlord.domain.trial import Trial
+    from overlord.engine.trial import Refusal
 
 
 def check(
@@ -22,6 +24,8 @@ def check(
     json: Json = False,
 ) -> None:
     """Run a repository's tests and linter as the judge would, and tell whether work could be judged here. Asks no model."""
+    from overlord.domain.trial import Trial
+    from overlord.engine.trial import Refusal
     from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen, trial
     from overlord.entrypoints.local.desk import sit_down
@@ -30,7 +34,7 @@ def check(
     logs.configure_logs(json=False, level=logging.WARNING)
     place = place_of(path, os.environ)
 
-    async def sitting() -> Trial | Refusal:
+    async def sitting() -> "Trial | Refusal":
         async with sit_down(place, screen.choose(json=json), os.environ, json=json) as desk:
             made = await trial.make(desk, runner or "", base)
             if isinstance(made, Trial):
@@ -45,7 +49,7 @@ def check(
     raise typer.Exit(0 if found.judges else 1)
 
 
-def _show(found: Trial) -> None:
+def _show(found: "Trial") -> None:
     say(f"\n  tests   {line(found.tests)}\n  lint    {line(found.lint)}")
     for text in found.advice:
         say(f"\n{line(text)}")

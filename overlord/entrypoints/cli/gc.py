@@ -3,26 +3,22 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from overlord.adapters.clock import SystemClock
-from overlord.adapters.git import GitMirrors
-from overlord.app import choose_runners
 from overlord.domain.leaving import Leaving, total
 from overlord.domain.text import count, size_text
-from overlord.engine import keep
-from overlord.engine.parts import Caretaker
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import as_json, person, say, table
 from overlord.errors import FarEndError, SettingsError
 from overlord.home import Home
-from overlord.ports import Runner
 from overlord.settings import Settings
-from overlord.settings_held import Held
 from overlord.store.database import Database, open_reader
 from overlord.store.evidence import EvidenceStore
+
+if TYPE_CHECKING:
+    from overlord.ports import Runner
 
 
 def gc(
@@ -43,6 +39,11 @@ def gc(
 
 
 async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving], str]:
+    from overlord.adapters.clock import SystemClock
+    from overlord.adapters.git import GitMirrors
+    from overlord.engine import keep
+    from overlord.engine.parts import Caretaker
+
     home = Home(settings.home)
     open_reader(home.database).close()  # not another version's, and there is one
     async with AsyncExitStack() as stack:
@@ -64,9 +65,14 @@ async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving
         return await keep.clear(caretaker), left_alone
 
 
-async def _runner(settings: Settings, stack: AsyncExitStack, database: Database) -> tuple[Runner | None, str]:
+async def _runner(
+    settings: Settings, stack: AsyncExitStack, database: Database
+) -> "tuple[Runner | None, str]":
     """All that the daemon would have: an environment is forgotten once none of them has it. None where one of them
     cannot be asked, and why."""
+    from overlord.app import choose_runners
+    from overlord.settings_held import Held
+
     try:
         return await choose_runners(Held(settings), stack, epoch=0, check=database.check_held), ""
     except (SettingsError, FarEndError) as error:

@@ -2,20 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from overlord.domain.skill_review import (
-    SkillReview,
-    SkillVerdict,
-    beside_each_other,
-    review_skill,
-    unreadable,
-)
 from overlord.domain.text import count
-from overlord.domain.untrusted_yaml import MAX_BYTES
 from overlord.entrypoints.cli.show import json_text, say, table
+
+if TYPE_CHECKING:
+    from overlord.domain.skill_review import SkillReview
 
 app = typer.Typer(help="Skills: instructions that Minions load.", no_args_is_help=True)
 
@@ -31,6 +26,8 @@ def validate(
     json: Annotated[bool, typer.Option("--json", help="One line of JSON for each file.")] = False,
 ) -> None:
     """Judge skill files: their form, conflicts between them, and what in their text could do harm. 1 if any is rejected."""
+    from overlord.domain.skill_review import SkillVerdict, beside_each_other
+
     reviews = beside_each_other([_review(file) for file in _files(paths)])
     if json:
         for review in reviews:
@@ -50,7 +47,10 @@ def _in_folder(path: str) -> list[str]:
     return sorted(str(file) for file in Path(path).glob("*.yaml")) or [path]
 
 
-def _review(file: str) -> SkillReview:
+def _review(file: str) -> "SkillReview":
+    from overlord.domain.skill_review import review_skill, unreadable
+    from overlord.domain.untrusted_yaml import MAX_BYTES
+
     try:
         with Path(file).open("rb") as opened:
             return review_skill(opened.read(MAX_BYTES + 1), file)
@@ -59,7 +59,7 @@ def _review(file: str) -> SkillReview:
         return unreadable(file, f"The file cannot be read: {told or error}.")
 
 
-def _as_json(review: SkillReview) -> dict[str, object]:
+def _as_json(review: "SkillReview") -> dict[str, object]:
     findings = [
         {
             "rule": item.rule,
@@ -73,7 +73,9 @@ def _as_json(review: SkillReview) -> dict[str, object]:
     return {"file": review.file, "verdict": review.verdict, "findings": findings}
 
 
-def _show(reviews: tuple[SkillReview, ...]) -> None:
+def _show(reviews: "tuple[SkillReview, ...]") -> None:
+    from overlord.domain.skill_review import SkillVerdict
+
     rows = [
         (f"{review.file}:{item.line}" if item.line else review.file, item.level, item.rule, item.message)
         for review in reviews
@@ -83,12 +85,8 @@ def _show(reviews: tuple[SkillReview, ...]) -> None:
         table(("place", "level", "rule", "what"), rows)
         say("")
     counted = [(verdict, sum(review.verdict is verdict for review in reviews)) for verdict in SkillVerdict]
-    told = ", ".join(f"{number} {_WORDS[verdict]}" for verdict, number in counted if number)
+    told = ", ".join(f"{number} {_WORDS[verdict.name]}" for verdict, number in counted if number)
     say(f"{count(len(reviews), 'file')}: {told}.")
 
 
-_WORDS = {
-    SkillVerdict.ACCEPT: "accepted",
-    SkillVerdict.FLAG: "flagged for a person to look at",
-    SkillVerdict.REJECT: "rejected",
-}
+_WORDS = {"ACCEPT": "accepted", "FLAG": "flagged for a person to look at", "REJECT": "rejected"}
