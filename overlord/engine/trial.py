@@ -52,6 +52,17 @@ async def begin(parts: Parts, name: RepositoryName, branch: str, base: Sha, *, a
     return await parts.database.write(Point.TRIAL_BEGUN, write)
 
 
+async def free(parts: Parts) -> None:
+    """Take from those whose process is gone what they still hold: no other works here while a trial does. Work that was
+    interrupted goes on where somebody resumes it, but an environment nobody is making would be waited for for ever.
+    """
+    for job in await parts.database.read(jobs.with_remains):
+        await clear(parts, job)
+    for session in await parts.database.read(sessions.live):
+        if session.kind is SessionKind.SETUP:
+            await collect.abandon(parts, session)
+
+
 async def step(parts: Parts, job: Job) -> Trial | Refusal | None:
     """Bring the trial one step on; None until it is over."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))

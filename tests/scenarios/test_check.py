@@ -5,11 +5,14 @@ import signal
 
 import pytest
 
+from overlord.embedded.play import run, submit
 from tests.local import Desk, desk, git
 from tests.world import CALC
 
 pytestmark = pytest.mark.timeout(600)
 NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
+
+HANGS = {"tests/test_hang.py": "def test_hang():\n    import time\n    time.sleep(300)\n"}
 
 
 def add(user: Desk, files: dict[str, str]) -> None:
@@ -71,8 +74,7 @@ async def test_a_command_of_its_own_that_fails_at_base_cannot_judge() -> None:
 
 
 async def test_it_is_stopped_and_killed_without_harm_to_what_comes_after() -> None:
-    hangs = {"tests/test_hang.py": "def test_hang():\n    import time\n    time.sleep(300)\n"}
-    async with desk(hangs) as user:
+    async with desk(HANGS) as user:
         terminal = await user.terminal("check", environment=NO_MODEL)
         await terminal.until("runs the repository's checks")
         terminal.type("\x03")
@@ -85,3 +87,29 @@ async def test_it_is_stopped_and_killed_without_harm_to_what_comes_after() -> No
         add(user, dict(CALC))
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 0, said.out + said.err
+
+
+async def test_what_was_killed_holds_no_room_and_no_environment_that_others_wait_for() -> None:
+    async with desk() as user:
+        config = user.root / "overlord.yaml"
+        user.environment({})
+        config.write_text(config.read_text().replace("grace_s: 2", "grace_s: 2, concurrent: 1"))
+        user.model.will(run("sleep 300"), submit())
+        await killed(user, "run", "Say so", until="run_command")
+        add(user, HANGS)
+        await killed(user, "check", until="runs the repository's checks")
+        add(user, {".nebulus/environment.yaml": f"setup: test -e {user.root}/on || sleep 300\n"})
+        await killed(user, "check", until="sets up the environment")
+        (user.root / "on").touch()
+        git(user.repo, "rm", "--quiet", "tests/test_hang.py")
+        git(user.repo, "commit", "--quiet", "--message=No more")
+        said = await user.overlord("check")
+        assert said.code == 0, said.out + said.err
+
+
+async def killed(user: Desk, *words: str, until: str) -> None:
+    """Type a command, and kill it once it shows this."""
+    terminal = await user.terminal(*words)
+    await terminal.until(until)
+    os.kill(terminal.process.pid, signal.SIGKILL)
+    await terminal.ended()

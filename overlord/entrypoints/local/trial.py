@@ -10,6 +10,7 @@ from overlord.engine.trial import Refusal
 from overlord.entrypoints.cli.show import person
 from overlord.entrypoints.local import address, checkout, transfer
 from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.place import MANY
 from overlord.entrypoints.local.work import NO_WALLS
 from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
@@ -17,6 +18,8 @@ from overlord.ports import RepositoryName, Sha
 from overlord.settings import Settings
 
 BRANCH = "trial"
+ROOM = {"sessions": {"concurrent": MANY}}
+"""Beside a trial nothing is worked on; a session of a run that was interrupted is still on the books, and in nobody's way."""
 
 
 async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
@@ -25,7 +28,7 @@ async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
     commit = await _brought(desk, base)
     await desk.forge.move_default(place.repository, BRANCH, commit)
     async with desk.forge.serve() as url:
-        overrides = {"forge": {"api_url": url, "token": desk.forge.token}}
+        overrides = ROOM | {"forge": {"api_url": url, "token": desk.forge.token}}
         settings = place.settings(desk.environment, **overrides, **({"runner": runner} if runner else {}))
         conceal(settings.secrets())
         async with overlord(settings, needs_model=False) as running:
@@ -47,6 +50,7 @@ async def _brought(desk: Desk, base: str) -> Sha:
 async def _tried(desk: Desk, running: Overlord, settings: Settings, commit: Sha) -> Trial | Refusal:
     parts = running.parts
     name = RepositoryName(settings.repositories[0])
+    await trial.free(parts)
     await parts.git.refresh_mirror(name, await parts.forge.remote(name))
     job = await trial.begin(parts, name, BRANCH, commit, actor=person())
     watch = Watch(running, after=0)
