@@ -1,5 +1,6 @@
 """Real projects of different build systems, each with a small change that a scripted model makes to it."""
 
+import os
 from dataclasses import dataclass
 
 from overlord.embedded.play import Turn, run, write
@@ -157,3 +158,9 @@ PROJECTS = (
         asserted='is_suite("testsuite") and not is_suite("testcase")',
     ),
 )
+QUICK = ("itsdangerous", "platformdirs", "six", "junitparser")
+"""Those that compile nothing and download little, each of another build system."""
+TAKEN = tuple(
+    project for project in PROJECTS if os.environ.get("REAL_PROJECTS") == "all" or project.sdist.name in QUICK
+)
+"""Those that are built now: all of them take minutes, so that is for `make soak`."""

@@ -19,7 +19,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit, write
 from overlord.home import Home
 from overlord.store import environments, ledger, sessions
-from tests.projects import ITSDANGEROUS, PLUGGY, PROJECTS, Project
+from tests.projects import ITSDANGEROUS, PLUGGY, TAKEN, Project
 from tests.required import missing
 from tests.runners import engine_or_skip
 from tests.sdists import files_of
@@ -69,7 +69,7 @@ def _remove_volumes(instance: str) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.sdist.name)
+@pytest.mark.parametrize("project", TAKEN, ids=lambda project: project.sdist.name)
 async def test_a_change_to_a_real_project_is_made_and_judged_without_network(project: Project) -> None:
     await engine_or_skip()
     async with world_of(project, runner="docker") as world:
