@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from tests.faults.spaces import start
-from tests.world import World, made_world
+from tests.quick import made_quick_world
+from tests.world import World
 
 Instead = Callable[..., Awaitable[Any]]
 """Called in place of a port's method, with that method and its arguments."""
@@ -69,6 +70,6 @@ async def between_world(
         made.append(Between(given))
         return made[-1]
 
-    async with made_world(files, **overrides) as world:
+    async with made_quick_world(files, **overrides) as world:
         await start(world, {port: before})
         yield world, made[0]

@@ -19,6 +19,7 @@ from overlord.points import Moment, Point
 from overlord.ports import Forge, Pull, RepositoryName
 from overlord.store import environments
 from tests.engine.troubled import troubled_world, weathered
+from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World, made_world
 
 ENVIRONMENT = ".nebulus/environment.yaml"
@@ -121,7 +122,7 @@ async def test_a_setup_that_may_not_begin_yet_wakes_nobody(paused: bool) -> None
         ENVIRONMENT: f"setup: '{setup}'\ndetect: false\ninputs: [requirements.txt]\n",
         "requirements.txt": "first\n",
     }
-    async with made_world(files, sessions={"concurrent": 1}) as world:
+    async with made_quick_world(files, sessions={"concurrent": 1}) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), write("requirements.txt", "first\nsecond\n"), submit(), when="(1)")
         await world.settle()
@@ -152,7 +153,9 @@ async def pause(world: World, paused: bool) -> None:
 
 
 async def test_work_that_cannot_be_checked_for_want_of_room_waits_without_a_write() -> None:
-    async with made_world({**CALC, ENVIRONMENT: "setup: 'true'\n"}, sessions={"concurrent": 2}) as world:
+    async with made_quick_world(
+        {**CALC, ENVIRONMENT: "setup: 'true'\n"}, sessions={"concurrent": 2}
+    ) as world:
         for number in (1, 2):
             await world.issue(f"add() subtracts ({number})")
         world.model_will(edit(*FIX), holding(world.root / "first"), submit(), when="(1)")
@@ -171,7 +174,7 @@ async def test_work_that_cannot_be_checked_for_want_of_room_waits_without_a_writ
 
 @pytest.mark.parametrize("session", ["j2-work-1", "j2-check-1"])
 async def test_an_environment_counts_as_used_when_a_session_is_to_run_in_it(session: str) -> None:
-    async with made_world({**CALC, ENVIRONMENT: "setup: 'true'\n"}) as world:
+    async with made_quick_world({**CALC, ENVIRONMENT: "setup: 'true'\n"}) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), submit(), when="(1)")
         await world.settle()
@@ -190,7 +193,7 @@ async def test_an_environment_counts_as_used_when_a_session_is_to_run_in_it(sess
 
 
 async def test_nothing_is_fetched_for_a_job_that_waits_for_the_setup_of_another() -> None:
-    async with made_world(CALC, sessions={"concurrent": 2}) as world:
+    async with made_quick_world(CALC, sessions={"concurrent": 2}) as world:
         await world.push({ENVIRONMENT: f"setup: '{until_there(world.root / 'go')}'\n"})
         for number in (1, 2):
             await world.issue(f"add() subtracts ({number})")
@@ -203,7 +206,7 @@ async def test_nothing_is_fetched_for_a_job_that_waits_for_the_setup_of_another(
 
 
 async def test_a_mirror_that_has_what_a_next_session_begins_with_is_not_fetched_again() -> None:
-    async with made_world(CALC) as world:
+    async with made_quick_world(CALC) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), BREAK, submit())
         world.model_will(write("other.py", "x = 1\n"), submit())
@@ -256,7 +259,7 @@ class Raced:
 
 
 async def test_a_pull_request_that_a_replaced_daemon_opened_meanwhile_is_taken_for_ours() -> None:
-    async with made_world(CALC) as world:
+    async with made_quick_world(CALC) as world:
         await world.start()
         parts = replace(world.overlord.parts, forge=Raced(world.overlord.parts.forge))
         world._running = replace(world.overlord, parts=parts, tick=Tick(parts))

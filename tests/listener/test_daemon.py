@@ -21,7 +21,8 @@ from overlord.home import Home
 from overlord.store import jobs
 from overlord.store.database import open_reader
 from tests.listener.wire import SECRET, get, line
-from tests.world import FIX, World, made_world
+from tests.quick import made_quick_world
+from tests.world import FIX, World
 
 DEADLINE_S = 180.0
 SEARCHED = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV")
@@ -116,7 +117,7 @@ async def served(
 
 
 async def test_a_label_is_heard_long_before_the_next_poll() -> None:
-    async with made_world(poll_s=86_400) as world:
+    async with made_quick_world(poll_s=86_400) as world:
         world.model_will(edit(*FIX), submit("add() adds again."))
         async with served(world, OVERLORD_LISTEN="127.0.0.1:0", GITHUB_WEBHOOK_SECRET=SECRET) as daemon:
             place = (await daemon.told("listening"))["address"]
@@ -131,7 +132,7 @@ async def test_a_label_is_heard_long_before_the_next_poll() -> None:
 
 
 async def test_without_a_listener_polling_is_enough_and_the_forge_waits_for_nobody() -> None:
-    async with made_world(poll_s=1) as world:
+    async with made_quick_world(poll_s=1) as world:
         world.model_will(edit(*FIX), submit("add() adds again."))
         with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections and never answers
             hook = await world.forge.hook(f"http://127.0.0.1:{silent.getsockname()[1]}/", SECRET)
@@ -145,7 +146,7 @@ async def test_without_a_listener_polling_is_enough_and_the_forge_waits_for_nobo
 
 async def test_open_connections_do_not_keep_a_daemon_from_stopping() -> None:
     async with (
-        made_world() as world,
+        made_quick_world() as world,
         served(world, OVERLORD_LISTEN="127.0.0.1:0", GITHUB_WEBHOOK_SECRET=SECRET) as daemon,
         contextlib.AsyncExitStack() as stack,
     ):
@@ -158,7 +159,7 @@ async def test_open_connections_do_not_keep_a_daemon_from_stopping() -> None:
 
 
 async def test_a_port_that_is_in_use_is_said_and_ends_the_daemon() -> None:
-    async with made_world() as world:
+    async with made_quick_world() as world:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = f"127.0.0.1:{taken.getsockname()[1]}"
             async with served(world, OVERLORD_LISTEN=address) as daemon:
@@ -172,7 +173,7 @@ async def test_a_port_that_is_in_use_is_said_and_ends_the_daemon() -> None:
 
 
 async def test_an_address_that_is_not_this_machines_is_said() -> None:
-    async with made_world() as world, served(world, OVERLORD_LISTEN="203.0.113.7:8712") as daemon:
+    async with made_quick_world() as world, served(world, OVERLORD_LISTEN="203.0.113.7:8712") as daemon:
         async with asyncio.timeout(DEADLINE_S):
             _, said = await daemon.process.communicate()
         assert daemon.process.returncode == 3
@@ -180,7 +181,7 @@ async def test_an_address_that_is_not_this_machines_is_said() -> None:
 
 
 async def test_without_slack_it_offers_a_page_to_talk_on_and_what_is_said_there_counts() -> None:
-    async with made_world(slack={"page": "127.0.0.1:0"}) as world:
+    async with made_quick_world(slack={"page": "127.0.0.1:0"}) as world:
         world.model_will(edit(*FIX), submit("add() adds again."))
         number = await world.issue("add() subtracts", label="")
         async with served(world) as daemon:
@@ -202,7 +203,7 @@ async def test_without_slack_it_offers_a_page_to_talk_on_and_what_is_said_there_
 async def test_a_page_whose_port_is_taken_keeps_nobody_from_working() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         page = f"127.0.0.1:{taken.getsockname()[1]}"
-        async with made_world(slack={"page": page}) as world, served(world) as daemon:
+        async with made_quick_world(slack={"page": page}) as world, served(world) as daemon:
             assert (await daemon.told("no_page"))["address"] == page
             await daemon.until(daemon.has_polled)
             assert await daemon.stopped() == 0

@@ -15,7 +15,8 @@ from overlord.settings import Settings
 from tests.listener.canaries import ELSEWHERE, canary_home, parts_of, secret_fields
 from tests.listener.test_daemon import SEARCHED, served
 from tests.listener.wire import exchange
-from tests.world import FIX, made_world
+from tests.quick import made_quick_world
+from tests.world import FIX
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,7 +83,7 @@ async def test_a_story_with_errors_is_told_without_a_secret(form: str) -> None:
             "webhook_secret": f"{canary}-hook",
         },
     }
-    async with made_world(poll_s=1, **given) as world:
+    async with made_quick_world(poll_s=1, **given) as world:
         secrets = [world.forge.token, world.model.key, canary]
         leak = "; ".join(f"echo {secret} >&2" for secret in secrets)
         world.model_will(run(leak), edit(*FIX), submit(f"Used {' and '.join(secrets)}."))

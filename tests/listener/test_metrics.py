@@ -10,8 +10,9 @@ from overlord.embedded.play import edit, submit
 from overlord.entrypoints.listen.listener import listening
 from overlord.settings_model import Listen
 from tests.listener.wire import exchange, get, heard_world
+from tests.quick import made_quick_world
 from tests.scenarios.test_pause import pause, until_told
-from tests.world import FIX, REPO, World, made_world
+from tests.world import FIX, REPO, World
 
 TOKEN = "canary-metrics-token"
 PRICES = {"scripted": {"input": 1.0, "output": 4.0}}
@@ -104,7 +105,7 @@ async def test_the_queue_has_an_age_and_a_pause_is_seen() -> None:
 
 
 async def test_sums_go_on_after_a_restart() -> None:
-    async with made_world(prices=PRICES) as world:
+    async with made_quick_world(prices=PRICES) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -123,7 +124,7 @@ async def test_sums_go_on_after_a_restart() -> None:
 
 
 async def test_with_a_token_only_who_shows_it_is_answered() -> None:
-    async with made_world(listen={"metrics_token": TOKEN}) as world:
+    async with made_quick_world(listen={"metrics_token": TOKEN}) as world:
         await world.settle()
         async with listening(
             Listen(address="127.0.0.1:0", webhook_secret="", metrics_token=TOKEN), world.overlord

@@ -11,7 +11,8 @@ from typing import Any
 
 from overlord.entrypoints.listen.listener import listening
 from overlord.settings_model import Listen
-from tests.world import World, made_world
+from tests.quick import made_quick_world
+from tests.world import World
 
 DEADLINE_S = 180.0
 SECRET = "canary-webhook-secret"
@@ -114,7 +115,7 @@ async def heard_world(
     *, secret: str = SECRET, patience_s: float = 10.0, most_connections: int = 32, **overrides: Any
 ) -> AsyncIterator[tuple[World, str]]:
     """A world that has polled once and not again for a day, and the place its operator's listener is at."""
-    async with made_world(poll_s=86_400, **overrides) as world:
+    async with made_quick_world(poll_s=86_400, **overrides) as world:
         await world.settle()
         listen = Listen(address="127.0.0.1:0", webhook_secret=secret)
         async with listening(
