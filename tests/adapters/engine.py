@@ -13,9 +13,11 @@ from typing import IO
 
 
 class OwnEngine:
-    """Starts `dockerd` (as root), with one directory holding all it has."""
+    """Starts `dockerd` (as root), with one directory holding all it has. `state` is what it finds as /var/lib/overlord, where a
+    service keeps its state: the machine's own /var/lib it does not see."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, state: Path | None = None) -> None:
+        self.state = state
         self.directory = Path(tempfile.mkdtemp(prefix="engine-"))
         self.address = f"unix://{self.directory}/s"
         self.live_restore = False
@@ -32,6 +34,7 @@ class OwnEngine:
         command = [
             "unshare",
             "--net",
+            *self._with_state(),
             "dockerd",
             "--host",
             self.address,
@@ -57,6 +60,13 @@ class OwnEngine:
             self._process = None
             raise AssertionError(b"".join(said[-20:]).decode())
         threading.Thread(target=_read_on, args=[self._process.stderr], daemon=True).start()
+
+    def _with_state(self) -> list[str]:
+        if self.state is None:
+            return []
+        place = "/var/lib/overlord"
+        lines = f'mount -t tmpfs state /var/lib; mkdir {place}; mount --bind "$0" {place}; exec "$@"'
+        return ["--mount", "sh", "-euc", lines, str(self.state)]
 
     def load(self, image: str) -> None:
         """Bring an image over from the engine that is used."""

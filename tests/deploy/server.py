@@ -171,9 +171,9 @@ async def set_up(
                 "DEPLOY_USER": f"{USER}:{USER}",
                 "DEPLOY_PORT": "0",
                 "OVERLORD_REPOS": REPO,
-                "GITHUB_API_URL": _as_seen_inside(forge_url),
+                "GITHUB_API_URL": as_seen_inside(forge_url),
                 "GITHUB_TOKEN_FILE": "/run/secrets/github-token",
-                "OPENAI_BASE_URL": f"{_as_seen_inside(model_url)}/v1",
+                "OPENAI_BASE_URL": f"{as_seen_inside(model_url)}/v1",
                 "OVERLORD_MODEL": "scripted",
             }
             server.fill_in(**values)
@@ -189,7 +189,8 @@ async def set_up(
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _as_seen_inside(url: str) -> str:
+def as_seen_inside(url: str) -> str:
+    """What serves on the engine's bridge, as containers name it."""
     return f"http://host.docker.internal:{url.rpartition(':')[2]}"
 
 
