@@ -74,6 +74,19 @@ class Home:
         finally:
             os.close(lock)
 
+    @property
+    def keep_asked(self) -> Path:
+        """There when somebody asks the daemon to keep house now."""
+        return self.root / "keep.asked"
+
+    def take_keep_asked(self) -> bool:
+        """Whether somebody asks for that; from now on nobody does."""
+        try:
+            self.keep_asked.unlink()
+        except OSError:
+            return False
+        return True
+
     def room(self) -> Room:
         """What is left of its file system for who is not root."""
         standing = os.statvfs(self.root)

@@ -107,6 +107,7 @@ class Tick:
         if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
             self._pruned_at = parts.clock.monotonic()
             wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
+        self._look_who_asks()
         if parts.clock.monotonic() - self._kept_at >= keep.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
         if parts.speech is not None:
@@ -140,10 +141,18 @@ class Tick:
             log.warning("disk", trouble=str(error))  # nothing can be begun either; the next pass looks again
             return
         if is_low and not self._is_low:
-            self._kept_at = self._pruned_at = self._parts.clock.monotonic() - keep.EVERY_S
+            self._keep_house_now()
         if is_low != bool(self._is_low):
             log.warning("disk_low" if is_low else "disk_has_room", new_work=not is_low)
         self._is_low = is_low
+
+    def _look_who_asks(self) -> None:
+        """Keep house at once when a command asks for it; what is under way may be past what that one saw, and is let end."""
+        if not self._errands.is_under_way("keep") and self._parts.home.take_keep_asked():
+            self._keep_house_now()
+
+    def _keep_house_now(self) -> None:
+        self._kept_at = self._pruned_at = self._parts.clock.monotonic() - keep.EVERY_S
 
     def _wanted(self, found: Due) -> dict[str, Act]:
         """A step for everything that is due, by what it is about."""

@@ -1,7 +1,12 @@
 """`overlord gc`: what it says would go, what it removes, and what is said of it afterwards."""
 
+import contextlib
 import json
+import socket
 import sqlite3
+from collections.abc import Iterator
+
+import pytest
 
 from overlord.domain.event import EventName
 from overlord.home import Home
@@ -66,3 +71,38 @@ def test_without_a_state_it_says_what_to_do(overlord: Overlord, home: Home) -> N
     assert (said.code, said.out) == (6, "")
     assert "there is no Overlord state" in said.err
     assert not home.root.exists()
+
+
+@pytest.fixture
+def ear(home: Home) -> Iterator[socket.socket]:
+    """A daemon's end of the bell."""
+    home.bell.parent.mkdir(parents=True)
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ear:
+        ear.bind(str(home.bell))
+        ear.setblocking(False)
+        yield ear
+
+
+def test_a_daemon_that_runs_is_asked_to_tidy_its_mirrors(
+    overlord: Overlord, filled: Filled, home: Home, ear: socket.socket
+) -> None:
+    filled(story)
+    home.settings.write_text("runner: process\n")
+    assert overlord("gc").out == "0 things removed, 0 bytes.\n"  # there are none
+    home.mirror("acme/calc").mkdir(parents=True)
+    assert json.loads(overlord("gc", "--dry-run", "--json").out)["mirrors_asked"] is False
+    assert not home.keep_asked.exists()
+    said = overlord("gc")
+    assert said.out == "0 things removed, 0 bytes.\nThe daemon was asked to tidy the mirrors.\n"
+    assert ear.recv(16) == b"."
+    assert (home.take_keep_asked(), home.take_keep_asked()) == (True, False)
+
+
+def test_without_a_daemon_nobody_is_asked_since_its_start_does_it(
+    overlord: Overlord, filled: Filled, home: Home
+) -> None:
+    filled(story)
+    home.settings.write_text("runner: process\n")
+    home.mirror("acme/calc").mkdir(parents=True)
+    assert overlord("gc").out == "0 things removed, 0 bytes.\n"
+    assert not home.keep_asked.exists()

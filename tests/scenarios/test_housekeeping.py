@@ -140,6 +140,22 @@ async def test_a_commit_that_an_open_job_stands_on_outlives_every_tidying() -> N
         assert f"refs/overlord/canonical/{ended}" not in packed
 
 
+async def test_a_daemon_that_is_asked_to_tidies_its_mirrors_before_the_day_is_over() -> None:
+    async with made_world() as world:
+        await begin(world)
+        await worked(world)
+        [job] = await world.jobs()
+        home = world.overlord.parts.home
+        (packed := home.mirror(REPO) / "packed-refs").unlink(missing_ok=True)
+        world.clock.move(60)
+        await rested(world)
+        assert not packed.exists()
+        home.keep_asked.touch()
+        await rested(world)
+        assert not home.keep_asked.exists()
+        assert f"refs/overlord/canonical/{job.head_sha}" in packed.read_text()
+
+
 JOBS, HOURS = 12, 2
 HISTORY = 2000
 """The bytes that a merged job adds to its repository's own history; one that leaves its evidence adds five times as much."""

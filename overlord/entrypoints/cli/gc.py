@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from overlord import bell
 from overlord.domain.leaving import Leaving, total
 from overlord.domain.text import count, size_text
 from overlord.entrypoints.cli import state
@@ -25,10 +26,15 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove now what is kept no longer, as `keep` and `environments` in the settings say; the daemon does it once a day."""
+    """Remove now what is kept no longer, as `keep` and `environments` in the settings say; the daemon does it once a day.
+
+    Mirrors are packed by the daemon alone, who knows what its jobs are at: it is asked to.
+    """
     found, left_alone = asyncio.run(_clear(state.settings(), dry_run=dry_run))
+    is_asked = not dry_run and _ask(state.home())
     if json:
-        as_json({"removed": not dry_run, "bytes": total(found), "leavings": found, "left_alone": left_alone})
+        facts = {"removed": not dry_run, "bytes": total(found), "leavings": found}
+        as_json({**facts, "left_alone": left_alone, "mirrors_asked": is_asked})
         return
     if found:
         table(("what", "", "size", "why"), [_row(item) for item in found])
@@ -36,6 +42,17 @@ def gc(
     say(f"{count(len(found), 'thing')} {word}, {size_text(total(found))}.")
     if left_alone:
         say(f"Environments and downloads were left alone: {left_alone}.")
+    if is_asked:
+        say("The daemon was asked to tidy the mirrors.")
+
+
+def _ask(home: Home) -> bool:
+    """Ask the daemon that runs to tidy mirrors, if it has any; one that does not run does so when it starts."""
+    if not state.is_heard() or next(home.mirrors.glob("*/*.git"), None) is None:
+        return False
+    home.keep_asked.touch(mode=0o600)
+    bell.ring(home.bell)
+    return True
 
 
 async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving], str]:
