@@ -10,11 +10,11 @@ RUN update-ca-certificates
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY requirements/run.lock /tmp/run.lock
+COPY requirements/run.lock requirements/tracing.lock /tmp/
 RUN python3 -m venv /opt/build \
     && python3 -m venv --without-pip /opt/overlord \
     && /opt/build/bin/pip --python /opt/overlord/bin/python install \
-        --quiet --no-cache-dir --no-compile --require-hashes -r /tmp/run.lock
+        --quiet --no-cache-dir --no-compile --require-hashes -r /tmp/run.lock -r /tmp/tracing.lock
 COPY pyproject.toml README.md LICENSE /tmp/source/
 COPY minion/ /tmp/source/minion/
 COPY overlord/ /tmp/source/overlord/

@@ -33,7 +33,7 @@ ENGINES_GROUP = 10990
 """That of `docker` in the machine's image."""
 MADE_BY_THE_IMAGE = (
     "python3 -m venv /opt/overlord",
-    "/opt/overlord/bin/pip install --require-hashes -r requirements/run.lock",
+    "/opt/overlord/bin/pip install --require-hashes -r requirements/run.lock -r requirements/tracing.lock",
     "/opt/overlord/bin/pip install --no-deps --no-build-isolation .",
 )
 # What systemd needs to be the first program, and what walls take away again: each of them is tried by somebody who has it.

@@ -7,11 +7,13 @@ import os
 import pytest
 
 from overlord.embedded.play import edit, run, submit
+from overlord.embedded.server import serve
 from overlord.home import Home
 from tests.adapters.engine import OwnEngine
-from tests.deploy.server import USER, Server, compose_or_skip, set_up
+from tests.deploy.server import USER, Server, as_seen_inside, bridge, compose_or_skip, set_up
 from tests.required import missing
 from tests.runners import IMAGE, docker
+from tests.scenarios.test_traces import Collector
 from tests.world import CALC, FIX, REPO
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
@@ -21,7 +23,9 @@ HELD = "until test -e /run/door/go; do sleep 0.02; done"
 
 async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down_keeps_the_state() -> None:
     await compose_or_skip()
-    async with set_up({**CALC, ".nebulus/environment.yaml": "setup: ['true']\n"}) as server:
+    collector, files = Collector(), {**CALC, ".nebulus/environment.yaml": "setup: ['true']\n"}
+    async with set_up(files) as server, serve(collector.app(), host=bridge()) as url:
+        server.fill_in(OTEL_EXPORTER_OTLP_ENDPOINT=as_seen_inside(url))
         await _check_doctor(server)
         await server.compose("up", "--detach", "--wait")
         _check_walls(server)
@@ -36,6 +40,9 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
 
         said = await server.logs()
+        await server.until(lambda: bool(collector.named("session check")))
+        assert len(collector.named("session work")) == 1
+        said += b"".join(collector.bodies).decode(errors="replace")
         await server.compose("down")
         assert docker("ps", "--all", "--quiet", "--filter", f"name={server.project}") == ""
         await server.compose("up", "--detach", "--wait")

@@ -14,7 +14,6 @@ EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 SET_BY_COMPOSE = {"OVERLORD_RUNNER", "OVERLORD_LISTEN", "DOCKER_HOST"}
 FOR_STAND_INS = {"SLACK_API_URL"}
-NOT_IN_THE_IMAGE = {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"}
 SECRET = ("_TOKEN", "_SECRET", "_KEY")
 
 
@@ -30,7 +29,7 @@ def test_every_variable_compose_reads_is_in_the_example() -> None:
 def test_every_variable_overlord_reads_is_in_the_example_or_set_by_compose() -> None:
     told = {name.removesuffix("_FILE") for name in named_in_example()} | SET_BY_COMPOSE
     wanted = {name.removesuffix("_FILE") for name in ENVIRONMENT} - set(REACHING_PACKAGES)
-    assert wanted - told == FOR_STAND_INS | NOT_IN_THE_IMAGE
+    assert wanted - told == FOR_STAND_INS
     assert set(re.findall(r"^ {6}([A-Z_]+):", COMPOSE, flags=re.MULTILINE)) >= SET_BY_COMPOSE
 
 

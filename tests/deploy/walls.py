@@ -75,11 +75,12 @@ def make_setuid() -> None:
         place.unlink()
 
 
-def in_cgroup(name: str) -> None:
-    """Whether more than the unit allows is allowed; done as well where this machine's hierarchy cannot tell."""
+def in_cgroup(name: str, most: int) -> None:
+    """Whether more is allowed; done as well where this machine's hierarchy cannot tell."""
     own = Path("/proc/self/cgroup").read_text().splitlines()[-1].rpartition(":")[2]
     limit = Path(f"/sys/fs/cgroup{own}/{name}")
-    refuse_if(limit.exists() and limit.read_text().strip() != "max")
+    said = limit.read_text().strip() if limit.exists() else "max"
+    refuse_if(said != "max" and int(said) <= most)
 
 
 def old_system_call() -> None:
@@ -167,9 +168,9 @@ WALLS = {
         attempt=lambda: os.chroot("/"),
     ),
     "RemoveIPC": Wall(lines=("RemoveIPC=yes",), attempt=leave_memory, user="overlord"),
-    "MemoryMax": Wall(lines=("MemoryMax=2G",), attempt=lambda: in_cgroup("memory.max")),
-    "MemorySwapMax": Wall(lines=("MemorySwapMax=0",), attempt=lambda: in_cgroup("memory.swap.max")),
-    "TasksMax": Wall(lines=("TasksMax=512",), attempt=lambda: in_cgroup("pids.max")),
+    "MemoryMax": Wall(lines=("MemoryMax=2G",), attempt=lambda: in_cgroup("memory.max", 2 * 2**30)),
+    "MemorySwapMax": Wall(lines=("MemorySwapMax=0",), attempt=lambda: in_cgroup("memory.swap.max", 0)),
+    "TasksMax": Wall(lines=("TasksMax=512",), attempt=lambda: in_cgroup("pids.max", 512)),
 }
 if platform.machine() == "x86_64":
     WALLS["SystemCallArchitectures"] = Wall(

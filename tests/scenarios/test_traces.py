@@ -59,6 +59,9 @@ class Collector:
         answer = ExportTraceServiceResponse().SerializeToString()
         return Response(answer, self.status, media_type="application/x-protobuf")
 
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/v1/traces", self.take, methods=["POST"])])
+
     def named(self, name: str) -> list[Seen]:
         return [span for span in self.spans if span.name == name]
 
@@ -94,8 +97,7 @@ def _read(request: ExportTraceServiceRequest) -> Sequence[Seen]:
 async def collecting(**overrides: Any) -> AsyncIterator[tuple[World, Collector]]:
     """A world whose spans go to a collector."""
     collector = Collector()
-    app = Starlette(routes=[Route("/v1/traces", collector.take, methods=["POST"])])
-    async with serve(app) as url:
+    async with serve(collector.app()) as url:
         given = {"endpoint": url, "headers": {"authorization": f"Bearer {TOKEN}"}}
         async with made_quick_world(tracing=given, **overrides) as world:
             yield world, collector
