@@ -26,7 +26,7 @@ from tests.runners import docker
 
 DEADLINE_S = 200.0
 """How long a machine may need for one thing; only a broken one reaches it."""
-CONTEXT = ROOT / "tests" / "deploy" / "machine"
+CONTEXT = ROOT / "tests" / "deploy" / "debian"
 PAGE = ROOT / "deploy" / "README.md"
 LABEL = "overlord.test.machine"
 ENGINES_GROUP = 10990

@@ -39,6 +39,8 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         (Home(server.home).door("j1-work-1") / "go").touch()
         await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
 
+        assert "The daemon was asked to tidy the mirrors." in await server.overlord("gc")
+        await server.until(lambda: not Home(server.home).keep_asked.exists())
         said = await server.logs()
         await server.until(lambda: bool(collector.named("session check")))
         assert len(collector.named("session work")) == 1
