@@ -162,8 +162,8 @@ async def set_up(
     try:
         await forge.create_repository(REPO, files=dict(files))
         async with forge.serve(host=bridge()) as forge_url, model.serve(host=bridge()) as model_url:
-            _copy(server, {**SETTINGS, **settings})
-            shutil.copy(folder / ".env.example", folder / ".env")
+            _copy(server)
+            _fill(server, {**SETTINGS, **settings})
             values = {
                 "OVERLORD_HOME": str(place),
                 "ENGINE_SOCKET": str(socket),
@@ -194,16 +194,23 @@ def as_seen_inside(url: str) -> str:
     return f"http://host.docker.internal:{url.rpartition(':')[2]}"
 
 
-def _copy(server: Server, settings: Mapping[str, Any]) -> None:
-    """What the operator makes: the folder, the state's place, the secrets, each only as open as it has to be."""
-    folder, home = server.folder, server.home
+def _copy(server: Server) -> None:
+    """What the operator copies and types: the folder, the state's place, the secrets, as the page has it."""
+    folder = server.folder
     shutil.copytree(ROOT / "deploy", folder, ignore=shutil.ignore_patterns(".env", "secrets"))
     (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
-    for place in (home, folder / "secrets"):
-        place.mkdir(mode=0o700)
-    (home / "overlord.yaml").write_text(json.dumps(settings))
-    for name, secret in (("github-token", server.forge.token), ("openai-api-key", server.model.key)):
-        (folder / "secrets" / name).write_text(f"{secret}\n")
-        (folder / "secrets" / name).chmod(0o400)
-    for path in (home, home / "overlord.yaml", folder / "secrets", *(folder / "secrets").iterdir()):
+    (folder / "downloaded.private-key.pem").write_text("of an App that nobody signs in as\n")
+    written = (folder / "README.md").read_text(encoding="utf-8").partition("\n## Install\n")[2].split("```")
+    for typed, pasted in ((written[3], ""), (written[5], f"{server.model.key}\n")):
+        lines = typed.replace("/srv/overlord", str(server.home)).replace("10002", str(USER))
+        command = ["sh", "-euc", lines]
+        subprocess.run(command, cwd=folder, input=pasted, text=True, check=True, stdout=subprocess.DEVNULL)
+
+
+def _fill(server: Server, settings: Mapping[str, Any]) -> None:
+    """What else lies there: settings, and a token in the App's place."""
+    of_settings, token = server.home / "overlord.yaml", server.folder / "secrets" / "github-token"
+    for path, text, mode in ((of_settings, json.dumps(settings), 0o600), (token, server.forge.token, 0o400)):
+        path.write_text(f"{text}\n")
+        path.chmod(mode)
         os.chown(path, USER, USER)

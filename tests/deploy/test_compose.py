@@ -39,6 +39,7 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         (Home(server.home).door("j1-work-1") / "go").touch()
         await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
 
+        await _check_settings(server)
         assert "The daemon was asked to tidy the mirrors." in await server.overlord("gc")
         await server.until(lambda: not Home(server.home).keep_asked.exists())
         said = await server.logs()
@@ -108,6 +109,18 @@ async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_over
             await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
     finally:
         await asyncio.to_thread(engine.remove)
+
+
+async def _check_settings(server: Server) -> None:
+    """A saved change is looked at without a restart: what waits for one is told of, and not any more once it is taken back."""
+    file = server.home / "overlord.yaml"
+    before = json.loads(file.read_text())
+    waits = "counts after a restart: docker.timeout_s"
+    ask = ("exec", f"{server.project}-overlord-1", "overlord", "status")
+    file.write_text(json.dumps({**before, "docker": {**before["docker"], "timeout_s": 77}}))
+    await server.until(lambda: waits in docker(*ask))
+    file.write_text(json.dumps(before))
+    await server.until(lambda: waits not in docker(*ask))
 
 
 async def _scraped(server: Server) -> str:
