@@ -352,6 +352,7 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
         ),
         address=docker.host or None,
         call_s=docker.timeout_s,
+        minion=minion_stamp(),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from overlord.adapters.docker_engine import CALL_S, Conflict, DockerEngine, Faulted, Missing
-from overlord.adapters.docker_layers import DIRECTORY, DockerLayers
+from overlord.adapters.docker_layers import DIRECTORY, DockerLayers, another_version
 from overlord.adapters.docker_notes import Note, Notes
 from overlord.adapters.docker_profile import CACHE, DOOR, READY, Profile, differences
 from overlord.adapters.ending import Endings, harmless
@@ -33,7 +33,8 @@ class DockerRunner:
     """Runs each session in a container of `image`, under `profile`.
 
     `root` holds its notes; `instance` tells this Overlord's containers from another's on the same engine; `epoch` is
-    recorded on what this daemon starts. `command` stands in for the image's own entry point.
+    recorded on what this daemon starts. `command` stands in for the image's own entry point. `minion` is the version of it the
+    image must be of, whenever that is made anew; empty for any.
     """
 
     name = "docker"
@@ -50,7 +51,9 @@ class DockerRunner:
         command: Sequence[str] | None = None,
         address: str | None = None,
         call_s: int = CALL_S,
+        minion: str = "",
     ) -> None:
+        self._minion = minion
         self._notes = Notes(root)
         self._image = image
         self._instance = instance
@@ -64,6 +67,7 @@ class DockerRunner:
             image=image,
             instance=instance,
             address=address,
+            minion=minion,
             network=self._profile.setup_network,
             memory_mb=self._profile.setup_memory_mb,
         )
@@ -275,7 +279,11 @@ class DockerRunner:
         return bool(shown["State"]["Status"] == "created")
 
     async def _check(self, name: str, asked: Mapping[str, Any]) -> None:
-        if found := differences(asked, await self._engine.inspect(name)):
+        shown = await self._engine.inspect(name)
+        if asked["Image"] == self._image and (why := another_version(self._image, shown, self._minion)):
+            await self._engine.remove(name)
+            raise RunnerUnavailable(why)
+        if found := differences(asked, shown):
             await self._engine.remove(name)
             raise RunnerRefused(f"the engine's container is not what was asked for: {'; '.join(found)}")
 

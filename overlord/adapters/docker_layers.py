@@ -17,7 +17,7 @@ from overlord.adapters.authorities import copied_to
 from overlord.adapters.docker_engine import Conflict, DockerEngine, Missing
 from overlord.adapters.docker_profile import Supplies
 from overlord.adapters.process_layers import FINISHED, checked_key
-from overlord.errors import RunnerRefused
+from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Launch
 
 GROUND = "overlord-ground"
@@ -74,6 +74,7 @@ class DockerLayers:
         image: str,
         instance: str,
         address: str | None,
+        minion: str = "",
         network: str,
         memory_mb: int,
     ) -> None:
@@ -81,6 +82,7 @@ class DockerLayers:
         self._patient = DockerEngine(address=address, call_s=SLOW_S)
         self._root = root
         self._image = setup_image(image)
+        self._minion = minion
         self._instance = instance
         self._network = network
         self._memory_mb = memory_mb
@@ -90,6 +92,8 @@ class DockerLayers:
             own = await self._engine.image(self._image)
         except Missing:
             raise RunnerRefused(f"the engine has no image {self._image}: run `make images`") from None
+        if why := another_version(self._image, own, self._minion):
+            raise RunnerUnavailable(why)
         if not image:
             return str(own["Id"])
         _check_image(image)
@@ -224,6 +228,14 @@ def setup_image(image: str) -> str:
     if not separator or "/" in tag:
         return f"{image}-setup"
     return f"{name}-setup:{tag}"
+
+
+def another_version(image: str, shown: Mapping[str, Any], minion: str) -> str:
+    """Why nothing may be begun in an image, as the engine shows it or a container of it; empty where it may. It waits, since who makes
+    images anew is about to start Overlord again."""
+    if not minion or _labels(shown).get("overlord.minion") == minion:
+        return ""
+    return f"{image} is of another version of the Minion by now; new sessions wait until Overlord is started again"
 
 
 def _labels(shown: Mapping[str, Any]) -> Mapping[str, str]:
