@@ -2,7 +2,8 @@
 
 import re
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from minion.protocol import Event
@@ -20,6 +21,25 @@ class _Page:
     calls: list[Called] = field(default_factory=list)
     asked: set[int] = field(default_factory=set)
     """The requests since the last turn."""
+    order: list[tuple[int, bool]] = field(default_factory=list)
+    """Every request, and whether it was answered."""
+
+    def told(self) -> tuple[Turned, ...]:
+        """The turns. A session's word of a turn may come before its request is settled, or after the next one is; where there are as
+        many answers as turns, each turn had the next."""
+        if sum(answered for _, answered in self.order) != len(self.turns):
+            return tuple(self.turns)
+        left = iter(self.order)
+        return tuple(replace(turn, exchanges=_up_to_an_answer(left)) for turn in self.turns)
+
+
+def _up_to_an_answer(left: Iterator[tuple[int, bool]]) -> frozenset[int]:
+    found = set()
+    for exchange, answered in left:
+        found.add(exchange)
+        if answered:
+            break
+    return frozenset(found)
 
 
 class Journal:
@@ -28,11 +48,13 @@ class Journal:
     def __init__(self) -> None:
         self._pages: OrderedDict[str, _Page] = OrderedDict()
 
-    def asked(self, session: str, exchange: int) -> None:
+    def asked(self, session: str, exchange: int, *, answered: bool) -> None:
         """A request to a model is over."""
         page = self._page(session)
         if len(page.asked) < MOST:
             page.asked.add(exchange)
+        if len(page.order) < MOST:
+            page.order.append((exchange, answered))
 
     def turned(self, session: str, turn: int, at: datetime) -> None:
         """A reply of the model has come, and is acted on."""
@@ -55,7 +77,7 @@ class Journal:
     def take(self, session: str) -> tuple[tuple[Turned, ...], tuple[Called, ...]]:
         """What is known of a session that has ended, which is then forgotten."""
         page = self._pages.pop(session, _Page())
-        return tuple(page.turns), tuple(page.calls)
+        return page.told(), tuple(page.calls)
 
     def _page(self, session: str) -> _Page:
         page = self._pages.setdefault(session, _Page())

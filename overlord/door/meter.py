@@ -99,7 +99,7 @@ class Meter:
             )
         finally:
             self._parts.flight.land()
-            self._parts.journal.asked(self._purse.session, self._exchange)
+            self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
         await self._record(usage, nusd)

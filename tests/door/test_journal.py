@@ -44,10 +44,23 @@ def test_the_memory_has_an_end() -> None:
 def test_a_turn_is_told_with_the_requests_that_came_to_it() -> None:
     journal = Journal()
     for exchange in (1, 2):
-        journal.asked("s", exchange)
+        journal.asked("s", exchange, answered=exchange == 2)
     journal.turned("s", 1, NOW)
-    journal.asked("s", 3)
+    journal.asked("s", 3, answered=True)
     journal.turned("s", 2, NOW)
-    journal.asked("s", 4)
+    journal.asked("s", 4, answered=False)
     turns, _ = journal.take("s")
     assert [turn.exchanges for turn in turns] == [{1, 2}, {3}]
+
+
+def test_a_word_of_a_turn_that_comes_early_or_late_moves_no_request_to_another_turn() -> None:
+    journal = Journal()
+    journal.turned("s", 1, NOW)
+    journal.asked("s", 1, answered=True)
+    journal.asked("s", 2, answered=False)
+    journal.asked("s", 3, answered=True)
+    journal.asked("s", 4, answered=True)
+    journal.turned("s", 2, NOW)
+    journal.turned("s", 3, NOW)
+    turns, _ = journal.take("s")
+    assert [turn.exchanges for turn in turns] == [{1}, {2, 3}, {4}]
