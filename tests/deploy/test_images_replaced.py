@@ -27,11 +27,12 @@ class Images:
         self.overlord, self.minion = f"overlord-test-{self._mark}", f"overlord-minion-test-{self._mark}"
         self._versions = 0
 
-    def make(self) -> None:
-        """A new version of both, in place of the one before."""
+    def make(self, *, minion: str = "") -> None:
+        """A new version of both, in place of the one before; the Minion's says that it is of this version, if one is given."""
         self._versions += 1
         for name, ground in ((self.overlord, "overlord"), (self.minion, IMAGE)):
             text = f"FROM {ground}\nLABEL overlord.test={self._mark}-{self._versions}\n"
+            text += f"LABEL overlord.minion={minion}\n" if minion else ""
             build = ["docker", "build", "--quiet", "--tag", name, "-"]
             subprocess.run(build, input=text, text=True, check=True, capture_output=True)
 
@@ -110,8 +111,13 @@ async def test_two_upgrades_while_a_session_runs_leave_it_alone_and_the_next_one
         ]
         assert (events.count("daemon_started"), events.count("session_started")) == (3, 1), events
 
+        # New images of another version, and Overlord not started again yet: what is new waits, and says for what.
+        await asyncio.to_thread(own.make, minion="of-another-version")
         asked = len(server.model.requests)
         server.model.will(run(f"{HELD}; true"), submit("Done."))
         await server.forge.open_issue(REPO, "Another matter", "", labels=["nebulus-ready"])
+        jobs = ("exec", f"{server.project}-overlord-1", "overlord", "job", "list", "--json")
+        await server.until(lambda: "is of another version of the Minion by now" in docker(*jobs))
+        await asyncio.to_thread(own.make)
         await server.until(lambda: len(server.model.requests) > asked)
         assert own.of(f"overlord-{Home(server.home).instance()}-j2-work-1") == own.now(own.minion)
