@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import random
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +25,12 @@ from overlord.store import decisions, jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import cut as processes
 from tests.faults.chat_invariants import of_chat
-from tests.faults.cut import Cut, Place
+from tests.faults.cut import Cut, Cuts, Place
 from tests.faults.invariants import differences, state_of, violations
 from tests.faults.player import OPENING, played
 from tests.world import REPO, World, made_world
 
-DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "180"))
+DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "300"))
 """How long one process may take; only a broken one does."""
 PLAYS = 6
 """Conversations an issue may begin: its sessions, again after each loss."""
@@ -41,12 +42,19 @@ _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["pytest", "tests.faults.warm"])
 
 
+RECOVERY = 12
+"""Within how many points of its start the daemon that comes after one of a chain's cuts is killed too."""
+
+
 @dataclass
 class Campaign:
     """One world under fire. `cuts` are still to come: each process takes the first, until it has ended one."""
 
     world: World
     cuts: list[Cut] = field(default_factory=list)
+    chain: list[Cut] = field(default_factory=list)
+    """Cuts still to come in whatever order they are met: each process takes all, and the one after each is cut off early."""
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
     refused: str = ""
     passes_s: float = 0.0
     rounds: int = 0
@@ -124,14 +132,27 @@ class Campaign:
 
     async def _go_through(self, target: Callable[..., None], *arguments: Any) -> int:
         while (code := await self._end_of(target, *arguments)) == -signal.SIGKILL:
-            self.cuts.pop(0)
+            self._note_cut()
         if target is not processes.command:
             assert code == 0, f"exit code {code}\n{self.log()}"
         return code
 
+    def _armed(self) -> Cuts:
+        """Where the next process may end."""
+        return (*self.chain, *self.cuts[:1])
+
+    def _note_cut(self) -> None:
+        assert self.place.cut.exists(), f"somebody else killed it\n{self.log()}"
+        number = int(self.place.cut.read_text())
+        if number < len(self.chain):
+            del self.chain[number]
+            self.cuts = [Cut(count=self.chance.randint(1, RECOVERY))]
+        else:
+            del self.cuts[0]
+
     async def _end_of(self, target: Callable[..., None], *arguments: Any) -> int:
-        cut = self.cuts[0] if self.cuts else None
-        process = _SERVER.Process(target=target, args=(self.place, cut, *arguments))
+        self.place.cut.unlink(missing_ok=True)
+        process = _SERVER.Process(target=target, args=(self.place, self._armed(), *arguments))
         process.start()
         try:
             await asyncio.to_thread(process.join, DEADLINE_S + 10)

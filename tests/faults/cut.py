@@ -1,4 +1,4 @@
-"""A daemon or a command in a process of its own that ends itself, by SIGKILL, where it is told: at a named point or at the nth.
+"""A daemon or a command in a process of its own that ends itself, by SIGKILL, where it is told: at named points or at the nth.
 
 Run by `multiprocessing`'s fork server, which has imported everything already: such a daemon starts in milliseconds.
 """
@@ -9,6 +9,7 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,6 +46,10 @@ class Cut:
         return f"{self.moment} {self.point} ({self.count})" if self.point else f"at point {self.count}"
 
 
+Cuts = tuple[Cut, ...]
+"""Where one process may end, at the first that it comes to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """What a process of the campaign works on."""
@@ -71,6 +76,11 @@ class Place:
         return self.root / "time"
 
     @property
+    def cut(self) -> Path:
+        """Which of its cuts has ended a process, by number."""
+        return self.root / "cut"
+
+    @property
     def said(self) -> Path:
         """Is there once what a person does in the chat was acknowledged."""
         return self.root / "said"
@@ -91,45 +101,47 @@ class KeptClock(WorldClock):
         written.replace(self._kept)  # the chat reads it meanwhile
 
 
-def cutting(cut: Cut | None, refused: str = "") -> Watch:
-    """What listens to the points of this process."""
-    reached, prepared = 0, "check"
+def cutting(place: Place, cuts: Cuts) -> Watch:
+    """What listens to the points of this process, and ends it at whichever cut comes first."""
+    reached, prepared = [0] * len(cuts), "check"
+    ending = threading.Lock()  # commits are made in threads of their own: one of them ends the process
 
     def watch(point: str, moment: Moment) -> None:
-        nonlocal reached, prepared
+        nonlocal prepared
         prepared = PREPARED.get(point, prepared)
-        if point == Point.START_SESSION and moment is Moment.BEFORE and prepared == refused:
+        if point == Point.START_SESSION and moment is Moment.BEFORE and prepared == place.refused:
             raise RunnerRefused("the campaign refuses")
-        if cut is None or (cut.point and (point, moment) != (cut.point, cut.moment)):
-            return
-        reached += 1
-        if reached == cut.count:
-            os.kill(os.getpid(), signal.SIGKILL)
+        with ending:
+            for number, cut in enumerate(cuts):
+                reached[number] += not cut.point or (point, moment) == (cut.point, cut.moment)
+                if reached[number] == cut.count:
+                    place.cut.write_text(str(number))
+                    os.kill(os.getpid(), signal.SIGKILL)
 
     return watch
 
 
-def until_settled(place: Place, cut: Cut | None, deadline_s: float) -> None:
+def until_settled(place: Place, cuts: Cuts, deadline_s: float) -> None:
     """A daemon that works until every job waits for people or has ended, and stops as SIGTERM stops it."""
-    _begin(place, cut)
+    _begin(place, cuts)
     asyncio.run(_turn(place, deadline_s, None))
 
 
-def until_holding(place: Place, cut: Cut | None, deadline_s: float) -> None:
+def until_holding(place: Place, cuts: Cuts, deadline_s: float) -> None:
     """A daemon that works until a session says that it holds, or asks a question."""
-    _begin(place, cut)
+    _begin(place, cuts)
     asyncio.run(_turn(place, deadline_s, lambda c: _holds(c) or bool(decisions.waiting(c))))
 
 
-def until_said(place: Place, cut: Cut | None, deadline_s: float) -> None:
+def until_said(place: Place, cuts: Cuts, deadline_s: float) -> None:
     """A daemon that works until a person was heard in the chat, and then until all is settled."""
-    _begin(place, cut)
+    _begin(place, cuts)
     asyncio.run(_turn(place, deadline_s, lambda _: place.said.exists(), is_last=False))
 
 
-def until_settings_are_read(place: Place, cut: Cut | None, deadline_s: float, text: str) -> None:
+def until_settings_are_read(place: Place, cuts: Cuts, deadline_s: float, text: str) -> None:
     """A daemon under whose eyes the operator saves their settings file, and that works until all is settled."""
-    _begin(place, cut)
+    _begin(place, cuts)
     asyncio.run(_read_settings(place, deadline_s, text))
 
 
@@ -144,9 +156,9 @@ async def _read_settings(place: Place, deadline_s: float, text: str) -> None:
         await turning.settle()
 
 
-def command(place: Place, cut: Cut | None, *arguments: str) -> None:
+def command(place: Place, cuts: Cuts, *arguments: str) -> None:
     """One command of the CLI."""
-    _begin(place, cut)
+    _begin(place, cuts)
     for name in [name for name in os.environ if name.startswith("OVERLORD_")]:
         del os.environ[name]
     os.environ |= {**place.environment, "OVERLORD_HOME": str(place.home)}
@@ -154,12 +166,12 @@ def command(place: Place, cut: Cut | None, *arguments: str) -> None:
     main()
 
 
-def _begin(place: Place, cut: Cut | None) -> None:
+def _begin(place: Place, cuts: Cuts) -> None:
     log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
     configure_logs(json=True)
-    listen(cutting(cut, place.refused))
+    listen(cutting(place, cuts))
 
 
 async def _turn(
