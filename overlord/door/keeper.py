@@ -38,6 +38,8 @@ from overlord.store import sessions as rows
 log = structlog.get_logger()
 
 CLOSING_S = 5.0
+ACCEPTING_TURNS = 5
+"""Of the loop, in which a connection that was accepted becomes the door's: asyncio forgets one whose server is closed before."""
 Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
 
 
@@ -92,7 +94,7 @@ class DoorKeeper:
             Point.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
         )
         if door := self._doors.get(session.id):
-            door.stop_listening()
+            await door.stop_listening()
 
     async def close(self) -> None:
         """Close every listener; sessions wait for the next daemon to open them again."""
@@ -155,12 +157,22 @@ class _Door:
                 Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
             )
         except BaseException:
-            door.stop_listening()  # nobody would know of it, nor close it
+            await door.stop_listening()  # nobody would know of it, nor close it
             raise
         return door
 
-    def stop_listening(self) -> None:
-        self._server.close()
+    async def stop_listening(self) -> None:
+        loop = asyncio.get_running_loop()
+        for listener in self._server.sockets:
+            loop.remove_reader(listener.fileno())
+        try:
+            for _ in range(ACCEPTING_TURNS):
+                await asyncio.sleep(0)
+        finally:
+            self._server.close()
+            self._unlink()
+
+    def _unlink(self) -> None:
         with contextlib.suppress(
             OSError
         ):  # gone, or on a disk that takes no change: the next one to open it looks
@@ -170,7 +182,7 @@ class _Door:
                 (self._directory / "s").unlink()
 
     async def close(self, *, keep_directory: bool = False) -> None:
-        self.stop_listening()
+        await self.stop_listening()
         for connection in list(self._state.connections):
             connection.shutdown()
         if running := list(self._state.tasks):

@@ -258,3 +258,21 @@ async def test_a_work_sessions_door_stays_open_after_its_report(ground: Ground) 
     async with visitor(ground, session) as inside:
         assert (await inside.post("/session/report", DONE)).status_code == 204
     assert ground.knocks(session)
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_whoever_comes_in_the_turn_in_which_a_door_closes_is_hung_up_on(
+    ground: Ground, turns: int
+) -> None:
+    session, loop, lost = await ground.session(), asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _loop, context: lost.append(context))
+    with socket.socket(socket.AF_UNIX) as client:
+        client.setblocking(False)
+        client.connect(str(ground.home.socket(session.id)))
+        for _ in range(turns):  # not accepted yet, accepted and not yet anybody's, or with the door
+            await asyncio.sleep(0)
+        await ground.keeper.close()
+        async with asyncio.timeout(DEADLINE_S):
+            with contextlib.suppress(ConnectionResetError):
+                assert await loop.sock_recv(client, 1) == b""
+    assert lost == []
