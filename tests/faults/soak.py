@@ -159,7 +159,7 @@ def idling(place: Place, polls: int, kept: str) -> None:
 async def _idle(place: Place, polls: int) -> list[Sample]:
     samples, clock = [], KeptClock(place.time)
     async with overlord(load({"OVERLORD_HOME": str(place.home)}, **place.given), clock=clock) as running:
-        turning = Turning(overlord=running, clock=clock, deadline_s=180.0)
+        turning = Turning(overlord=running, clock=clock, deadline_s=300.0)
         for number in range(polls):
             clock.move(POLL_S + 1)
             await turning.until(lambda: True)

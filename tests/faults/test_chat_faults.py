@@ -23,7 +23,7 @@ from tests.faults.chat_invariants import key_of
 from tests.faults.chat_stage import Stage, made_stage
 from tests.world import REPO
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 IN_CHANNEL = ("chat.postMessage", "chat.update", "chat.postEphemeral")
 LOOKS = ("conversations.history", "conversations.replies")
 OTHERS = ("users.info", "usergroups.users.list", "views.open", "auth.test", "response")

@@ -15,7 +15,7 @@ from tests.faults.invariants import check_world
 from tests.faults.spaces import answer_all, is_through, lost, made_spaces, name_of, start, trouble_of
 from tests.world import World
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 OPERATIONS = (
     "issues/list-for-repo",
     "issues/list-events",

@@ -13,7 +13,7 @@ from tests.faults.faulty import every
 from tests.faults.invariants import check_world
 from tests.faults.spaces import lost, made_spaces, name_of, start, trouble_of
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 WRAPPER = """#!/bin/sh
 place=${1#--git-dir=}
 root=${place%%/home/*}
@@ -86,6 +86,6 @@ async def test_a_git_that_hangs_with_a_child_that_holds_its_pipes_is_ended_in_ti
     repository = tmp_path / "home" / "r.git"
     (tmp_path / "calls").mkdir()
     (tmp_path / "fault").write_text("1 hangs\n")
-    async with asyncio.timeout(180):
+    async with asyncio.timeout(300):
         with pytest.raises(GitFailed, match="did not finish"):
             await git_command.git(repository, "version")

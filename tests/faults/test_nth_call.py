@@ -24,7 +24,7 @@ from tests.faults.spaces import (
 )
 from tests.world import World
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 PROMISED = {
     "forge": ForgeUnavailable,
     "git": GitFailed,

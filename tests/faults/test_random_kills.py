@@ -9,7 +9,7 @@ from overlord.domain.job import JobState
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.cut import Cut
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 RUNS, BATCH = 200, 10
 FIRST = int(os.environ.get("FAULT_SEED", "1"))
 WORDS = ("plain", "plain", "plain", "breaks first", "breaks always", "idle", "blocked", "check dies")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.soak import POLL_S, soak
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 SEED = int(os.environ.get("FAULT_SEED", "1"))
 A_DAY = 24 * 3600 // POLL_S
 

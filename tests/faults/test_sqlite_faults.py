@@ -16,7 +16,7 @@ from tests.faults.invariants import check_world
 from tests.faults.spaces import is_through, lost, made_spaces, name_of, start, trouble_of
 from tests.world import World
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)
 AT_ONCE = 5
 SPACE = name_of(1)
 TRIES = 3
