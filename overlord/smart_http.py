@@ -143,7 +143,17 @@ async def _run(variables: Mapping[str, str], question: _Question, answer: _Answe
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        await _emptied(process)
         await process.wait()
+
+
+async def _emptied(process: asyncio.subprocess.Process) -> None:
+    """Read what a killed backend had still said: a pipe that is not read to its end is never closed."""
+    assert process.stdin and process.stdout and process.stderr
+    process.stdin.close()
+    for stream in (process.stdout, process.stderr):
+        while await stream.read(CHUNK_BYTES):
+            continue
 
 
 async def _start(variables: Mapping[str, str]) -> asyncio.subprocess.Process:

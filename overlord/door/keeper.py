@@ -116,7 +116,7 @@ class DoorKeeper:
 class _Door:
     """One session's listener."""
 
-    def __init__(self, directory: Path, server: asyncio.AbstractServer, state: ServerState) -> None:
+    def __init__(self, directory: Path, server: asyncio.Server, state: ServerState) -> None:
         self._directory = directory
         self._socket = (directory / "s").stat().st_ino
         self._server = server

@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import fcntl
 import gzip
 import os
 import shlex
 import sys
+import termios
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
@@ -20,7 +22,9 @@ from overlord.embedded.forge import repository as bare
 from overlord.embedded.server import serve
 from overlord.smart_http import serve_git
 
-DEADLINE_S = 180
+DEADLINE_S = 20
+PATIENCE_S = 60
+FULL_BYTES, FULL_TURNS = 16_000, 50
 
 Served = Callable[..., AbstractAsyncContextManager[str]]
 
@@ -301,3 +305,60 @@ async def test_no_backend_outlives_a_server_that_was_killed_in_the_middle_of_a_p
     await server.wait()
     writer.close()
     await until(lambda: backends(repository) == [])
+
+
+async def test_a_client_that_leaves_in_the_middle_leaves_no_pipe_open(repository: Path) -> None:
+    noise = "".join(f"{number * 2654435761 % 2**32:08x}{number:x}" for number in range(400_000))
+    author = bare.Author(name="alice", at=datetime(2026, 1, 1, tzinfo=UTC))
+    head = bare.heads(repository)["main"]
+    bare.commit_files(repository, "main", {"noise": noise}, parent=head, message="Noise", author=author)
+    want = f"want {bare.heads(repository)['main']} no-progress\n"
+    asked = f"{len(want) + 4:04x}{want}00000009done\n".encode()
+    begun = asyncio.Event()
+    messages = [{"type": "http.request", "body": asked, "more_body": False}]
+
+    async def receive() -> Any:
+        if messages:
+            return messages.pop()
+        await begun.wait()
+        full = 0
+        while full < FULL_TURNS:  # nobody reads that pipe any more
+            full = full + 1 if _most_unread() > FULL_BYTES else 0
+            await asyncio.sleep(0)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        if message.get("body"):
+            begun.set()
+            await asyncio.Event().wait()  # a client that reads no more: the backend's pipe fills
+
+    before = _pipes()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/x-git-upload-pack-request")],
+    }
+    async with asyncio.timeout(PATIENCE_S):
+        await serve_git(scope, receive, send, repository=repository, path_info="/git-upload-pack")
+        while _pipes() - before:  # what was read to its end is closed in the next turns
+            await asyncio.sleep(0)
+
+
+def _most_unread() -> int:
+    """How much waits in the fullest pipe of this process."""
+    most = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if str(entry.readlink()).startswith("pipe:"):
+                unread = fcntl.ioctl(int(entry.name), termios.FIONREAD, bytes(4))
+                most = max(most, int.from_bytes(unread, sys.byteorder))
+    return most
+
+
+def _pipes() -> set[str]:
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.add(str(entry.readlink()))
+    return {name for name in found if name.startswith(("pipe:", "socket:"))}
