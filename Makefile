@@ -12,7 +12,7 @@ demo: .venv/demo.stamp
 	@$(BIN)/overlord demo
 
 test: check
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal $(OPTIONS)
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check .
