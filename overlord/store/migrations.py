@@ -6,6 +6,7 @@ from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
 from overlord.store.schema_disk import DISK
 from overlord.store.schema_proposals import PROPOSALS
+from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
 
 _FIRST = (
@@ -327,6 +328,7 @@ _FIRST = (
     *DISK,
     *TOTALS,
     *PROPOSALS,
+    *SKILLS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
