@@ -35,6 +35,9 @@ PROTECTED_UNLESS_NAMED = (".github/workflows",)
 """Directories a scope opens only by naming them; `**` and an unrestricted scope do not."""
 
 
+_SKILL_FILE = re.compile(r"\.nebulus/skills/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml")
+
+
 class ScopeError(ValueError):
     """A scope that does not parse. It stops the session; it never means "unrestricted"."""
 
@@ -45,6 +48,8 @@ class ScopeMode(StrEnum):
     UNRESTRICTED = "unrestricted"
     DIRECTORY = "directory"
     EXPLICIT = "explicit"
+    SKILL = "skill"
+    """One skill's file, which a person approved word for word: the only way below `.nebulus`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class Scope:
     """The path patterns a session may write. Paths are relative to the repository's root, with `/`.
 
     `directory` reads patterns as gitignore globs anchored at the root (`src/**`, `docs`, `*.toml`);
-    `explicit` takes them as exact file names; `unrestricted` has none.
+    `explicit` takes them as exact file names; `unrestricted` has none; `skill` has the one file of an approved skill.
     """
 
     mode: ScopeMode = ScopeMode.DIRECTORY
@@ -89,7 +94,9 @@ class Scope:
         return json.dumps({"mode": self.mode, "patterns": list(self.patterns)})
 
     def allows(self, path: str) -> bool:
-        """Whether this scope lets a session write `path`. Protected paths are refused in every mode."""
+        """Whether this scope lets a session write `path`. Protected paths are refused in every mode but for a skill's one file."""
+        if self.mode is ScopeMode.SKILL:
+            return path in self.patterns and _SKILL_FILE.fullmatch(path) is not None
         clean = _relative(path)
         if clean is None or is_protected(clean, self.patterns):
             return False
@@ -161,19 +168,23 @@ def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
         raise ScopeError("MINION_SCOPE is unrestricted and lists patterns; it must be one or the other")
     if not unrestricted and not patterns:
         raise ScopeError("MINION_SCOPE lists no patterns, so nothing could be written")
+    if value["mode"] == ScopeMode.SKILL and not (len(patterns) == 1 and _SKILL_FILE.fullmatch(patterns[0])):
+        raise ScopeError("MINION_SCOPE must name one file of .nebulus/skills for a skill")
     return tuple(patterns)
 
 
 class SessionKind(StrEnum):
     """What the program in the container does: `work` runs the agent, `check` the judge's commands, `setup` makes what both run in.
 
-    `review` is no container: the judge's own model calls, on the books like any session's.
+    `review` and `draft` are no containers: the judge's own model calls, and those that draft a skill, on the books like any
+    session's.
     """
 
     WORK = "work"
     CHECK = "check"
     REVIEW = "review"
     SETUP = "setup"
+    DRAFT = "draft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

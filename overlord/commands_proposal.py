@@ -7,9 +7,10 @@ from datetime import datetime
 from overlord.commands import WorkOn, work_on
 from overlord.domain.person import Person
 from overlord.domain.proposal import EnhancementProposal
+from overlord.domain.skill_draft import wanted_of
 from overlord.domain.text import plain_line
 from overlord.errors import Refused
-from overlord.store import proposals
+from overlord.store import drafts, proposals
 
 MOST_REASON = 500
 """Characters of why a proposal was approved or rejected."""
@@ -17,8 +18,8 @@ MOST_REASON = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveProposal:
-    """Have an enhancement that Overlord proposes made: an issue is opened for it, and worked on where a Minion may. Of one that
-    is approved and rests, take it up again."""
+    """Have an enhancement that Overlord proposes made: an issue is opened for it and worked on; a skill is drafted first. Of one
+    that is approved and rests, take it up again."""
 
     proposal_id: int
     by: Person
@@ -35,11 +36,33 @@ def approve_proposal(
     _check_shown(proposal, command.digest)
     if proposal.rests:
         proposals.take_up_again(connection, proposal)
-        if proposal.issue_number is not None:
+        if proposal.is_drafted:
+            _have_drafted(connection, proposal, command.by, at=at)
+        elif proposal.issue_number is not None:
             wish_for(connection, replace(proposal, decided_by=command.by.actor), at=at)
         return proposals.get(connection, proposal.id)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
-    return proposals.approve(connection, proposal, by=command.by, reason=reason, at=at)
+    approved = proposals.approve(connection, proposal, by=command.by, reason=reason, at=at)
+    if approved.is_drafted:
+        _have_drafted(connection, approved, command.by, at=at)
+    return approved
+
+
+def _have_drafted(
+    connection: sqlite3.Connection, proposal: EnhancementProposal, by: Person, *, at: datetime
+) -> None:
+    """Have what it asks for written down as a draft, for a person to see."""
+    kind, name = wanted_of(proposal)
+    drafts.request(
+        connection,
+        space=proposal.space,
+        kind=kind,
+        by=by,
+        at=at,
+        name=name,
+        reason=proposal.reason,
+        proposal_id=proposal.id,
+    )
 
 
 def wish_for(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:

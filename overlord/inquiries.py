@@ -43,6 +43,7 @@ from overlord.store import (
     care,
     costs,
     decisions,
+    drafts,
     evaluations,
     exchanges,
     grants,
@@ -309,6 +310,7 @@ def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> B
         to_review=tuple(job for job in jobs.open_jobs(connection) if job.state is JobState.IN_REVIEW),
         spent=costs.since(connection, since),
         proposed=tuple(proposals.raised_since(connection, since)),
+        drafts=tuple(drafts.waiting(connection)),
     )
 
 

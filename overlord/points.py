@@ -107,6 +107,12 @@ class Point(StrEnum):
     PROPOSAL_DECIDED = "proposal_decided"
     PROPOSAL_ORDERED = "proposal_ordered"
     PROPOSAL_DISPATCHED = "proposal_dispatched"
+    DRAFT_PREPARED = "draft_prepared"
+    DRAFT_WRITTEN = "draft_written"
+    DRAFT_CHECKED = "draft_checked"
+    DRAFT_DECIDED = "draft_decided"
+    DRAFT_ORDERED = "draft_ordered"
+    DRAFT_DISPATCHED = "draft_dispatched"
 
     SETUP_PREPARED = "setup_prepared"
     SETUP_STARTED = "setup_started"

@@ -11,6 +11,7 @@ from overlord.domain.decision import DecisionKind, label_of
 from overlord.domain.inquiry import Asked
 from overlord.domain.job import Job, JobState
 from overlord.domain.proposal import EnhancementProposal
+from overlord.domain.skill_draft import SkillDraft
 
 SECTIONS = {
     DecisionKind.DECISION: "Decisions",
@@ -37,6 +38,8 @@ class Briefing:
     spent: Cost
     proposed: tuple[EnhancementProposal, ...] = ()
     """New since then, and still waiting for a person."""
+    drafts: tuple[SkillDraft, ...] = ()
+    """Skills that wait for a person."""
 
     def of_kind(self, kind: DecisionKind) -> tuple[Asked, ...]:
         """One section of what waits."""
@@ -45,7 +48,7 @@ class Briefing:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to say at all."""
-        return not (self.waiting or self.to_review or self._has_news)
+        return not (self.waiting or self.drafts or self.to_review or self._has_news)
 
     @property
     def fingerprint(self) -> str:
@@ -61,7 +64,8 @@ class Briefing:
     @property
     def _standing(self) -> str:
         waiting = [f"{asked.decision.id} {asked.decision.digest}" for asked in self.waiting]
-        return _hash(waiting, [job.id for job in self.to_review])
+        drafts = [f"{draft.id} {draft.digest}" for draft in self.drafts]
+        return _hash(waiting, [job.id for job in self.to_review], *([drafts] if drafts else []))
 
     @property
     def _has_news(self) -> bool:

@@ -10,6 +10,7 @@ from overlord.domain.briefing import SECTIONS, Briefing, suggestion
 from overlord.domain.budget import Unit, cost_text, usd_text
 from overlord.domain.card import state_in_words
 from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat_answer_draft import drafts_list
 from overlord.domain.chat_card import MARKS, Place, cut
 from overlord.domain.chat_command import USAGES, ChatCommandError
 from overlord.domain.decision import Decision
@@ -69,6 +70,7 @@ _TYPED_HERE = (
     ("`overlord decisions answer ", "`/overlord answer "),
     ("`overlord decisions list`", "`/overlord decisions`"),
     ("`overlord proposals list`", "`/overlord proposals`"),
+    ("`overlord skills drafts`", "`/overlord drafts`"),
     ("`overlord job list --all`", "`/overlord history`"),
     ("`overlord resume ", "`/overlord resume "),
 )
@@ -260,6 +262,11 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
             Heading(f"PROPOSALS ({len(briefing.proposed)})"),
             _list([_proposed(item, briefing.at) for item in briefing.proposed]),
         ]
+    if briefing.drafts:
+        parts += [
+            Heading(f"SKILL DRAFTS ({len(briefing.drafts)})"),
+            drafts_list(briefing.drafts, briefing.at),
+        ]
     ended = (
         ("Finished", briefing.finished),
         ("Failed or ended", briefing.failed),
@@ -279,6 +286,7 @@ def brief_title(briefing: Briefing) -> str:
     told = (
         (len(briefing.waiting), "waiting for you"),
         (len(briefing.proposed), "proposed"),
+        (len(briefing.drafts), "drafted"),
         (len(briefing.finished), "finished"),
         (len(briefing.failed), "failed or ended"),
         (len(briefing.to_review), "to review"),

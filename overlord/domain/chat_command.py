@@ -10,7 +10,15 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from minion.protocol import Scope, ScopeError
-from overlord.domain.reference import Target, issue_in, number_in, proposal_in, repository_in, target_in
+from overlord.domain.reference import (
+    Target,
+    draft_in,
+    issue_in,
+    number_in,
+    proposal_in,
+    repository_in,
+    target_in,
+)
 from overlord.domain.text import visible
 
 MOST_CHARS = 4000
@@ -34,6 +42,7 @@ class ChatVerb(StrEnum):
     SPACE = "space"
     DECISIONS = "decisions"
     PROPOSALS = "proposals"
+    DRAFTS = "drafts"
     APPROVE = "approve"
     REJECT = "reject"
     ANSWER = "answer"
@@ -63,6 +72,8 @@ class ChatCommand:
     decision: int | None = None
     proposal: int | None = None
     """Of `approve` and `reject`, where it is no decision."""
+    draft: int | None = None
+    """Of the same."""
     text: str = ""
     """The reason, or the answer."""
 
@@ -104,8 +115,15 @@ USAGES: Mapping[ChatVerb, Usage] = {
     ),
     ChatVerb.DECISIONS: Usage(form="decisions", means="what waits for a person"),
     ChatVerb.PROPOSALS: Usage(form="proposals", means="what Overlord would improve, and waits to be told"),
-    ChatVerb.APPROVE: Usage(form="approve 5", means="say yes to a decision; `approve p3` to a proposal"),
-    ChatVerb.REJECT: Usage(form="reject 5 too risky", means="say no to one; `reject p3` to a proposal"),
+    ChatVerb.DRAFTS: Usage(
+        form="drafts", means="skills that are drafted, and wait for a person or are under way"
+    ),
+    ChatVerb.APPROVE: Usage(
+        form="approve 5", means="say yes to a decision; `approve p3` to a proposal, `approve d3` to a draft"
+    ),
+    ChatVerb.REJECT: Usage(
+        form="reject 5 too risky", means="say no to one; `reject p3` or `reject d3` as well"
+    ),
     ChatVerb.ANSWER: Usage(form="answer 5 use the second one", means="answer one in words"),
     ChatVerb.BRIEF: Usage(form="brief", means="the morning briefing, now"),
     ChatVerb.HELP: Usage(form="help", means="this list"),
@@ -256,10 +274,13 @@ def _scope(verb: ChatVerb, said: str) -> ChatCommand:
 
 
 def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
-    skipped = int(_word(said, 0).casefold() in {"decision", "proposal"})
+    skipped = int(_word(said, 0).casefold() in {"decision", "proposal", "draft"})
     proposed = proposal_in(_bare(_word(said, skipped)))
     if proposed is not None and verb is not ChatVerb.ANSWER:
         return ChatCommand(verb=verb, proposal=proposed, text=_after(said, skipped + 1))
+    drafted = draft_in(_bare(_word(said, skipped)))
+    if drafted is not None and verb is not ChatVerb.ANSWER:
+        return ChatCommand(verb=verb, draft=drafted, text=_after(said, skipped + 1))
     number, text = number_in(_bare(_word(said, skipped))), _after(said, skipped + 1)
     if number is None:
         raise _misread(verb, "Say which decision, by its number.", USAGES[verb].form, "decisions")
@@ -286,6 +307,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.HISTORY: _alone,
     ChatVerb.DECISIONS: _alone,
     ChatVerb.PROPOSALS: _alone,
+    ChatVerb.DRAFTS: _alone,
     ChatVerb.BRIEF: _alone,
     ChatVerb.HELP: _help,
 }

@@ -20,7 +20,7 @@ class _Part(BaseModel):
 class ScopeRule(_Part):
     """What a role may write. A space's own scope narrows it further."""
 
-    mode: ScopeMode
+    mode: Literal[ScopeMode.UNRESTRICTED, ScopeMode.DIRECTORY, ScopeMode.EXPLICIT]
     patterns: tuple[str, ...] = ()
 
     def scope(self) -> Scope:

@@ -21,6 +21,8 @@ class CheckName(StrEnum):
 
     SCOPE = "scope"
     INTEGRITY = "integrity"
+    SKILL = "skill"
+    """Made for an approved draft of a skill alone."""
     TESTS = "tests"
     LINT = "lint"
     REVIEW = "review"

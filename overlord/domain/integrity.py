@@ -77,13 +77,15 @@ def check_integrity(
     *,
     approved: Collection[str] = (),
     skills: Sequence[SkillReview] = (),
+    approved_skill: str = "",
 ) -> CheckResult:
     """Judge a change by its paths, modes, sizes and added lines.
 
     `link_targets` has the target of every symlink the change adds or modifies, `sizes` the bytes of every other file
     it adds or modifies, both at head and by path. What is missing from them counts against the change. `approved` are
     dependency files a person has seen and allowed as they are. `skills` are the skill files it leaves, judged: a
-    rejected one fails the change, and every other waits for a person.
+    rejected one fails the change, and every other waits for a person. `approved_skill` is the file of a skill that a
+    person has approved word for word as it is.
     """
     files = parse_diff(changes, diff)
     found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits), *_skills(skills)]
@@ -93,7 +95,7 @@ def check_integrity(
         for file in files:
             found += _in_lines(file)
         found += _weakened(files)
-        found += _guards(files, approved)
+        found += _guards(files, approved, approved_skill)
     return _result(changes, found)
 
 
@@ -298,10 +300,12 @@ def _skills(reviews: Sequence[SkillReview]) -> Iterator[_Found]:
             yield _found(strength, item.rule, item.message, review.file, line=item.line, evidence=evidence)
 
 
-def _guards(files: Sequence[FileDiff], approved: Collection[str]) -> Iterator[_Found]:
+def _guards(files: Sequence[FileDiff], approved: Collection[str], approved_skill: str) -> Iterator[_Found]:
     for file in files:
         for path, guard, message in guarded(file):
-            is_known = guard in (Guard.LOCK_FILE, Guard.PACKAGING) and path in approved
+            is_known = path == approved_skill or (
+                guard in (Guard.LOCK_FILE, Guard.PACKAGING) and path in approved
+            )
             yield _found(Strength.NOTES if is_known else Strength.ASKS, guard, message, path)
 
 

@@ -31,6 +31,10 @@ class ProposalType(StrEnum):
     WORKFLOW_IMPROVEMENT = "workflow_improvement"
 
 
+SKILL_TYPES = frozenset({ProposalType.NEW_SKILL})
+"""What changes a skill."""
+
+
 class ProposalStatus(StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
@@ -147,9 +151,13 @@ class EnhancementProposal:
         return sha256(json.dumps(shown).encode()).hexdigest()[:16]
 
     @property
-    def is_worked(self) -> bool:
-        """Whether its issue can be given to a Minion: skills are files that only people write."""
-        return self.type is not ProposalType.NEW_SKILL
+    def is_drafted(self) -> bool:
+        """Whether it is about a skill: a draft of that is put to a person before an issue is opened."""
+        return self.type in SKILL_TYPES
+
+    @property
+    def is_approved(self) -> bool:
+        return self.status is ProposalStatus.APPROVED
 
     @property
     def rests(self) -> bool:
@@ -294,8 +302,3 @@ def is_due(weight: int, threshold: int | None, decided: EnhancementProposal | No
 def _marked(pattern: Pattern) -> str:
     """The words a title is about, between marks: they are somebody else's."""
     return f"“{plain_line(pattern.label or pattern.sample, limit=_NAMED).replace('“', '').replace('”', '')}”"
-
-
-def skill_path(proposal: EnhancementProposal) -> str:
-    """The one file a new skill is."""
-    return f".nebulus/skills/proposal-{proposal.id}.yaml"

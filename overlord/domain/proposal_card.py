@@ -18,7 +18,7 @@ from overlord.domain.chat import (
 )
 from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.pause import name_of
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus, Trigger, skill_path
+from overlord.domain.proposal import EnhancementProposal, ProposalStatus, Trigger
 from overlord.domain.text import defused_line, quoted
 
 APPROVE, REJECT = "approve", "reject"
@@ -55,11 +55,6 @@ def issue_body(proposal: EnhancementProposal) -> str:
     if proposal.answer:
         parts += ["What people answer:", quoted(proposal.answer)]
     parts += ["### What to do", proposal.action]
-    if not proposal.is_worked:
-        parts.append(
-            f"The skill is one file, `{skill_path(proposal)}`, and nothing else is to be changed. Sessions may not write there:"
-            " a person writes it, or lets it be written."
-        )
     parts.append(f"Seen at {related}. Expected impact {proposal.impact}, risk {proposal.risk}.")
     by = defused_line(name_of(proposal.decided_by))
     said = f": {defused_line(proposal.reason)}" if proposal.reason else ""
@@ -96,22 +91,24 @@ def _issues(proposal: EnhancementProposal, place: Place) -> list[Span]:
 
 def _note(proposal: EnhancementProposal) -> Note:
     return Note(
-        "Approved, it becomes an issue and is worked on like any other."
-        if proposal.is_worked
-        else "Approved, it becomes an issue; the skill's file is written by a person."
+        "Approved, a draft of the skill is put to you here: to edit, and to approve word for word."
+        if proposal.is_drafted
+        else "Approved, it becomes an issue and is worked on like any other."
     )
 
 
 def _buttons(proposal: EnhancementProposal, value: ValueOf) -> Buttons:
-    confirm = f"Approve {proposal.name}? An issue is opened in {proposal.space}" + (
-        " and worked on." if proposal.is_worked else "."
+    what = (
+        f"A skill for {proposal.space} is drafted."
+        if proposal.is_drafted
+        else f"An issue is opened in {proposal.space} and worked on."
     )
     approve = Button(
         action=PRESS,
         label="Approve",
         value=value(APPROVE, ""),
         style=ButtonStyle.PRIMARY,
-        confirm=confirm,
+        confirm=f"Approve {proposal.name}? {what}",
     )
     return Buttons((approve, Button(action=FILL, label="Reject …", value=value(REJECT, ""))))
 
@@ -124,9 +121,8 @@ def _outcome(proposal: EnhancementProposal, place: Place, value: ValueOf) -> lis
     if proposal.issue_number is not None:
         done = "Merged: " if proposal.status is ProposalStatus.IMPLEMENTED else "Its issue: "
         parts.append(Paragraph((done, place.issue_at(proposal.space, proposal.issue_number))))
-    if proposal.status is ProposalStatus.APPROVED and not proposal.is_worked:
-        path = Code(skill_path(proposal))
-        parts.append(Paragraph(("A person writes the skill's file, ", path, ": sessions may not.")))
+    elif proposal.is_approved and proposal.is_drafted and not proposal.rests:
+        parts.append(Paragraph(("Its draft is put to you in a message of its own.",)))
     if proposal.rests:
         parts.append(Paragraph((f"It rests: {cut(proposal.note, _REASON)}",)))
         parts.append(Buttons((Button(action=PRESS, label="Take up again", value=value(APPROVE, "")),)))

@@ -15,6 +15,7 @@ _ADDRESS = re.compile(
 )
 _PLAIN = re.compile(_NUMBER)
 _PROPOSAL = re.compile(rf"[pP](?P<number>{_NUMBER})")
+_DRAFT = re.compile(rf"[dD](?P<number>{_NUMBER})")
 _REPOSITORY = re.compile(rf"{_SPACE}|[A-Za-z0-9._-]{{1,100}}")
 _REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/?")
 
@@ -63,6 +64,12 @@ def number_in(word: str) -> int | None:
 def proposal_in(word: str) -> int | None:
     """A proposal as people write it, `p3`; None for anything else."""
     found = _PROPOSAL.fullmatch(word)
+    return int(found["number"]) if found else None
+
+
+def draft_in(word: str) -> int | None:
+    """A draft of a skill as people write it, `d3`; None for anything else."""
+    found = _DRAFT.fullmatch(word)
     return int(found["number"]) if found else None
 
 

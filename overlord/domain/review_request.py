@@ -71,7 +71,7 @@ def messages_for(
         ("files of this part", json.dumps(part.files, ensure_ascii=False), None),
         (f"diff, part {part.number} of {part.total}", part.text, None),
     )
-    data = "\n\n".join(_fenced(fence, name, text, limit) for name, text, limit in sections if text)
+    data = "\n\n".join(fenced(fence, name, text, limit) for name, text, limit in sections if text)
     return [{"role": "system", "content": system}, {"role": "user", "content": data}]
 
 
@@ -124,7 +124,8 @@ def _check(check: CheckResult) -> str:
     return f"{check.name}: {check.score or 'not made'}: {check.summary}{found}"
 
 
-def _fenced(fence: str, name: str, text: str, limit: int | None) -> str:
+def fenced(fence: str, name: str, text: str, limit: int | None) -> str:
+    """Others' text between marks that it cannot close, cut, with everything in it to be seen."""
     text = seen(text).replace(fence, "[fence]")
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]}\n[cut: {len(text) - limit:,} more characters]"

@@ -22,6 +22,23 @@ class SkillVerdict(StrEnum):
     REJECT = "reject"
 
 
+def verdict_of(findings: Sequence[SkillFinding]) -> SkillVerdict:
+    """What findings come to."""
+    levels = {finding.level for finding in findings}
+    if Level.REJECT in levels:
+        return SkillVerdict.REJECT
+    return SkillVerdict.FLAG if Level.FLAG in levels else SkillVerdict.ACCEPT
+
+
+def why_of(findings: Sequence[SkillFinding]) -> str:
+    """The gravest of them, in a sentence; empty when there is none."""
+    graver = [item for item in findings if item.level is Level.REJECT] or list(findings)
+    if not graver:
+        return ""
+    place = f" (line {graver[0].line})" if graver[0].line else ""
+    return f"{graver[0].rule}{place}: {graver[0].message}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillReview:
     """What is held against one file."""
@@ -33,19 +50,12 @@ class SkillReview:
 
     @property
     def verdict(self) -> SkillVerdict:
-        levels = {finding.level for finding in self.findings}
-        if Level.REJECT in levels:
-            return SkillVerdict.REJECT
-        return SkillVerdict.FLAG if Level.FLAG in levels else SkillVerdict.ACCEPT
+        return verdict_of(self.findings)
 
     @property
     def why(self) -> str:
         """The gravest thing held against it, in a sentence; empty when there is nothing."""
-        graver = [item for item in self.findings if item.level is Level.REJECT] or list(self.findings)
-        if not graver:
-            return ""
-        place = f" (line {graver[0].line})" if graver[0].line else ""
-        return f"{graver[0].rule}{place}: {graver[0].message}"
+        return why_of(self.findings)
 
 
 @lru_cache(maxsize=256)

@@ -147,7 +147,7 @@ class Trace:
             start,
             end,
             within=self.root,
-            failed=not ending.startswith("exited") and kind != "review",
+            failed=not ending.startswith("exited") and kind not in {"review", "draft"},
             says={"session": session, "kind": kind, "ending": ending.partition(":")[0]},
         )
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from minion.protocol import Scope, ScopeError, ScopeMode, is_protected
 from overlord.domain.job import Job
 from overlord.domain.scope import Change, effective_scope, exact_pattern
+from overlord.engine.evolve import of_job, scope_for
 from overlord.engine.infer import inferred
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, Sha
@@ -23,6 +24,8 @@ async def scope_of(
 ) -> Scope:
     """What sessions of this job may write, from this base where the job has none yet; with what was granted once to the
     session that is named."""
+    if (draft := await of_job(parts, job)) is not None:
+        return scope_for(draft)  # no grant widens it
     contract = parts.contract(job.space)
     rule = contract.role_of(job.phase).scope
     if rule is None:

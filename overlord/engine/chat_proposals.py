@@ -21,6 +21,8 @@ def approve(
     """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
     command = ApproveProposal(proposal_id=number, by=Person.of(actor), reason=reason, digest=digest)
     proposal = approve_proposal(connection, command, at=at)
+    if proposal.is_drafted:
+        return f"Proposal {proposal.name}: approved. A skill for {proposal.space} is drafted."
     if proposal.issue_number is not None:
         return f"Proposal {proposal.name}: taken up again, as {proposal.space}#{proposal.issue_number}."
     return f"Proposal {proposal.name}: approved. An issue is opened in {proposal.space}."

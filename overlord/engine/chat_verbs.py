@@ -24,16 +24,17 @@ from overlord.domain.chat_answer import (
     status_message,
     why_message,
 )
+from overlord.domain.chat_answer_draft import drafts_message
 from overlord.domain.chat_command import ChatCommand, ChatVerb
 from overlord.domain.chat_command import Span as CostSpan
 from overlord.domain.decision import Decision, DecisionKind, Verb
 from overlord.domain.decision_words import ALLOWS, answer_in, decision_verb
 from overlord.domain.job import Job
 from overlord.domain.reference import IssueRef, space_named
-from overlord.engine import chat_proposals
+from overlord.engine import chat_drafts, chat_proposals
 from overlord.engine.parts import Parts
 from overlord.errors import Refused
-from overlord.store import decisions, jobs, ledger, proposals
+from overlord.store import decisions, drafts, jobs, ledger, proposals
 
 DAY = timedelta(days=1)
 
@@ -80,6 +81,8 @@ def space_of(given: Given) -> str:
         return given.space()
     if given.command.proposal is not None:
         return proposals.get(connection, given.command.proposal).space
+    if given.command.draft is not None:
+        return drafts.get(connection, given.command.draft).space
     if given.command.decision is not None:
         return space_of_decision(connection, given.decision())
     return given.job().space
@@ -181,6 +184,12 @@ def _decided(given: Given, *, approves: bool) -> Done:
             at=given.at,
         )
         return Done(said=said)
+    if command.draft is not None:
+        act = chat_drafts.approve if approves else chat_drafts.reject
+        said = act(
+            given.connection, command.draft, actor=given.actor, reason=command.text, digest=None, at=given.at
+        )
+        return Done(said=said)
     decision = given.decision()
     verb = decision_verb(decision, approves=approves)
     check_eyes(given.connection, given.parts, decision, verb, given.actor)
@@ -214,7 +223,7 @@ ACTS: Mapping[ChatVerb, Callable[[Given], Done]] = {
 """What changes something: for approvers."""
 
 
-def look(given: Given, web: str) -> ChatMessage:
+def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
     """What a verb shows that changes nothing. Raises NotFound, Refused."""
     connection, settings, at = given.connection, given.parts.settings, given.at
     match given.command.verb:
@@ -237,6 +246,8 @@ def look(given: Given, web: str) -> ChatMessage:
             return decisions_message(inquiries.waiting(connection), at)
         case ChatVerb.PROPOSALS:
             return proposals_message(proposals.standing(connection), at)
+        case ChatVerb.DRAFTS:
+            return drafts_message(drafts.standing(connection), at)
         case ChatVerb.BRIEF:
             return brief_message(inquiries.brief(connection, since=at - DAY, at=at), web=web)
         case ChatVerb.HELP:

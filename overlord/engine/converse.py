@@ -18,6 +18,8 @@ from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.proposal import EnhancementProposal, ProposalStatus
 from overlord.domain.proposal_card import proposal_card
+from overlord.domain.skill_draft import DraftState
+from overlord.domain.skill_draft_card import draft_card
 from overlord.domain.telling import tell
 from overlord.engine import brief
 from overlord.engine.parts import Parts
@@ -25,7 +27,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatRefused, MessageMissing
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages, proposals
+from overlord.store import buttons, decisions, drafts, jobs, ledger, messages, proposals
 from overlord.store.ledger import Entry
 from overlord.store.messages import Behind, Message, MessageKind
 
@@ -46,7 +48,9 @@ def is_behind(connection: sqlite3.Connection, speech: Speech) -> bool:
 
 def _is_wanting(connection: sqlite3.Connection, speech: Speech) -> bool:
     """Whether something has no message yet, or has it in a channel that we spoke in before."""
-    return any(messages.unwanted_yet(connection)) or messages.is_elsewhere(connection, speech.channel)
+    return any(numbers for _, numbers in messages.unwanted_yet(connection)) or messages.is_elsewhere(
+        connection, speech.channel
+    )
 
 
 async def step(parts: Parts, speech: Speech) -> bool:
@@ -76,13 +80,9 @@ async def step(parts: Parts, speech: Speech) -> bool:
 
 def _want(connection: sqlite3.Connection, *, speech: Speech) -> None:
     messages.move(connection, speech.channel)
-    new_jobs, asked, proposed = messages.unwanted_yet(connection)
-    for number in new_jobs:
-        messages.want(connection, MessageKind.JOB, number, channel=speech.channel)
-    for number in asked:
-        messages.want(connection, MessageKind.DECISION, number, channel=speech.channel)
-    for number in proposed:
-        messages.want(connection, MessageKind.PROPOSAL, number, channel=speech.channel)
+    for kind, numbers in messages.unwanted_yet(connection):
+        for number in numbers:
+            messages.want(connection, kind, number, channel=speech.channel)
 
 
 def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
@@ -100,6 +100,7 @@ def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:
     working = messages.jobs_behind(connection)
     yield from (behind for behind in working if behind.message.ts is None)
     yield from messages.proposals_behind(connection)
+    yield from messages.drafts_behind(connection)
     for message in messages.threads_behind(connection):
         yield Behind(message=_part_of(connection, message), now="")
     yield from (behind for behind in working if behind.message.ts is not None)
@@ -241,6 +242,15 @@ def _answer(
     return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
 
 
+def _draft(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    message, draft = due.message, drafts.get(connection, due.message.ref)
+
+    def value(verb: str, text: str) -> str:
+        return buttons.make(connection, message.id, verb, text=text, digest=draft.digest)
+
+    return _said(message, draft_card(draft, speech.place, value), stamp=due.now)
+
+
 def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
     return _said(due.message, brief.message(connection, speech, due.message))
 
@@ -256,6 +266,7 @@ _MAKERS = {
     MessageKind.STORY: _story,
     MessageKind.DECISION: _decision,
     MessageKind.PROPOSAL: _proposal,
+    MessageKind.DRAFT: _draft,
     MessageKind.BRIEFING: _briefing,
     MessageKind.NOTICE: _notice,
 }
@@ -287,6 +298,10 @@ def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
         return
     if message.kind is MessageKind.PROPOSAL:
         is_over = said.stamp.startswith((ProposalStatus.REJECTED, ProposalStatus.IMPLEMENTED))
+        messages.note(connection, message, is_final=is_over)
+        return
+    if message.kind is MessageKind.DRAFT:
+        is_over = said.stamp.startswith((DraftState.REJECTED, DraftState.DEPLOYED))
         messages.note(connection, message, is_final=is_over)
         return
     if message.kind in {MessageKind.STORY, MessageKind.BRIEFING, MessageKind.NOTICE}:

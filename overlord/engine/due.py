@@ -19,7 +19,7 @@ from overlord.engine import intake, propose, room
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
-from overlord.store import decisions, jobs, pauses, proposals, sessions, spaces, wishes
+from overlord.store import decisions, drafts, jobs, pauses, proposals, sessions, spaces, wishes
 from overlord.store.jobs import Glance
 from overlord.store.spaces import Space
 
@@ -46,6 +46,8 @@ class Due:
     """Whether something happened that may be a pattern, or the end of a proposal's work."""
     approved: Sequence[int]
     """Proposals that are to become issues."""
+    drafts: Sequence[int]
+    """Drafts of skills that wait for nobody."""
 
 
 def look(
@@ -70,6 +72,7 @@ def look(
         live=live,
         is_news=propose.is_news(connection),
         approved=proposals.to_dispatch(connection),
+        drafts=drafts.moving(connection),
     )
 
 

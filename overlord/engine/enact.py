@@ -1,23 +1,16 @@
-"""An approved proposal becomes an issue, once, and a wish that it is worked on: what people do with any other issue holds for it.
-
-It is looked for before it is opened again, by a key that nobody can know before it is there.
-"""
+"""An approved proposal becomes an issue, once, and a wish that it is worked on: what people do with any other issue holds for it."""
 
 import sqlite3
-from datetime import timedelta
 
 from overlord.commands_proposal import wish_for
 from overlord.domain.proposal import EnhancementProposal
 from overlord.domain.proposal_card import issue_body
 from overlord.domain.text import defused_line
+from overlord.engine.opening import opened
 from overlord.engine.parts import Parts
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
 from overlord.points import Point
-from overlord.ports import RepositoryName
 from overlord.store import proposals
-
-LOOKS_BACK = timedelta(minutes=10)
-"""Before an issue was ordered: the forge's clock is another one."""
 
 
 async def step(parts: Parts, number: int) -> bool:
@@ -38,25 +31,19 @@ async def step(parts: Parts, number: int) -> bool:
 
 
 async def _issue(parts: Parts, proposal: EnhancementProposal) -> int:
-    name = RepositoryName(proposal.space)
-    if name not in parts.settings.repositories:
-        raise ForgeRefused(f"{name} is not in Overlord's care any more")
-    found = await _found(parts, proposal)
-    if found is not None:
-        return found
-    at = parts.clock.now()
-    if proposal.ordered_at is None:
+    async def order() -> None:
+        at = parts.clock.now()
         await parts.database.write(Point.PROPOSAL_ORDERED, lambda c: proposals.order(c, proposal, at=at))
-    return await parts.forge.open_issue(name, title=proposal.title, body=issue_body(proposal))
 
-
-async def _found(parts: Parts, proposal: EnhancementProposal) -> int | None:
-    """The issue that was opened and not noted."""
-    if proposal.ordered_at is None:
-        return None
-    since = proposal.ordered_at - LOOKS_BACK
-    states = await parts.forge.issues_since(RepositoryName(proposal.space), since)
-    return next((state.issue.number for state in states if proposal.key in state.issue.body), None)
+    return await opened(
+        parts,
+        proposal.space,
+        title=proposal.title,
+        body=issue_body(proposal),
+        key=proposal.key,
+        ordered_at=proposal.ordered_at,
+        order=order,
+    )
 
 
 async def _rest(parts: Parts, proposal: EnhancementProposal, note: str) -> None:
@@ -71,8 +58,6 @@ def _dispatched(
 ) -> None:
     at = parts.clock.now()
     known = proposals.dispatched(connection, proposal, issue_number=number, at=at)
-    if not known.is_worked:
-        return
     try:
         wish_for(connection, known, at=at)
     except Refused as error:

@@ -27,8 +27,9 @@ from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_fi
 from overlord.domain.job import Job
 from overlord.domain.scope import SYMLINK_MODE, check_scope
 from overlord.domain.skill import touches_skills
+from overlord.domain.skill_judge import known_to_approver
 from overlord.domain.text import code_block, defused_line
-from overlord.engine import check, deliver, dependencies, equip, review
+from overlord.engine import check, deliver, dependencies, equip, evolve, review
 from overlord.engine.allow import scope_of, settled
 from overlord.engine.material import Material, kept_in_lfs, material_of
 from overlord.engine.parts import Parts
@@ -53,16 +54,17 @@ async def step(parts: Parts, job: Job) -> bool:
     if not row.made(CheckName.LINT):
         # What runs is started first; then there is time to show the work.
         return await check.step(parts, job, row) or await _show(parts, job, row)
-    wanted = required(parts, job.space)
+    wanted = required(parts, job.space, row)
     if not row.made(CheckName.REVIEW) and CheckName.REVIEW in wanted and overall(row.checks) is Verdict.PASS:
         await _show(parts, job, row)
         return await review.step(parts, job, row)
     return await _conclude(parts, job, row)
 
 
-def required(parts: Parts, space: str) -> tuple[CheckName, ...]:
-    """The checks a pass needs here."""
-    return (*REQUIRED, CheckName.REVIEW) if parts.settings.space(space).checks.review else REQUIRED
+def required(parts: Parts, space: str, row: EvaluationRow) -> tuple[CheckName, ...]:
+    """The checks a pass needs here. What a draft became is always reviewed, once the check for it was begun."""
+    is_reviewed = parts.settings.space(space).checks.review or row.made(CheckName.SKILL)
+    return (*REQUIRED, CheckName.REVIEW) if is_reviewed else REQUIRED
 
 
 def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
@@ -88,6 +90,12 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     dropped = last.dropped if last is not None else ()
     standing = (await settled(parts, job, material.head, own)).standing
     scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
+    skills = await equip.changed_skills(parts, job, material.head, material.changes)
+    draft = await evolve.of_job(parts, job)
+    results = [scoped]
+    if draft is not None:
+        results.append(await evolve.judged(parts, job, draft, material.head, material.changes, skills))
+        skills = known_to_approver(draft, skills)
     sound = check_integrity(
         material.changes,
         material.diff,
@@ -95,11 +103,12 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         await _sizes(parts, job, material),
         IntegrityLimits(),
         approved=await dependencies.approved(parts, job, material.base),
-        skills=await equip.changed_skills(parts, job, material.head, material.changes),
+        skills=skills,
+        approved_skill=draft.path if draft and results[-1].score is CheckScore.PASS else "",
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:
-        for result in (scoped, sound):
+        for result in (*results, sound):
             evaluations.add_check(connection, row, result, at=parts.clock.now())
         return evaluations.current(connection, job, at=parts.clock.now())
 
@@ -124,7 +133,7 @@ async def _sizes(parts: Parts, job: Job, material: Material) -> dict[str, int]:
 
 async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     contract = parts.contract(job.space)
-    verdict = overall(row.checks, required(parts, job.space))
+    verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
     material = await material_of(parts, job, row.head_sha)
@@ -146,7 +155,7 @@ def _write_verdict(  # noqa: PLR0917
     past = evaluations.history(connection, job)
     repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
     event = verdict_event(
-        overall(row.checks, required(parts, job.space)), row.checks, job, contract, repeated=repeated
+        overall(row.checks, required(parts, job.space, row)), row.checks, job, contract, repeated=repeated
     )
     at, reason = parts.clock.now(), "; ".join(f"{made.name}: {made.summary}" for made in row.checks)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}

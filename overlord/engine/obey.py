@@ -21,7 +21,7 @@ from overlord.domain.decision_words import answer_in
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.names import ChannelId, MessageTs, UserId
 from overlord.domain.proposal_card import rejection_form
-from overlord.engine import chat_proposals, people
+from overlord.engine import chat_drafts, chat_proposals, people
 from overlord.engine.chat_verbs import (
     ACTS,
     Done,
@@ -228,6 +228,9 @@ def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) 
     if message.kind is MessageKind.PROPOSAL:
         space, decide = chat_proposals.pressed(connection, request, button, message, at)
         return space, lambda c: _quietly(decide(c))
+    if message.kind is MessageKind.DRAFT:
+        space, answer = chat_drafts.pressed(connection, request, button, message, at)
+        return space, lambda c: Done(said=answer(c))
     job = jobs.get(connection, message.ref)
     if button.verb == EVIDENCE:
         return None
@@ -254,6 +257,8 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
             chat_proposals.check_pending(connection, message.ref)
             proposal = proposals.get(connection, message.ref)
             return proposal.space, rejection_form(proposal, button.nonce)
+        if message.kind is MessageKind.DRAFT:
+            return chat_drafts.form_for(connection, button, message)
         decision = decisions.get(connection, button.decision_id or 0)
         if decision.state is not DecisionState.OPEN:
             raise Refused(f"decision {decision.id} is {decision.state} and takes no answer any more")

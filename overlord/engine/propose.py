@@ -16,10 +16,11 @@ from overlord.domain.job import TERMINAL, TRANSITIONS, Job
 from overlord.domain.pattern import fingerprint, normalised, of_finding, said_alike
 from overlord.domain.proposal import Evidence, Pattern, Trigger, impact, is_due, propose, rationale
 from overlord.domain.text import unquoted
+from overlord.engine import evolve
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.settings_work import Proposals
-from overlord.store import decisions, evaluations, jobs, ledger, patterns, proposals, wishes
+from overlord.store import decisions, drafts, evaluations, jobs, ledger, patterns, proposals, wishes
 from overlord.store.ledger import Entry
 from overlord.store.patterns import Sighting
 
@@ -32,31 +33,37 @@ Source = Callable[[sqlite3.Connection, Entry], Iterable[Sighting]]
 
 def is_news(connection: sqlite3.Connection) -> bool:
     """Whether something happened since the last look that may be a pattern, or the end of a proposal's work."""
-    return bool(_news(connection, limit=1)) or bool(proposals.not_taken_up(connection))
+    return bool(
+        _news(connection, limit=1) or proposals.not_taken_up(connection) or drafts.not_taken_up(connection)
+    )
 
 
 def _news(connection: sqlite3.Connection, *, limit: int) -> list[Entry]:
-    names = (*SOURCES, *ENDINGS)
+    names = (*SOURCES, *FOLLOWED)
     return ledger.named(connection, names, after=patterns.read_up_to(connection), limit=limit)
 
 
 async def step(parts: Parts) -> bool:
     """Count what happened since the last look; raise what is due, and end what is done."""
-    act = partial(_weigh, settings=parts.settings.proposals, at=parts.clock.now())
+    act = partial(_weigh, parts=parts, settings=parts.settings.proposals, at=parts.clock.now())
     await parts.database.write(Point.PROPOSALS_WEIGHED, act)
     return True
 
 
-def _weigh(connection: sqlite3.Connection, *, settings: Proposals, at: datetime) -> None:
+def _weigh(connection: sqlite3.Connection, *, parts: Parts, settings: Proposals, at: datetime) -> None:
     for entry in (news := _news(connection, limit=MOST_EVENTS)):
         name = EventName(entry.name)
         for sighting in SOURCES[name](connection, entry) if name in SOURCES else ():
             if patterns.see(connection, sighting):
                 _consider(connection, settings, sighting.pattern, at)
+        if name in FOLLOWED:
+            evolve.follow(connection, parts, name, jobs.get(connection, entry.job_id or 0))
         if name in ENDINGS:
             _follow(connection, entry, at)
     if news:
         patterns.note_read(connection, news[-1].seq)
+    for draft in drafts.not_taken_up(connection):
+        evolve.give_up(connection, parts, draft)
     for proposal in proposals.not_taken_up(connection):
         proposals.rest(connection, proposal, _why_not(connection, proposal.wish_id or 0), at=at)
 
@@ -198,6 +205,8 @@ SOURCES: Mapping[EventName, Source] = {
 # What becomes of the work on a proposal's issue
 
 ENDINGS = frozenset(event for (_, event), state in TRANSITIONS.items() if state in TERMINAL)
+FOLLOWED = ENDINGS | {EventName.DELIVERED}
+"""Of a draft it is told as well that its pull request is there."""
 
 
 def _follow(connection: sqlite3.Connection, entry: Entry, at: datetime) -> None:

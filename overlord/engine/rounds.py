@@ -13,13 +13,14 @@ from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.follow_up import Asked
 from overlord.domain.job import Job, JobState, RoundKind
+from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.text import count, plain_line
-from overlord.engine import deliver
+from overlord.engine import deliver, evolve
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
 from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
-from overlord.store import decisions, follow_ups, jobs, sessions
+from overlord.store import decisions, drafts, follow_ups, jobs, sessions
 from overlord.store.follow_ups import FollowUp
 
 LOG_BYTES = 200_000
@@ -48,6 +49,8 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
         return True
     if pull.mergeable is False:
         return await _rebase(parts, job)
+    if await evolve.of_job(parts, job) is not None:
+        return False  # no session could change anything for them
     if parts.settings.space(job.space).delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
     return False
@@ -55,7 +58,19 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
 
 async def _take_up_said(parts: Parts, job: Job, pull: Pull) -> bool:
     asked = await _said(parts, job, pull)
+    if asked and (draft := await evolve.of_job(parts, job)) is not None:
+        await evolve.answer_review(parts, job, pull, draft, asked)
+        await parts.database.write(Point.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
+        return True
     return bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked)
+
+
+def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[Asked]) -> None:
+    """What reviewers say of a skill begins no round: they were told how to have another text."""
+    follow_ups.add(
+        connection, [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
+    )
+    drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 
 async def _said(parts: Parts, job: Job, pull: Pull) -> list[Asked]:

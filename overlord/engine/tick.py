@@ -26,6 +26,7 @@ from overlord.engine import (
     enact,
     ending,
     evaluate,
+    evolve,
     follow,
     inbox,
     intake,
@@ -165,6 +166,9 @@ class Tick:
         for number in found.approved:
             key = f"proposal {number}"
             wanted[key] = self._act(key, None, partial(enact.step, parts, number))
+        for number in found.drafts:
+            key = f"draft {number}"
+            wanted[key] = self._act(key, None, partial(evolve.step, parts, number))
         for job in found.steps:
             step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))

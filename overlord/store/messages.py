@@ -22,6 +22,7 @@ class MessageKind(StrEnum):
     """A part of a job's story, in the thread of its message; `Message.part` is the last event it tells."""
     DECISION = "decision"
     PROPOSAL = "proposal"
+    DRAFT = "draft"
     BRIEFING = "briefing"
     NOTICE = "notice"
     """One event of no job's; `Message.ref` is its number in the ledger."""
@@ -104,15 +105,22 @@ def is_elsewhere(connection: sqlite3.Connection, channel: str) -> bool:
     return connection.execute(query, (channel,)).fetchone() is not None
 
 
-def unwanted_yet(connection: sqlite3.Connection) -> tuple[list[int], list[int], list[int]]:
-    """Open jobs, open decisions and proposals that wait for a person, which have no message."""
+def unwanted_yet(connection: sqlite3.Connection) -> tuple[tuple[MessageKind, list[int]], ...]:
+    """Open jobs, open decisions, proposals that wait for a person and drafts, which have no message."""
     jobs = """SELECT id FROM jobs WHERE is_open AND NOT EXISTS
               (SELECT 1 FROM messages WHERE kind = 'job' AND ref = jobs.id) ORDER BY id"""
     asked = """SELECT id FROM decisions WHERE state = 'open' AND NOT EXISTS
                (SELECT 1 FROM messages WHERE kind = 'decision' AND ref = decisions.id) ORDER BY id"""
     proposed = """SELECT id FROM proposals WHERE status = 'pending' AND NOT EXISTS
                   (SELECT 1 FROM messages WHERE kind = 'proposal' AND ref = proposals.id) ORDER BY id"""
-    return _ids(connection, jobs), _ids(connection, asked), _ids(connection, proposed)
+    drafted = """SELECT id FROM drafts WHERE state NOT IN ('drafting', 'checking', 'deployed', 'rejected') AND NOT EXISTS
+                 (SELECT 1 FROM messages WHERE kind = 'draft' AND ref = drafts.id) ORDER BY id"""
+    return (
+        (MessageKind.JOB, _ids(connection, jobs)),
+        (MessageKind.DECISION, _ids(connection, asked)),
+        (MessageKind.PROPOSAL, _ids(connection, proposed)),
+        (MessageKind.DRAFT, _ids(connection, drafted)),
+    )
 
 
 def _ids(connection: sqlite3.Connection, query: str) -> list[int]:
@@ -124,6 +132,11 @@ _DECISIONS = """SELECT messages.*, decisions.state AS now FROM messages JOIN dec
 _PROPOSAL_NOW = """proposals.status || ' ' || weight || ' ' || times || ' ' || coalesce(issue_number, '') || ' ' || note"""
 _PROPOSALS = f"""SELECT messages.*, {_PROPOSAL_NOW} AS now FROM messages JOIN proposals ON proposals.id = ref
                  WHERE messages.kind = 'proposal' AND NOT is_final AND stamp != now ORDER BY messages.id"""  # noqa: S608
+_DRAFT_NOW = """drafts.state || ' ' || coalesce(drafts.issue_number, '') || ' ' || drafts.note || ' ' || drafts.trouble ||
+    ' ' || length(drafts.text) || ' ' || (SELECT count(*) FROM ledger WHERE name = 'draft_edited'
+    AND json_extract(data, '$.draft') = drafts.id)"""
+_DRAFTS = f"""SELECT messages.*, {_DRAFT_NOW} AS now FROM messages JOIN drafts ON drafts.id = ref
+              WHERE messages.kind = 'draft' AND NOT is_final AND stamp != now ORDER BY messages.id"""  # noqa: S608
 _JOB_NOW = """jobs.state || ' ' || jobs.reason || ' ' ||
     coalesce((SELECT max(seq) FROM ledger WHERE job_id = jobs.id), 0) || ' ' ||
     coalesce((SELECT sessions.id || ' ' || turn || ' ' || last_action FROM sessions
@@ -152,6 +165,11 @@ def decisions_behind(connection: sqlite3.Connection) -> list[Behind]:
 def proposals_behind(connection: sqlite3.Connection) -> list[Behind]:
     """Proposals' cards that are to be posted, or show something old; the oldest first."""
     return _behind(connection, _PROPOSALS)
+
+
+def drafts_behind(connection: sqlite3.Connection) -> list[Behind]:
+    """Drafts' cards that are to be posted, or show something old; the oldest first."""
+    return _behind(connection, _DRAFTS)
 
 
 def jobs_behind(connection: sqlite3.Connection) -> list[Behind]:

@@ -5,6 +5,7 @@ import sqlite3
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
 from overlord.store.schema_disk import DISK
+from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
@@ -329,6 +330,7 @@ _FIRST = (
     *TOTALS,
     *PROPOSALS,
     *SKILLS,
+    *DRAFTS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

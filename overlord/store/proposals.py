@@ -7,7 +7,7 @@ from datetime import datetime
 
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.person import Person
-from overlord.domain.proposal import TRANSITIONS, EnhancementProposal, ProposalStatus
+from overlord.domain.proposal import SKILL_TYPES, TRANSITIONS, EnhancementProposal, ProposalStatus
 from overlord.errors import IllegalMove, NotFound, Refused
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
@@ -84,10 +84,10 @@ def of_issue(connection: sqlite3.Connection, space: str, number: int) -> Enhance
 
 
 def to_dispatch(connection: sqlite3.Connection) -> list[int]:
-    """Approved ones without an issue, that do not rest."""
-    query = f"""SELECT id FROM proposals WHERE {_OPEN} AND status = 'approved' AND issue_number IS NULL
+    """Approved ones without an issue, that do not rest; of a skill's the draft becomes an issue."""
+    query = f"""SELECT id, type FROM proposals WHERE {_OPEN} AND status = 'approved' AND issue_number IS NULL
                 AND note = '' ORDER BY id"""  # noqa: S608 - constants
-    return [row["id"] for row in connection.execute(query)]
+    return [row["id"] for row in connection.execute(query) if row["type"] not in SKILL_TYPES]
 
 
 def not_taken_up(connection: sqlite3.Connection) -> list[EnhancementProposal]:

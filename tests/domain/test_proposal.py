@@ -23,7 +23,6 @@ from overlord.domain.proposal import (
     is_due,
     propose,
     rationale,
-    skill_path,
 )
 from overlord.domain.proposal_card import issue_body
 
@@ -86,9 +85,7 @@ def test_what_is_proposed_follows_from_what_was_seen(
 def test_what_the_review_calls_systemic_becomes_a_skill() -> None:
     found = propose(pattern(), evidence(1, is_systemic=True), at=AT)
     assert (found.type, found.trigger) == (ProposalType.NEW_SKILL, Trigger.SYSTEMIC)
-    assert not found.is_worked
-    assert "`.nebulus/skills/proposal-0.yaml`" in issue_body(found)
-    assert skill_path(found) == ".nebulus/skills/proposal-0.yaml"
+    assert found.is_drafted
 
 
 def test_impact_grows_with_evidence_and_what_stops_work_counts_more() -> None:

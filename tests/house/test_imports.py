@@ -13,6 +13,7 @@ CHAIN = (
     "app",
     "routines",
     "engine",
+    "commands_skill",
     "commands_proposal",
     "commands",
     "inquiries",

@@ -16,10 +16,11 @@ from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.domain.person import Person
 from overlord.domain.proposal import EnhancementProposal, ProposalStatus, ProposalType, Trigger
+from overlord.domain.skill_draft import DraftState
 from overlord.embedded.play import Turn, blocked, call, edit, run, say, submit
 from overlord.embedded.reviewer import REVIEW
 from overlord.errors import Refused
-from overlord.store import ledger, proposals
+from overlord.store import drafts, ledger, proposals
 from tests.quick import made_quick_world
 from tests.world import FIX, REPO, World
 
@@ -316,7 +317,7 @@ def review(*findings: dict[str, Any]) -> Turn:
     return say(json.dumps({"files_reviewed": ["calc.py"], "findings": list(findings)}))
 
 
-async def test_what_the_review_calls_systemic_asks_for_a_skill_that_a_person_writes(world: World) -> None:
+async def test_what_the_review_calls_systemic_asks_for_a_skill_which_is_drafted_first(world: World) -> None:
     finding = {"rule": "task-not-done", "file": "calc.py", "line": 2, "message": "Nobody says why."}
     finding |= {"evidence": "", "suggestion": "Say why.", "systemic": True}
     await world.issue("First")
@@ -332,11 +333,9 @@ async def test_what_the_review_calls_systemic_asks_for_a_skill_that_a_person_wri
         "Nobody says why.",
     )
     await approve(world)
-    await world.until(lambda: _has_issue(world))
-    await world.settle()
-    assert len(await world.jobs()) == 1, "no session may write a skill"
-    issue = world.forge.issue(REPO, (await proposed(world))[0].issue_number or 0)
-    assert "`.nebulus/skills/proposal-1.yaml`" in issue.body
+    [draft] = await world.read(drafts.standing)
+    assert (draft.proposal_id, draft.state, draft.requested_by) == (1, DraftState.DRAFTING, "cli:alice")
+    assert [issue.title for issue in world.forge.issues(REPO)] == ["First"]
 
 
 async def test_the_same_answer_three_times_is_written_down(world: World) -> None:

@@ -17,6 +17,7 @@ from overlord.entrypoints.cli import (
     check,
     decision,
     doctor,
+    draft,
     gc,
     init,
     inquiry,
@@ -61,6 +62,11 @@ app.add_typer(decision.app, name="decisions")
 app.add_typer(space.app, name="space")
 app.add_typer(proposal.app, name="proposals")
 app.add_typer(skills.app, name="skills")
+skills.app.command("drafts")(draft.list_drafts)
+skills.app.command("edit")(draft.edit)
+skills.app.command("approve")(draft.approve)
+skills.app.command("reject")(draft.reject)
+skills.app.command("retire")(draft.retire)
 config_app = typer.Typer(help="The configuration.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.command("status")(job.status)

@@ -7,7 +7,7 @@ import typer
 
 from overlord.commands_proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
 from overlord.domain.person import Person
-from overlord.domain.proposal import ProposalStatus, skill_path
+from overlord.domain.proposal import ProposalStatus
 from overlord.domain.proposal_card import type_in_words
 from overlord.domain.reference import number_in, proposal_in
 from overlord.entrypoints.cli import state
@@ -86,8 +86,8 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
         say(line(f"{verb} by {proposal.decided_by}{said}"))
     if proposal.issue_number is not None:
         say(f"its issue is {proposal.space}#{proposal.issue_number}")
-    if proposal.status is ProposalStatus.APPROVED and not proposal.is_worked:
-        say(f"a person writes the skill's file, {skill_path(proposal)}: sessions may not")
+    elif proposal.is_approved and proposal.is_drafted and not proposal.rests:
+        say("its draft is among `overlord skills drafts`")
     if proposal.rests:
         say(line(f"it rests: {proposal.note}"))
     if proposal.rests or proposal.status is ProposalStatus.PENDING:
@@ -102,12 +102,13 @@ Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if
 
 @app.command()
 def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
-    """Say yes: an issue is opened for it, and worked on where a Minion may. One that rests is taken up again."""
+    """Say yes: an issue is opened for it and worked on; a skill is drafted first. One that rests is taken up again."""
     command = ApproveProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
     proposal = state.write(
         Point.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
     )
-    say(f"Proposal {proposal.name} is approved; the daemon opens an issue in {proposal.space}.")
+    does = "drafts the skill" if proposal.is_drafted else "opens an issue"
+    say(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
 
 
 @app.command()

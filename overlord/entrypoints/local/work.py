@@ -253,7 +253,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
         for session in await parts.database.read(sessions.live):
             if session.kind is SessionKind.WORK:
                 await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
-            elif session.kind is not SessionKind.REVIEW:
+            elif session.kind not in {SessionKind.REVIEW, SessionKind.DRAFT}:
                 await collect.abandon(parts, session)  # it leaves nothing of worth, and is made anew
         job = await parts.database.read(lambda c: job_of(c, space, issue))
         if job is not None and job.state is JobState.RUNNING:

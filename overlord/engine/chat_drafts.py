@@ -1,0 +1,91 @@
+"""Drafts of skills in the chat: who presses Approve or sends a form is a person, once their standing was looked at; then the verb."""
+
+import sqlite3
+from datetime import datetime
+from functools import partial
+
+from overlord.commands_skill import (
+    ApproveDraft,
+    EditDraft,
+    RejectDraft,
+    approve_draft,
+    check_decidable,
+    check_editable,
+    edit_draft,
+    reject_draft,
+)
+from overlord.domain.chat import Form
+from overlord.domain.person import Person
+from overlord.domain.skill_draft_card import APPROVE, EDIT, REJECT, edit_form, fits_form, rejection_form
+from overlord.errors import Refused
+from overlord.store import drafts
+from overlord.store.buttons import KnownButton
+from overlord.store.messages import Message
+from overlord.store.requests import Request
+
+
+def approve(
+    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+) -> str:
+    """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
+    command = ApproveDraft(draft_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    draft = approve_draft(connection, command, at=at)
+    return f"Draft {draft.label}: approved. An issue is opened in {draft.space}."
+
+
+def reject(
+    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+) -> str:
+    """Say no for somebody whose word counts. Raises NotFound, Refused."""
+    command = RejectDraft(draft_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    draft = reject_draft(connection, command, at=at)
+    return f"Draft {draft.label}: rejected."
+
+
+def pressed(
+    connection: sqlite3.Connection, request: Request, button: KnownButton, message: Message, at: datetime
+) -> tuple[str, partial[str]]:
+    """The space of a draft whose button was pressed, or whose form was sent, and what that does: what is said of it is for
+    whoever did it, where the card does not say it. Raises Refused."""
+    draft = drafts.get(connection, message.ref)
+    acts = {APPROVE: _approved, REJECT: _rejected, EDIT: _edited}
+    if button.verb not in acts:
+        raise Refused("that button means nothing any more")
+    act = partial(acts[button.verb], number=draft.id, request=request, digest=button.digest, at=at)
+    return draft.space, act
+
+
+def _approved(
+    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+) -> str:
+    approve(connection, number, actor=request.actor, reason=request.text, digest=digest, at=at)
+    return ""
+
+
+def _rejected(
+    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+) -> str:
+    reject(connection, number, actor=request.actor, reason=request.text, digest=digest, at=at)
+    return ""
+
+
+def _edited(
+    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+) -> str:
+    command = EditDraft(draft_id=number, by=Person.of(request.actor), text=request.text, digest=digest)
+    draft = edit_draft(connection, command, at=at)
+    if not draft.trouble:
+        return ""
+    return f"Draft {draft.label} stays as it was: {draft.trouble}. What you wrote is kept: press Edit to go on with it."
+
+
+def form_for(connection: sqlite3.Connection, button: KnownButton, message: Message) -> tuple[str, Form]:
+    """The space of a draft, and the form behind its button. Raises Refused for one that takes no such answer any more."""
+    draft = drafts.get(connection, message.ref)
+    if button.verb == EDIT:
+        check_editable(connection, draft)
+        if not fits_form(draft):
+            raise Refused(f"its text is too long for a form; type `overlord skills edit {draft.label}`")
+        return draft.space, edit_form(draft, button.nonce)
+    check_decidable(draft)
+    return draft.space, rejection_form(draft, button.nonce)

@@ -1,0 +1,174 @@
+"""A draft of a skill on its way: written, judged beside base, put to a person, opened as an issue, followed until it is merged.
+
+Between a person's yes and the merge nothing decides but the judge: the change is what was approved, word for word.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from hashlib import sha256
+
+from minion.protocol import Scope, ScopeMode
+from overlord.commands_skill import wish_for_draft
+from overlord.domain.evaluation import CheckResult
+from overlord.domain.event import EventName
+from overlord.domain.follow_up import Asked
+from overlord.domain.job import Job
+from overlord.domain.scope import Change
+from overlord.domain.skill_draft import DraftKind, DraftState, SkillDraft
+from overlord.domain.skill_draft_card import issue_body
+from overlord.domain.skill_judge import check_skill, judge_draft
+from overlord.domain.skill_record import Origin
+from overlord.domain.skill_review import SkillReview
+from overlord.domain.text import defused_line
+from overlord.engine import draft as drafting
+from overlord.engine.draft import NotDrafted, at_base, fail
+from overlord.engine.opening import opened
+from overlord.engine.parts import Parts
+from overlord.errors import ForgeRefused, Refused
+from overlord.points import Point
+from overlord.ports import Pull, RepositoryName, Sha
+from overlord.store import drafts, proposals, skills, wishes
+
+ANSWERED = "<!-- overlord:draft {} -->"
+
+
+async def step(parts: Parts, number: int) -> bool:
+    """Take a draft on that waits for nobody. Raises ForgeUnavailable, ModelUnavailable."""
+    draft = await parts.database.read(lambda c: drafts.get(c, number))
+    act = _STEPS.get(draft.state)
+    if act is None:
+        return False
+    try:
+        await act(parts, draft)
+    except NotDrafted as error:
+        told = str(error)
+        await parts.database.write(_FAILS[draft.state], lambda c: fail(c, draft, told, parts=parts))
+    parts.ring()
+    return True
+
+
+async def _judged(parts: Parts, draft: SkillDraft) -> None:
+    files = await at_base(parts, draft.space)
+    findings = await asyncio.to_thread(judge_draft, draft, files)
+    present = b"" if draft.kind is DraftKind.NEW else files.get(draft.path, b"")
+    base_text, at = present.decode(errors="replace"), parts.clock.now()
+    await parts.database.write(
+        Point.DRAFT_CHECKED,
+        lambda c: drafts.check(c, draft, at=at, base_text=base_text, findings=findings),
+    )
+
+
+async def _opened(parts: Parts, draft: SkillDraft) -> None:
+    async def order() -> None:
+        at = parts.clock.now()
+        await parts.database.write(Point.DRAFT_ORDERED, lambda c: drafts.order(c, draft, at=at))
+
+    try:
+        number = await opened(
+            parts,
+            draft.space,
+            title=draft.title,
+            body=issue_body(draft),
+            key=draft.key,
+            ordered_at=draft.ordered_at,
+            order=order,
+        )
+    except ForgeRefused as error:
+        raise NotDrafted(f"its issue cannot be opened: {defused_line(str(error))}") from None
+    await parts.database.write(Point.DRAFT_DISPATCHED, lambda c: _dispatched(c, parts, draft, number))
+
+
+def _dispatched(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft, number: int) -> None:
+    at = parts.clock.now()
+    known = drafts.dispatch(connection, draft, issue_number=number, at=at)
+    if known.proposal_id is not None:
+        proposal = proposals.get(connection, known.proposal_id)
+        proposals.dispatched(connection, proposal, issue_number=number, at=at)
+    try:
+        wish_for_draft(connection, known, at=at)
+    except Refused as error:
+        fail(connection, known, f"its issue was not taken up: {error}", parts=parts)
+
+
+_STEPS = {
+    DraftState.DRAFTING: drafting.step,
+    DraftState.CHECKING: _judged,
+    DraftState.APPROVED: _opened,
+}
+_FAILS = {
+    DraftState.DRAFTING: Point.DRAFT_WRITTEN,
+    DraftState.CHECKING: Point.DRAFT_CHECKED,
+    DraftState.APPROVED: Point.DRAFT_DISPATCHED,
+}
+
+
+# What becomes of the work on its issue
+
+
+def follow(connection: sqlite3.Connection, parts: Parts, event: EventName, job: Job) -> None:
+    """The job of a draft's issue has delivered, or has ended."""
+    draft, at = drafts.worked_on(connection, job.space, job.issue.number), parts.clock.now()
+    if draft is None:
+        return
+    if event is EventName.DELIVERED:
+        if draft.state is DraftState.IMPLEMENTING:
+            drafts.deliver(connection, draft, at=at)
+    elif event is EventName.MERGED:
+        drafts.deploy(connection, draft, at=at)
+        if draft.kind is not DraftKind.RETIRE:
+            skills.set_origin(connection, draft.space, draft.name, Origin.EVOLVED)
+    else:
+        note = f"job {job.id} ended without a merge ({event.replace('_', ' ')})"
+        drafts.fail(connection, draft, note, at=at)
+
+
+def give_up(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft) -> None:
+    """Its issue was looked at, and is not worked on."""
+    why = wishes.get(connection, draft.wish_id or 0).answer
+    fail(connection, draft, f"its issue was not taken up: {why}", parts=parts)
+
+
+async def of_job(parts: Parts, job: Job) -> SkillDraft | None:
+    """The approved draft that a job is for."""
+    return await parts.database.read(lambda c: drafts.worked_on(c, job.space, job.issue.number))
+
+
+def scope_for(draft: SkillDraft) -> Scope:
+    """What its sessions may write: the one file, made from what was approved and from nothing else."""
+    return Scope.parse(Scope(mode=ScopeMode.SKILL, patterns=(draft.path,)).to_json())
+
+
+async def judged(  # noqa: PLR0917
+    parts: Parts,
+    job: Job,
+    draft: SkillDraft,
+    head: Sha,
+    changes: Sequence[Change],
+    reviews: Sequence[SkillReview],
+) -> CheckResult:
+    """The check `skill` of a draft's change."""
+    name, base = RepositoryName(job.space), Sha(job.base_sha or "")
+    return check_skill(
+        draft,
+        changes,
+        base=await parts.git.read_file(name, base, draft.path),
+        head=await parts.git.read_file(name, head, draft.path),
+        reviews=reviews,
+    )
+
+
+async def answer_review(
+    parts: Parts, job: Job, pull: Pull, draft: SkillDraft, asked: Sequence[Asked]
+) -> None:
+    """Tell reviewers who ask for changes how they get them: no session may change what was approved."""
+    keys = sha256("\n".join(sorted(item.key for item in asked)).encode()).hexdigest()[:16]
+    mark, name = ANSWERED.format(keys), RepositoryName(job.space)
+    present = await parts.forge.comments(name, pull.number)
+    if any(mark in comment.body for _, comment in present):
+        return
+    body = (
+        f"A person approved this text as draft {draft.label}, word for word, and no session may change it. To have another one: "
+        f"close this pull request, then edit the draft and approve it anew (`overlord skills edit {draft.label}`, or its card)."
+    )
+    await parts.forge.add_comment(name, pull.number, f"{body}\n\n{mark}")

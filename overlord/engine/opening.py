@@ -1,0 +1,37 @@
+"""Opening an issue of Overlord's own, once: it is looked for before it is opened again, by a key that nobody can know before it
+is there."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+from overlord.engine.parts import Parts
+from overlord.errors import ForgeRefused
+from overlord.ports import RepositoryName
+
+LOOKS_BACK = timedelta(minutes=10)
+"""Before an issue was ordered: the forge's clock is another one."""
+
+
+async def opened(
+    parts: Parts,
+    space: str,
+    *,
+    title: str,
+    body: str,
+    key: str,
+    ordered_at: datetime | None,
+    order: Callable[[], Awaitable[None]],
+) -> int:
+    """The number of the issue that has `key` in its text: the one that was opened and not noted, or a new one. `order` writes
+    down that it is about to be opened. Raises ForgeUnavailable, ForgeMissing, ForgeRefused."""
+    name = RepositoryName(space)
+    if name not in parts.settings.repositories:
+        raise ForgeRefused(f"{name} is not in Overlord's care any more")
+    if ordered_at is not None:
+        states = await parts.forge.issues_since(name, ordered_at - LOOKS_BACK)
+        found = next((state.issue.number for state in states if key in state.issue.body), None)
+        if found is not None:
+            return found
+    else:
+        await order()
+    return await parts.forge.open_issue(name, title=title, body=body)

@@ -1,0 +1,184 @@
+"""`overlord skills drafts|edit|approve|reject|retire`: skills on their way into a repository, and a person's word to them."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from overlord.commands_skill import (
+    ApproveDraft,
+    EditDraft,
+    RejectDraft,
+    RetireSkill,
+    approve_draft,
+    check_editable,
+    edit_draft,
+    reject_draft,
+    retire_skill,
+)
+from overlord.domain.person import Person
+from overlord.domain.reference import draft_in, number_in
+from overlord.domain.skill_draft import SkillDraft
+from overlord.domain.text import visible
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
+from overlord.entrypoints.cli.state import Repo
+from overlord.errors import Refused
+from overlord.points import Point
+from overlord.store import drafts
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _number(word: str) -> int:
+    found = draft_in(word)
+    found = number_in(word) if found is None else found
+    if found is None:
+        raise typer.BadParameter("give a draft as d3")
+    return found
+
+
+Which = Annotated[int, typer.Argument(parser=_number, metavar="D3", help="The draft, as d3.")]
+Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
+Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")]
+
+
+def list_drafts(
+    number: Annotated[
+        int | None, typer.Argument(parser=_number, metavar="D3", help="One draft, to be shown whole.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="The last hundred, whatever became of them.")
+    ] = False,
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
+    with state.reading() as connection:
+        if number is not None:
+            return _show(drafts.get(connection, number), json=json)
+        found = drafts.newest(connection) if everything else drafts.standing(connection)
+    if json:
+        as_json([{"draft": item, "verdict": item.verdict, "digest": item.digest} for item in found])
+    elif not found:
+        say("Nothing is drafted.")
+    else:
+        rows = [
+            (item.label, item.state, item.verdict, item.space, item.title, age(item.requested_at))
+            for item in found
+        ]
+        table(("id", "state", "verdict", "repository", "what", "age"), rows)
+    return None
+
+
+def _show(draft: SkillDraft, *, json: bool) -> None:
+    if json:
+        as_json({"draft": draft, "verdict": draft.verdict, "digest": draft.digest})
+        return
+    say(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
+    if draft.path:
+        say(f"{draft.path}{' is deleted' if not draft.text else ''}\n")
+    if draft.text:
+        say("\n".join(f"  | {row}" for row in draft.text.splitlines()))
+    say(f"\nverdict: {draft.verdict}")
+    for item in draft.findings:
+        place = f" line {item.line}" if item.line else ""
+        say(line(f"  {item.level} {item.rule}{place}: {item.message}"))
+    for told, words in (("an edit was not taken", draft.trouble), ("note", draft.note)):
+        if words:
+            say(line(f"{told}: {words}"))
+    if draft.issue_number is not None:
+        say(f"its issue is {draft.space}#{draft.issue_number}")
+    if draft.is_editable:
+        say(f"overlord skills edit {draft.label}")
+    if draft.is_approvable:
+        say(f"overlord skills approve {draft.label}")
+    say(f"shown as {draft.digest}")
+
+
+def edit(
+    number: Which,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Take the text from this file, and open no editor.")
+    ] = None,
+    digest: Digest = "",
+    _repo: Repo = "",
+) -> None:
+    """Change a draft's text in $VISUAL or $EDITOR. What is not taken is kept, and said."""
+    with state.reading() as connection:
+        draft = drafts.get(connection, number)
+        check_editable(connection, draft)
+    place = file or _in_editor(draft)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{place} cannot be read: {visible(str(error))}") from None
+    command = EditDraft(draft_id=number, by=_who(), text=text, digest=digest or draft.digest)
+    try:
+        edited = state.write(Point.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
+    except Refused as error:
+        raise Refused(f"{error}; your text is in {place}") from None
+    if edited.trouble:
+        raise Refused(
+            f"draft {edited.label} stays as it was: {edited.trouble}. Your text is in {place}, and"
+            f" `overlord skills edit {edited.label}` goes on with it"
+        )
+    if file is None:
+        place.unlink()
+        place.parent.rmdir()
+    say(
+        f"Draft {edited.label} is changed; the daemon judges it beside the other skills, then it can be approved."
+    )
+
+
+def _in_editor(draft: SkillDraft) -> Path:
+    """A file with the text, once the person has closed their editor."""
+    place = Path(tempfile.mkdtemp(prefix="overlord-")) / f"{draft.label}.yaml"
+    place.write_text(draft.refused or draft.text, encoding="utf-8")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        code = subprocess.run([*shlex.split(editor), str(place)], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise Refused(
+            f"the editor {editor!r} cannot be started: {error}; set EDITOR, or use --file"
+        ) from None
+    if code:
+        raise Refused(f"the editor ended with {code}, so nothing was changed; your text is in {place}")
+    return place
+
+
+def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
+    command = ApproveDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
+    say(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
+
+
+def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say no. What it was made for rests until somebody takes it up again."""
+    command = RejectDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
+    say(f"Draft {draft.label} is rejected.")
+
+
+def retire(
+    name: Annotated[str, typer.Argument(help="The skill's name.")],
+    reason: Why = "",
+    space: Annotated[str, typer.Option(help="Its repository, where there are several.")] = "",
+    _repo: Repo = "",
+) -> None:
+    """Have a skill's file deleted: as a draft, which is then approved like any other."""
+    command = RetireSkill(space=state.space(space or None), name=name, by=_who(), reason=reason)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
+    say(
+        f"Draft {draft.label} would retire {draft.name}; `overlord skills approve {draft.label}` once it is judged."
+    )
+
+
+def _who() -> Person:
+    return Person.of(person())

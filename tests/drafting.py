@@ -1,0 +1,115 @@
+"""Steps that scenarios about drafts of skills share."""
+
+import json
+from typing import Any
+
+from overlord.commands_proposal import ApproveProposal, approve_proposal
+from overlord.commands_skill import ApproveDraft, EditDraft, approve_draft, edit_draft
+from overlord.domain.person import Person
+from overlord.domain.skill_draft import DraftState, SkillDraft
+from overlord.embedded.play import Turn, edit, say, submit, write
+from overlord.embedded.reviewer import REVIEW
+from overlord.store import drafts, ledger
+from tests.world import FIX, World
+
+DRAFTING = "You write one skill"
+"""How a request for a draft begins."""
+ALICE = Person.of("cli:alice")
+LESSON = "Nobody says why."
+PATH = ".nebulus/skills/say-why.yaml"
+
+
+def skill(
+    name: str = "say-why", text: str = "Say in a comment why a sign was changed.", *, version: str = "1.0.0"
+) -> str:
+    """A skill's file."""
+    return (
+        f"name: {name}\ndescription: How signs are changed here\nversion: '{version}'\n"
+        f"triggers:\n  keywords:\n  - subtracts\ninstructions: |\n  {text}\n"
+    )
+
+
+def review(*findings: dict[str, Any]) -> Turn:
+    return say(json.dumps({"files_reviewed": ["calc.py"], "findings": list(findings)}))
+
+
+def finding(message: str = LESSON) -> dict[str, Any]:
+    found = {"rule": "task-not-done", "file": "calc.py", "line": 2, "message": message, "evidence": ""}
+    return {**found, "suggestion": "Say why.", "systemic": False}
+
+
+async def fails_review(world: World, title: str) -> int:
+    """An issue whose work the review sends back once."""
+    number = await world.issue(title)
+    world.model.forget()
+    world.model_will(review(finding()), when=REVIEW)
+    world.model_will(review(), when=REVIEW)
+    world.model_will(edit(*FIX), submit(), when=title)
+    world.model_will(edit("calc.py", "a + b", "b + a"), submit(), when=title)
+    await world.settle()
+    return number
+
+
+async def proposed(world: World) -> None:
+    """Two issues fail alike: a skill is proposed as p1."""
+    for title in ("First", "Second"):
+        await fails_review(world, title)
+
+
+async def drafted(world: World, *answers: str) -> SkillDraft:
+    """The proposal is approved, and the model answers so when it is asked for a draft."""
+    world.model.forget()
+    world.model_will(*map(say, answers or (skill(),)), when=DRAFTING)
+    await by_hand(world, approve_proposal, ApproveProposal(proposal_id=1, by=ALICE))
+    await world.until(lambda: _is_over(world))
+    return await draft(world)
+
+
+async def _is_over(world: World) -> bool:
+    found = await world.read(drafts.newest)
+    return bool(found) and found[0].state in {DraftState.WAITING, DraftState.FAILED}
+
+
+async def draft(world: World, number: int = 1) -> SkillDraft:
+    found: SkillDraft = await world.read(drafts.get, number)
+    return found
+
+
+async def until(world: World, state: DraftState, number: int = 1) -> SkillDraft:
+    """The draft, once it is there."""
+
+    async def is_there() -> bool:
+        return (await draft(world, number)).state is state
+
+    await world.until(is_there)
+    return await draft(world, number)
+
+
+async def by_hand(world: World, verb: Any, command: Any) -> Any:
+    """A verb, given by a person."""
+    at = world.clock.now()
+    done = await world.overlord.parts.database.write("by hand", lambda c: verb(c, command, at=at))
+    world.overlord.bell.ring()
+    return done
+
+
+async def edited(world: World, text: str, **more: Any) -> SkillDraft:
+    changed: SkillDraft = await by_hand(world, edit_draft, EditDraft(draft_id=1, by=ALICE, text=text, **more))
+    return changed
+
+
+async def approved(world: World, **more: Any) -> None:
+    await by_hand(world, approve_draft, ApproveDraft(draft_id=1, by=ALICE, **more))
+
+
+async def written(world: World, *turns: Turn) -> None:
+    """A Minion works on the draft's issue."""
+    world.model.forget()
+    world.model_will(*(turns or (write(PATH, skill()), submit("Written."))), when="word for word")
+    await world.settle()
+
+
+async def told(world: World) -> list[str]:
+    """What the ledger says of drafts, and who did it."""
+    entries = await world.read(lambda c: list(ledger.entries(c)))
+    return [f"{entry.name} by {entry.actor}" for entry in entries if entry.name.startswith("draft_")]
