@@ -81,7 +81,7 @@ class EventName(StrEnum):
     PROPOSAL_RESTED = "proposal_rested"
     PROPOSAL_IMPLEMENTED = "proposal_implemented"
     DRAFT_REQUESTED = "draft_requested"
-    DRAFT_WRITTEN = "draft_written"
+    DRAFT_COMPOSED = "draft_composed"
     DRAFT_CHECKED = "draft_checked"
     DRAFT_EDITED = "draft_edited"
     DRAFT_APPROVED = "draft_approved"

@@ -45,7 +45,7 @@ class DraftState(StrEnum):
 
 _D, _E = DraftState, EventName
 EVOLUTION: Mapping[tuple[DraftState, EventName], DraftState] = {
-    (_D.DRAFTING, _E.DRAFT_WRITTEN): _D.CHECKING,
+    (_D.DRAFTING, _E.DRAFT_COMPOSED): _D.CHECKING,
     (_D.CHECKING, _E.DRAFT_CHECKED): _D.WAITING,
     (_D.CHECKING, _E.DRAFT_EDITED): _D.CHECKING,
     (_D.WAITING, _E.DRAFT_EDITED): _D.CHECKING,

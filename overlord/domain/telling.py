@@ -123,7 +123,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.PROPOSAL_RESTED: lambda d: f"proposal p{d['proposal']} rests: {d['note']}",
     E.PROPOSAL_IMPLEMENTED: lambda d: f"proposal p{d['proposal']} is implemented by {d['issue']}",
     E.DRAFT_REQUESTED: lambda d: f"a skill is drafted as d{d['draft']}",
-    E.DRAFT_WRITTEN: lambda d: f"draft d{d['draft']} is written: {d['title']}",
+    E.DRAFT_COMPOSED: lambda d: f"draft d{d['draft']} is written: {d['title']}",
     E.DRAFT_CHECKED: lambda d: f"draft d{d['draft']} waits for a person ({d['verdict']}): {d['title']}",
     E.DRAFT_EDITED: lambda d: f"a person edited draft d{d['draft']}",
     E.DRAFT_APPROVED: lambda d: f"draft d{d['draft']} was approved{_because(d)}",

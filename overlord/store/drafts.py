@@ -108,7 +108,7 @@ def write(
 ) -> None:
     """There is a first text, a model's."""
     changes = {"name": name, "path": path, "text": text}
-    _move(connection, draft, EventName.DRAFT_WRITTEN, at=at, changes=changes)
+    _move(connection, draft, EventName.DRAFT_COMPOSED, at=at, changes=changes)
 
 
 def check(

@@ -343,8 +343,9 @@ def test_help_names_every_verb() -> None:
 - `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
 - `/overlord decisions`  what waits for a person
 - `/overlord proposals`  what Overlord would improve, and waits to be told
-- `/overlord approve 5`  say yes to a decision; approve p3 to a proposal
-- `/overlord reject 5 too risky`  say no to one; reject p3 to a proposal
+- `/overlord drafts`  skills that are drafted, and wait for a person or are under way
+- `/overlord approve 5`  say yes to a decision; approve p3 to a proposal, approve d3 to a draft
+- `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord brief`  the morning briefing, now
 - `/overlord help`  this list

@@ -22,6 +22,8 @@ DATA: dict[str, Json] = {
     "reason": "not needed",
     "decision": 4,
     "proposal": 2,
+    "draft": 5,
+    "verdict": "accept",
     "note": "it was not taken up",
     "answer": "Drop it",
     "trouble": "the forge is away",

@@ -154,8 +154,8 @@ _ONCE_A_SESSION = {
 
 
 def _session(row: Session, counted: Counter[tuple[E, str]]) -> Iterator[str]:
-    if row.kind is SessionKind.REVIEW:
-        return  # no program runs: it is the account a review's calls go on
+    if row.kind in {SessionKind.REVIEW, SessionKind.DRAFT}:
+        return  # no program runs: it is the account that calls of a review, or for a draft, go on
     if not counted[E.SESSION_PREPARED, row.id]:
         yield f"{row.id} was never prepared, says the ledger"
     has_ended, is_told = row.state is SessionState.ENDED, counted[E.SESSION_ENDED, row.id] == 1

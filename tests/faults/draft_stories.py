@@ -1,0 +1,70 @@
+"""Where the points are reached at which a skill is drafted, approved by a person, and becomes an issue."""
+
+import contextlib
+from collections.abc import Mapping
+
+from overlord.domain.job import JobState
+from overlord.domain.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.skill_draft import DraftState, SkillDraft
+from overlord.embedded.play import say
+from overlord.embedded.reviewer import REVIEW
+from overlord.points import Point
+from overlord.store import drafts, proposals
+from overlord.store.database import open_reader
+from tests.drafting import DRAFTING, finding, review, skill
+from tests.faults.campaign import Campaign
+from tests.faults.story import Story
+from tests.world import REPO
+
+S = JobState
+
+
+def _pending(told: Campaign) -> list[EnhancementProposal]:
+    with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
+        return [item for item in proposals.standing(connection) if item.status is ProposalStatus.PENDING]
+
+
+def _newest(told: Campaign) -> SkillDraft:
+    with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
+        return drafts.newest(connection)[0]
+
+
+async def _evolved(told: Campaign) -> None:
+    """What a review calls systemic is drafted as a skill, once; approved, it is one issue, and without its work it rests."""
+    word = "".join(chr(ord("a") + int(digit)) for digit in str(len(told.world.forge.issues(REPO))))
+    lesson = {**finding(f"Nobody says {word}."), "rule": "readability", "systemic": True}
+    told.world.model_will(review(lesson), when=REVIEW)
+    issue = await told.issue("plain")
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    [proposal] = _pending(told)
+    told.world.model_will(say(skill()), when=DRAFTING)
+    await told.command("proposals", "approve", proposal.name, done=(0, 5))
+    await told.settle()
+    waits = _newest(told)
+    assert (waits.state, waits.proposal_id) == (DraftState.WAITING, proposal.id), told.log()
+    told.play()
+    # Whoever says yes again hears that it was said.
+    await told.command("skills", "approve", waits.label, done=(0, 5))
+    await told.settle()
+    worked = _newest(told)
+    assert (worked.id, worked.state) == (waits.id, DraftState.IMPLEMENTING), told.log()
+    opened = [item.number for item in told.world.forge.issues(REPO) if worked.key in item.body]
+    assert opened == [worked.issue_number], told.log()
+    # Its session wrote another file, which is not taken.
+    told.expect(opened[0], S.WAITING)
+    await told.close(opened[0])
+    assert _newest(told).state is DraftState.FAILED
+    await told.close(issue)
+
+
+EVOLVED = Story(name="evolved", tell=_evolved, settings={"checks": {"review": True}})
+
+P = Point
+PLACES: Mapping[Point, Story] = dict.fromkeys(
+    (
+        *(P.DRAFT_PREPARED, P.DRAFT_WRITTEN, P.DRAFT_CHECKED),
+        *(P.DRAFT_DECIDED, P.DRAFT_ORDERED, P.DRAFT_DISPATCHED),
+    ),
+    EVOLVED,
+)
