@@ -1,16 +1,18 @@
 """What keeps failing becomes a skill: proposed, drafted, edited and approved by a person, written by a Minion, merged, and loaded."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from overlord.commands_proposal import ApproveProposal, approve_proposal
 from overlord.commands_skill import RejectDraft, RetireSkill, reject_draft, retire_skill
 from overlord.domain.decision import Verb
+from overlord.domain.evaluation import CheckName
 from overlord.domain.job import JobState
 from overlord.domain.proposal import ProposalStatus
 from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.skill_record import SkillAtBase
+from overlord.domain.skill_record import Origin, SkillAtBase
 from overlord.embedded.play import call, edit, run, say, submit, write
 from overlord.errors import Refused
 from overlord.store import proposals, skills
@@ -32,7 +34,7 @@ from tests.drafting import (
 )
 from tests.world import FIX, REPO, World, made_world
 
-REVIEWED = {"checks": {"review": True}, "delivery": {"open_pulls": 100}}
+REVIEWED: dict[str, Any] = {"checks": {"review": True}, "delivery": {"open_pulls": 100}}
 
 
 @pytest.fixture
@@ -79,6 +81,11 @@ async def test_the_whole_story_in_the_chat() -> None:
         assert (job.issue.number, job.state) == (third, JobState.IN_REVIEW), await world.transcript()
         loaded = [item["content"] for item in world.minion_heard() if item["role"] == "tool"]
         assert loaded[0] == "Say why, in one line."
+        at = world.clock.now()
+        seen = [SkillAtBase(name="say-why", version="1.0.0", digest="0" * 16, path=PATH, description="")]
+        await world.overlord.parts.database.write("by hand", lambda c: skills.note_base(c, REPO, seen, at=at))
+        [known] = await world.read(skills.all_of)
+        assert (known.name, known.origin) == ("say-why", Origin.EVOLVED)
         assert await told(world) == [
             f"draft_requested by slack:{talk.alice}",
             "draft_composed by overlord",
@@ -202,8 +209,8 @@ async def test_a_session_that_writes_another_text_or_file_is_sent_back(world: Wo
     [*_, job] = await world.jobs()
     assert (job.state, job.pull_number) == (JobState.WAITING, None), await world.transcript()
     checks = {check.name: check for check in await world.checks(job.id)}
-    assert checks["scope"].score == "fail" and checks["skill"].score == "fail"
-    assert "beyond-the-skill" in checks["skill"].summary
+    assert checks[CheckName.SCOPE].score == "fail" and checks[CheckName.SKILL].score == "fail"
+    assert "beyond-the-skill" in checks[CheckName.SKILL].summary
 
 
 async def test_a_text_that_differs_in_a_word_is_written_again(world: World) -> None:

@@ -1,0 +1,66 @@
+"""`overlord skills drafts|edit|approve|reject|retire`: what they show, what they write, and how they end."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from overlord.domain.person import Person
+from overlord.domain.skill_draft import DraftKind, SkillDraft
+from overlord.home import Home
+from overlord.store import drafts
+from overlord.store.database import open_reader
+from tests.cli.conftest import Filled, Overlord
+from tests.drafting import PATH, skill
+from tests.records import NOW, REPO
+
+
+def waits(connection: sqlite3.Connection) -> None:
+    """A draft that waits for a person."""
+    by = Person.of("cli:alice")
+    made = drafts.request(connection, space=REPO, kind=DraftKind.NEW, by=by, at=NOW)
+    drafts.write(connection, made, at=NOW, name="say-why", path=PATH, text=skill())
+    drafts.check(connection, drafts.get(connection, 1), at=NOW, base_text="", findings=())
+
+
+def stored(home: Home) -> SkillDraft:
+    with closing(open_reader(home.database)) as connection:
+        return drafts.get(connection, 1)
+
+
+def test_a_draft_is_listed_and_shown_whole(filled: Filled, overlord: Overlord) -> None:
+    filled(waits)
+    assert overlord("skills", "drafts").out.splitlines()[1].split()[:3] == ["d1", "waiting", "accept"]
+    shown = overlord("skills", "drafts", "d1").out
+    assert "  | name: say-why" in shown and "overlord skills approve d1" in shown
+    [told] = json.loads(overlord("skills", "drafts", "--json").out)
+    assert (told["draft"]["text"], told["verdict"]) == (skill(), "accept")
+
+
+def test_a_text_that_is_no_skill_changes_nothing_and_is_kept(
+    filled: Filled, overlord: Overlord, tmp_path: Path
+) -> None:
+    home, file = filled(waits), tmp_path / "mine.yaml"
+    file.write_text("name: [broken")
+    said = overlord("skills", "edit", "d1", "--file", str(file))
+    assert said.code == 5 and "d1 stays as it was" in said.err and str(file) in said.err
+    assert (stored(home).text, stored(home).refused) == (skill(), "name: [broken\n")
+    file.write_text(skill(text="Another."))
+    assert overlord("skills", "edit", "d1", "--file", str(file)).code == 0
+    assert (stored(home).text, stored(home).state) == (skill(text="Another."), "checking")
+
+
+def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Overlord) -> None:
+    home = filled(waits)
+    assert overlord("skills", "approve", "d1", "--digest", "0" * 16).code == 5
+    said = overlord("skills", "approve", "d1", "good")
+    assert (said.code, said.out) == (0, "Draft d1 is approved; the daemon opens an issue in acme/calc.\n")
+    assert (stored(home).decided_by, stored(home).said) == ("cli:alice", "good")
+    again = overlord("skills", "reject", "d1")
+    assert (again.code, again.err) == (5, "overlord: draft d1 is approved, decided by cli:alice\n")
+
+
+def test_what_is_no_draft_is_said(filled: Filled, overlord: Overlord) -> None:
+    filled(waits)
+    assert overlord("skills", "approve", "d9").code == 4
+    assert overlord("skills", "approve", "soon").code == 2
