@@ -36,6 +36,7 @@ class Story:
     unanswered: tuple[Decision, ...] = ()
     """What nobody answered in time."""
     skills: tuple[str, ...] = ()
+    skills_loaded: tuple[str, ...] = ()
     """What the last work session could load, by name and version."""
     skills_left_out: tuple[str, ...] = ()
     """Skill files of the repository it could not, each with the reason."""
@@ -139,6 +140,8 @@ def _cell(text: str) -> str:
 
 def _skills(story: Story) -> list[str]:
     parts = [f"Skills it could load: {_cell(', '.join(story.skills))}"] if story.skills else []
+    if story.skills_loaded:
+        parts.append(f"Skills it loaded: {_cell(', '.join(story.skills_loaded))}")
     if story.skills_left_out:
         told = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
         parts.append(f"Skill files of the repository that were left out:\n\n{told}")

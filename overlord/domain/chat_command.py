@@ -43,6 +43,7 @@ class ChatVerb(StrEnum):
     DECISIONS = "decisions"
     PROPOSALS = "proposals"
     DRAFTS = "drafts"
+    SKILLS = "skills"
     APPROVE = "approve"
     REJECT = "reject"
     ANSWER = "answer"
@@ -115,6 +116,7 @@ USAGES: Mapping[ChatVerb, Usage] = {
     ),
     ChatVerb.DECISIONS: Usage(form="decisions", means="what waits for a person"),
     ChatVerb.PROPOSALS: Usage(form="proposals", means="what Overlord would improve, and waits to be told"),
+    ChatVerb.SKILLS: Usage(form="skills", means="the skills there are, and how work goes that loads them"),
     ChatVerb.DRAFTS: Usage(
         form="drafts", means="skills that are drafted, and wait for a person or are under way"
     ),
@@ -308,6 +310,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.DECISIONS: _alone,
     ChatVerb.PROPOSALS: _alone,
     ChatVerb.DRAFTS: _alone,
+    ChatVerb.SKILLS: _alone,
     ChatVerb.BRIEF: _alone,
     ChatVerb.HELP: _help,
 }

@@ -71,6 +71,7 @@ class EventName(StrEnum):
     SCOPE_WIDENED = "scope_widened"
     ISSUE_EDITED = "issue_edited"
     SKILLS_CHOSEN = "skills_chosen"
+    SKILL_LOADED = "skill_loaded"
     STEP_FAILED = "step_failed"
     WORK_REQUESTED = "work_requested"
     CHAT_REFUSED = "chat_refused"

@@ -26,12 +26,13 @@ class ProposalType(StrEnum):
     """What would be changed."""
 
     NEW_SKILL = "new_skill"
+    REVISED_SKILL = "revised_skill"
     TOOL_FIX = "tool_fix"
     CONFIG_CHANGE = "config_change"
     WORKFLOW_IMPROVEMENT = "workflow_improvement"
 
 
-SKILL_TYPES = frozenset({ProposalType.NEW_SKILL})
+SKILL_TYPES = frozenset({ProposalType.NEW_SKILL, ProposalType.REVISED_SKILL})
 """What changes a skill."""
 
 
@@ -61,6 +62,8 @@ class Trigger(StrEnum):
     """What people keep answering the same way."""
     SCOPE_REQUEST = "scope_request"
     """A request for more scope that people keep answering the same way."""
+    SKILL = "skill"
+    """Jobs that loaded a skill and did not go well."""
 
 
 TRANSITIONS: Mapping[tuple[ProposalStatus, EventName], ProposalStatus] = {
@@ -221,6 +224,13 @@ _PROPOSED: Mapping[Trigger, _Proposed] = {
         " `spaces.<repository>.scope` to match.",
         risk=Level.HIGH,
     ),
+    Trigger.SKILL: _Proposed(
+        type=ProposalType.REVISED_SKILL,
+        title="Revise the skill {}",
+        seen="Work that loads this skill goes worse than the repository's other work: it did not go well {}.",
+        action="Revise the skill so that it helps, or retire it (`overlord skills retire NAME`); `overlord skills stats` has the figures.",
+        risk=Level.LOW,
+    ),
 }
 _BY_CHECK: Mapping[str, tuple[ProposalType, str, Level]] = {
     "scope": (
@@ -281,6 +291,7 @@ def rationale(trigger: Trigger, evidence: Evidence) -> str:
         Trigger.BLOCKER: f"{times} at {issues}",
         Trigger.QUESTION: f"{count(evidence.weight, 'time')} in a row, at {issues}",
         Trigger.SCOPE_REQUEST: f"{count(evidence.weight, 'time')} in a row, at {issues}",
+        Trigger.SKILL: f"at {issues}",
     }
     return _PROPOSED[trigger].seen.format(much[trigger])
 

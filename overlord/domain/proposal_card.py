@@ -36,6 +36,7 @@ _QUOTES = {
     Trigger.BLOCKER: "What Minions say",
     Trigger.QUESTION: "What Minions ask",
     Trigger.SCOPE_REQUEST: "What Minions ask to write",
+    Trigger.SKILL: "The skill",
 }
 
 

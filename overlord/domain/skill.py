@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 import yaml
-from pathspec import GitIgnoreSpec
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -72,6 +71,8 @@ def _printable(value: str) -> str:
 def _pattern(value: str) -> str:
     if value.startswith(("!", "#", "/")) or ".." in value.split("/") or "\\" in value:
         raise ValueError(f"{value!r} must be a glob of paths inside the repository, as src/**/*.py")
+    from pathspec import GitIgnoreSpec  # commands that read no skill do without
+
     try:
         GitIgnoreSpec.from_lines([f"/{value}"])
     except (ValueError, re.error):

@@ -12,7 +12,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from overlord.domain.event import EventName
-from overlord.domain.proposal import EnhancementProposal
+from overlord.domain.proposal import EnhancementProposal, Trigger
 from overlord.domain.skill_review import SkillVerdict, verdict_of, why_of
 from overlord.domain.skill_scan import SkillFinding
 
@@ -162,6 +162,8 @@ def tidied(text: str) -> str:
     return f"{text.removeprefix(chr(0xFEFF)).replace(chr(13) + chr(10), chr(10)).strip(chr(10))}\n"
 
 
-def wanted_of(_proposal: EnhancementProposal) -> tuple[DraftKind, str]:
+def wanted_of(proposal: EnhancementProposal) -> tuple[DraftKind, str]:
     """What an approved proposal does to which skill; a new one has no name yet."""
+    if proposal.trigger is Trigger.SKILL:
+        return DraftKind.REVISE, proposal.sample
     return DraftKind.NEW, ""

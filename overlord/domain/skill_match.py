@@ -11,6 +11,7 @@ from pathspec import GitIgnoreSpec
 
 from minion.protocol import Issue
 from overlord.domain.skill import Skill
+from overlord.domain.skill_record import SkillAtBase
 from overlord.domain.skill_review import SkillReview, SkillVerdict
 
 _UNSPACED = re.compile(
@@ -27,6 +28,8 @@ class Chosen:
     offered: tuple[Skill, ...] = ()
     left_out: tuple[str, ...] = ()
     """One sentence for each, which names the file."""
+    at_base: tuple[SkillAtBase, ...] | None = None
+    """All that could be chosen from; None where nobody looked."""
 
 
 def choose(
@@ -54,7 +57,8 @@ def choose(
         elif score:
             offered.append(skill)
             room -= size
-    return Chosen(offered=tuple(offered), left_out=tuple(left_out))
+    at_base = tuple(SkillAtBase.read(skill, file) for _, file, skill in sound)
+    return Chosen(offered=tuple(offered), left_out=tuple(left_out), at_base=at_base)
 
 
 def fit(skill: Skill, issue: Issue, files: Collection[str]) -> int:

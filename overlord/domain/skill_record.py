@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Self
+from math import comb
+from typing import TYPE_CHECKING, Self
 
-from overlord.domain.skill import Skill
+from overlord.domain.text import count
+
+if TYPE_CHECKING:
+    from overlord.domain.skill import Skill
 
 
 class Origin(StrEnum):
@@ -37,7 +41,7 @@ class SkillAtBase:
     description: str
 
     @classmethod
-    def read(cls, skill: Skill, path: str) -> Self:
+    def read(cls, skill: "Skill", path: str) -> Self:
         digest = sha256(skill.model_dump_json().encode()).hexdigest()[:16]
         return cls(
             name=skill.name, version=skill.version, digest=digest, path=path, description=skill.description
@@ -64,3 +68,64 @@ class SkillRecord:
     @property
     def is_present(self) -> bool:
         return self.state is SkillState.PRESENT
+
+
+ENOUGH = 5
+"""Jobs of either kind that must have ended before a skill is held to do worse."""
+POINTS = 20
+"""Of a hundred by which its rate has to lie below the others'."""
+CHANCE = 0.1
+"""How likely it may be that the difference is none (Fisher's exact test, one side)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How the jobs went that loaded a skill, beside the others of its repository at the same time.
+
+    A job went well that was merged and for which nobody had to be asked on the way. Only jobs that have ended count.
+    """
+
+    offered: int
+    """Jobs that could load it."""
+    loaded: int
+    """Jobs that did, ended or not."""
+    ended: int
+    well: int
+    others: int
+    others_well: int
+
+    @property
+    def rate(self) -> int | None:
+        """Of a hundred jobs with it, how many went well."""
+        return 100 * self.well // self.ended if self.ended else None
+
+    @property
+    def baseline(self) -> int | None:
+        """Of a hundred others, how many did."""
+        return 100 * self.others_well // self.others if self.others else None
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether it does worse than work without it, over enough jobs, and hardly by chance."""
+        if min(self.ended, self.others) < ENOUGH:
+            return False
+        behind = self.others_well * self.ended - self.well * self.others
+        if behind * 100 < POINTS * self.ended * self.others:
+            return False
+        return self._chance() < CHANCE
+
+    @property
+    def told(self) -> str:
+        """In a sentence."""
+        if not self.ended:
+            return "no job that loaded it has ended yet"
+        mine = f"{self.well} of {count(self.ended, 'job')} went well"
+        others = f"{self.others_well} of {count(self.others, 'other')}" if self.others else "no others yet"
+        return f"{mine}, beside {others}{', which is worse' if self.is_worse else ''}"
+
+    def _chance(self) -> float:
+        """How likely so few of its jobs go well if it makes no difference: the lower tail of the hypergeometric distribution."""
+        jobs, good = self.ended + self.others, self.well + self.others_well
+        least = max(0, self.ended - (jobs - good))
+        ways = sum(comb(good, k) * comb(jobs - good, self.ended - k) for k in range(least, self.well + 1))
+        return ways / comb(jobs, self.ended)

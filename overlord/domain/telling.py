@@ -102,6 +102,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SCOPE_WIDENED: lambda d: f"more may be written: {_joined(d['patterns'])}",
     E.ISSUE_EDITED: _edited,
     E.SKILLS_CHOSEN: _skills,
+    E.SKILL_LOADED: lambda d: f"{d['session']} loaded the skill {d['skill']}",
     E.ISSUE_CLOSED: lambda d: str(d.get("reason") or "the issue was closed"),
     E.UNLABELLED: lambda d: str(d.get("reason") or "the label of the work under way was taken off"),
     E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",

@@ -4,7 +4,7 @@ put in its place when it is over, however it ends. The exchange is on record bef
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -19,10 +19,10 @@ from overlord.domain.price import Price
 from overlord.domain.session import Session
 from overlord.door import wire
 from overlord.door.parts import DoorParts
-from overlord.door.reply import Said, StreamReader
+from overlord.door.reply import Said, StreamReader, skills_asked_for
 from overlord.door.request import Asked
 from overlord.points import Point
-from overlord.store import exchanges, jobs
+from overlord.store import exchanges, jobs, skill_uses
 from overlord.store.exchanges import Purse, Refusal
 
 log = structlog.get_logger()
@@ -87,15 +87,7 @@ class Meter:
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
                 Point.EXCHANGE_SETTLED,
-                lambda c: exchanges.settle(
-                    c,
-                    self._purse,
-                    self._exchange,
-                    usage=usage,
-                    nusd=nusd,
-                    status=self.status,
-                    at=self._parts.clock.now(),
-                ),
+                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._said())),
             )
         finally:
             self._parts.flight.land()
@@ -103,6 +95,15 @@ class Meter:
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
         await self._record(usage, nusd)
+
+    def _settle(
+        self, connection: sqlite3.Connection, *, usage: TokenUsage, nusd: int | None, skills: Sequence[str]
+    ) -> None:
+        at, status = self._parts.clock.now(), self.status
+        exchanges.settle(
+            connection, self._purse, self._exchange, usage=usage, nusd=nusd, status=status, at=at
+        )
+        skill_uses.load(connection, self._purse.session, skills, at=at)
 
     def _usage(self) -> TokenUsage:
         """What the endpoint says it used; where it does not say, an estimate that errs on the dear side."""

@@ -14,6 +14,8 @@ from overlord.domain.budget import TokenUsage, estimate_tokens
 _EVENT = re.compile(rb".*?(?:\n\n|\r\n\r\n|\r\r)", re.DOTALL)
 _USAGE = re.compile(rb'"usage"\s*:\s*\{')
 _MOST_TOKENS = 10**9
+MOST_CALLS = 100
+"""Of one reply that are looked at."""
 KEPT_CHARS = 200_000
 """Of a reply that is no completion, in the transcript."""
 
@@ -38,6 +40,25 @@ def read_whole(data: bytes) -> Said:
         text = data[:KEPT_CHARS].decode("utf-8", "replace")
         return Said(message={"unreadable": text}, least_tokens=estimate_tokens(len(data)))
     return Said(message=message, least_tokens=estimate_tokens(len(said)), usage=read_usage(value))
+
+
+def skills_asked_for(said: Said | None) -> tuple[str, ...]:
+    """The names with which a reply calls `use_skill`, each once; of whatever else it says, none."""
+    calls = said.message.get("tool_calls") if said is not None and isinstance(said.message, dict) else None
+    names = (_skill_of(call) for call in calls[:MOST_CALLS]) if isinstance(calls, list) else ()
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _skill_of(call: object) -> str:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or function.get("name") != "use_skill":
+        return ""
+    try:
+        arguments = json.loads(function["arguments"])
+    except (LookupError, TypeError, ValueError, RecursionError):
+        return ""
+    name = arguments.get("name") if isinstance(arguments, dict) else None
+    return name if isinstance(name, str) and name.isascii() else ""
 
 
 def read_usage(value: object) -> TokenUsage | None:

@@ -25,6 +25,7 @@ from overlord.domain.chat_answer import (
     why_message,
 )
 from overlord.domain.chat_answer_draft import drafts_message
+from overlord.domain.chat_answer_skill import skills_message
 from overlord.domain.chat_command import ChatCommand, ChatVerb
 from overlord.domain.chat_command import Span as CostSpan
 from overlord.domain.decision import Decision, DecisionKind, Verb
@@ -34,7 +35,7 @@ from overlord.domain.reference import IssueRef, space_named
 from overlord.engine import chat_drafts, chat_proposals
 from overlord.engine.parts import Parts
 from overlord.errors import Refused
-from overlord.store import decisions, drafts, jobs, ledger, proposals
+from overlord.store import decisions, drafts, jobs, ledger, proposals, skill_uses, skills
 
 DAY = timedelta(days=1)
 
@@ -246,6 +247,9 @@ def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for e
             return decisions_message(inquiries.waiting(connection), at)
         case ChatVerb.PROPOSALS:
             return proposals_message(proposals.standing(connection), at)
+        case ChatVerb.SKILLS:
+            present = [item for item in skills.all_of(connection) if item.is_present]
+            return skills_message([(item, skill_uses.standing(connection, item)) for item in present])
         case ChatVerb.DRAFTS:
             return drafts_message(drafts.standing(connection), at)
         case ChatVerb.BRIEF:

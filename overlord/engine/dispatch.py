@@ -108,7 +108,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
         spaces.note_begun(connection, job.space, at=session.prepared_at)
-        equip.note(connection, session, chosen)
+        equip.note(connection, job, session, chosen)
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 

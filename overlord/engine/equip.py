@@ -6,6 +6,7 @@ A file that is no skill, or one that the judge rejects, is told and left out. It
 import asyncio
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
@@ -18,7 +19,7 @@ from overlord.domain.text import visible
 from overlord.domain.untrusted_yaml import MAX_BYTES
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName, Sha
-from overlord.store import jobs
+from overlord.store import jobs, skill_uses, skills
 
 MOST_FILES = 200
 """Skill files of one repository that are read; the others are told."""
@@ -33,8 +34,10 @@ async def skills_for(
     names and a revision is about."""
     limits = parts.settings.skills
     paths = sorted(path for path in listing if is_skill_path(path))
-    if not paths or not limits.most:
+    if not limits.most:
         return Chosen()
+    if not paths:
+        return Chosen(at_base=())
     contents = await parts.git.read_files(
         RepositoryName(job.space), base, paths[:MOST_FILES], limit_bytes=MAX_BYTES + 1
     )
@@ -43,11 +46,17 @@ async def skills_for(
     if len(paths) <= MOST_FILES:
         return chosen
     more = f"{SKILLS_DIRECTORY} has {len(paths):,} skills; only the first {MOST_FILES} are read"
-    return Chosen(offered=chosen.offered, left_out=(*chosen.left_out, more))
+    return replace(chosen, left_out=(*chosen.left_out, more))
 
 
-def note(connection: sqlite3.Connection, session: Session, chosen: Chosen) -> None:
-    """Write down what a session is offered and what was left out, where there is anything."""
+def note(connection: sqlite3.Connection, job: Job, session: Session, chosen: Chosen) -> None:
+    """Write down what a session is offered and what was left out, where there is anything; and in the registry what base has.
+
+    A job that has work already stands on the base it began at, which tells nothing new.
+    """
+    if chosen.at_base is not None and job.head_sha is None:
+        skills.note_base(connection, job.space, chosen.at_base, at=session.prepared_at)
+    skill_uses.offer(connection, job.space, session, chosen.offered)
     if not chosen.offered and not chosen.left_out:
         return
     offered: list[Json] = [f"{skill.name} {skill.version}" for skill in chosen.offered]

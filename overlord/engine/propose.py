@@ -20,7 +20,18 @@ from overlord.engine import evolve
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.settings_work import Proposals
-from overlord.store import decisions, drafts, evaluations, jobs, ledger, patterns, proposals, wishes
+from overlord.store import (
+    decisions,
+    drafts,
+    evaluations,
+    jobs,
+    ledger,
+    patterns,
+    proposals,
+    skill_uses,
+    skills,
+    wishes,
+)
 from overlord.store.ledger import Entry
 from overlord.store.patterns import Sighting
 
@@ -86,6 +97,8 @@ def _consider(connection: sqlite3.Connection, settings: Proposals, seen: Pattern
                 impact=impact(known.trigger, evidence),
             )
         return
+    if pattern.trigger is Trigger.SKILL and not _is_worse(connection, pattern):
+        return
     decided = proposals.decided_last(connection, pattern.space, pattern.fingerprint)
     if not is_due(evidence.weight, threshold(settings, pattern, evidence), decided):
         return
@@ -102,6 +115,7 @@ def threshold(settings: Proposals, pattern: Pattern, evidence: Evidence) -> int 
         Trigger.BLOCKER: settings.blockers,
         Trigger.QUESTION: settings.same_answers,
         Trigger.SCOPE_REQUEST: settings.same_answers,
+        Trigger.SKILL: 1,
     }[pattern.trigger]
 
 
@@ -183,6 +197,29 @@ def _scope(job: Job, decision: Decision) -> Pattern:
     return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.SCOPE_REQUEST, label="", sample=said)
 
 
+def _in_ending(connection: sqlite3.Connection, entry: Entry) -> Iterator[Sighting]:
+    """The skills a job loaded that ended and did not go well."""
+    job = jobs.get(connection, entry.job_id or 0)
+    for skill in skill_uses.blamed(connection, job.id):
+        pattern = Pattern(
+            space=job.space,
+            fingerprint=fingerprint(Trigger.SKILL, skill.name, skill.version),
+            trigger=Trigger.SKILL,
+            label=f"{skill.name} {skill.version}",
+            sample=skill.name,
+        )
+        yield _sighting(pattern, job, f"job {job.id}", job.updated_at)
+
+
+def _is_worse(connection: sqlite3.Connection, pattern: Pattern) -> bool:
+    """Whether work with a skill goes worse than without, while that version is the one at base."""
+    skill = skills.find(connection, pattern.space, pattern.sample)
+    if skill is None or not skill.is_present or pattern.label != f"{skill.name} {skill.version}":
+        return False
+    return skill_uses.standing(connection, skill).is_worse
+
+
+ENDINGS = frozenset(event for (_, event), state in TRANSITIONS.items() if state in TERMINAL)
 SOURCES: Mapping[EventName, Source] = {
     **dict.fromkeys(
         (
@@ -198,13 +235,13 @@ SOURCES: Mapping[EventName, Source] = {
     ),
     EventName.DECISION_RAISED: _in_question,
     EventName.DECISION_ANSWERED: _in_answer,
+    **dict.fromkeys(ENDINGS, _in_ending),
 }
 """The events that tell of a pattern, and where it is read from. Another trigger is another row."""
 
 
 # What becomes of the work on a proposal's issue
 
-ENDINGS = frozenset(event for (_, event), state in TRANSITIONS.items() if state in TERMINAL)
 FOLLOWED = ENDINGS | {EventName.DELIVERED}
 """Of a draft it is told as well that its pull request is there."""
 

@@ -6,7 +6,7 @@ from overlord.domain.card import Story
 from overlord.domain.contract import Contract
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sessions
+from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sessions, skill_uses
 
 
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
@@ -28,6 +28,7 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         cost_nusd=exchanges.job_cost(connection, job.id),
         work_s=sessions.work_time_s(connection, job),
         skills=_texts(skills.get("offered")),
+        skills_loaded=skill_uses.loaded_by(connection, job.id),
         skills_left_out=_texts(skills.get("left_out")),
         ledger_head=ledger.head(connection),
     )

@@ -343,6 +343,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
 - `/overlord decisions`  what waits for a person
 - `/overlord proposals`  what Overlord would improve, and waits to be told
+- `/overlord skills`  the skills there are, and how work goes that loads them
 - `/overlord drafts`  skills that are drafted, and wait for a person or are under way
 - `/overlord approve 5`  say yes to a decision; approve p3 to a proposal, approve d3 to a draft
 - `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well

@@ -49,6 +49,7 @@ DATA: dict[str, Json] = {
     "to": 2,
     "copy": "overlord.db.before-2",
     "patterns": ["src/**", "docs/**"],
+    "skill": "order 1.0.0",
     "offered": ["order 1.0.0", "style 2.1.0"],
     "left_out": ["b.yaml is not read: skill/schema: It is no text."],
 }
@@ -84,6 +85,7 @@ def test_every_event_can_be_told(name: EventName) -> None:
             EventName.SKILLS_CHOSEN,
             "j1-work-1 may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
         ),
+        (EventName.SKILL_LOADED, "j1-work-1 loaded the skill order 1.0.0"),
         (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
         (
             EventName.FOREIGN_PUSH_FOUND,

@@ -32,7 +32,8 @@ from tests.drafting import (
     until,
     written,
 )
-from tests.world import FIX, REPO, World, made_world
+from tests.quick import made_quick_world
+from tests.world import FIX, REPO, World
 
 REVIEWED: dict[str, Any] = {"checks": {"review": True}, "delivery": {"open_pulls": 100}}
 
@@ -40,7 +41,7 @@ REVIEWED: dict[str, Any] = {"checks": {"review": True}, "delivery": {"open_pulls
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """A world in which a skill is proposed as p1."""
-    async with made_world(**REVIEWED) as world:
+    async with made_quick_world(**REVIEWED) as world:
         await proposed(world)
         yield world
 
@@ -81,11 +82,9 @@ async def test_the_whole_story_in_the_chat() -> None:
         assert (job.issue.number, job.state) == (third, JobState.IN_REVIEW), await world.transcript()
         loaded = [item["content"] for item in world.minion_heard() if item["role"] == "tool"]
         assert loaded[0] == "Say why, in one line."
-        at = world.clock.now()
-        seen = [SkillAtBase(name="say-why", version="1.0.0", digest="0" * 16, path=PATH, description="")]
-        await world.overlord.parts.database.write("by hand", lambda c: skills.note_base(c, REPO, seen, at=at))
         [known] = await world.read(skills.all_of)
-        assert (known.name, known.origin) == ("say-why", Origin.EVOLVED)
+        assert (known.name, known.origin, known.is_present) == ("say-why", Origin.EVOLVED, True)
+        assert "say-why 1.0.0 in acme/calc, evolved: loaded by 1 of 1 job" in await talk.command("skills")
         assert await told(world) == [
             f"draft_requested by slack:{talk.alice}",
             "draft_composed by overlord",

@@ -24,6 +24,7 @@ from overlord.entrypoints.cli import (
     job,
     ledger,
     proposal,
+    skill_registry,
     skills,
     space,
     state,
@@ -62,6 +63,9 @@ app.add_typer(decision.app, name="decisions")
 app.add_typer(space.app, name="space")
 app.add_typer(proposal.app, name="proposals")
 app.add_typer(skills.app, name="skills")
+skills.app.command("list")(skill_registry.list_skills)
+skills.app.command("show")(skill_registry.show)
+skills.app.command("stats")(skill_registry.stats)
 skills.app.command("drafts")(draft.list_drafts)
 skills.app.command("edit")(draft.edit)
 skills.app.command("approve")(draft.approve)

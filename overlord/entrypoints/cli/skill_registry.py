@@ -1,0 +1,87 @@
+"""`overlord skills list|show|stats`: the skills each repository has, where they come from, and how the work goes that loads them."""
+
+from typing import Annotated
+
+import typer
+
+from overlord.domain.skill_record import SkillRecord, Standing
+from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.show import age, as_json, line, say, table
+from overlord.entrypoints.cli.state import Repo
+from overlord.errors import Refused
+from overlord.store import skill_uses, skills
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Space = Annotated[str, typer.Option("--space", help="Only this repository, as owner/name.", metavar="SPACE")]
+
+
+def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """The skills that were seen at each repository's base when a job began there."""
+    found = _found(space)
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+    elif not found:
+        say("No repository's base had a skill yet when a job began there.")
+    else:
+        rows = [
+            (
+                skill.name,
+                skill.version,
+                skill.origin,
+                skill.state,
+                skill.space,
+                f"{standing.loaded} of {standing.offered}",
+                percent(standing.rate),
+                age(skill.changed_at),
+            )
+            for skill, standing in found
+        ]
+        table(("name", "version", "origin", "at base", "repository", "loaded", "went well", "since"), rows)
+
+
+def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """One skill, with how the jobs went that loaded it."""
+    found = [item for item in _found(space) if item[0].name == name]
+    if not found:
+        raise Refused(f"no skill of the name {name!r} was seen; `overlord skills list` names them")
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        return
+    for skill, standing in found:
+        say(f"{skill.name} {skill.version}, {skill.origin}, in {skill.space}: {line(skill.description)}")
+        say(f"{skill.path}, {skill.state} · first seen {age(skill.first_seen_at)} ago")
+        say(f"{standing.told}\n")
+
+
+def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
+    found = _found(space)
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        return
+    rows = [
+        (
+            skill.name,
+            skill.version,
+            skill.space,
+            str(standing.offered),
+            str(standing.loaded),
+            f"{standing.well} of {standing.ended} ({percent(standing.rate)})",
+            f"{standing.others_well} of {standing.others} ({percent(standing.baseline)})",
+            "worse" if standing.is_worse else "",
+        )
+        for skill, standing in found
+    ]
+    if rows:
+        table(("name", "version", "repository", "offered", "loaded", "went well", "others", ""), rows)
+    say("A job went well that was merged and for which nobody had to be asked on the way.")
+
+
+def _found(space: str) -> list[tuple[SkillRecord, Standing]]:
+    with state.reading() as connection:
+        known = skills.all_of(connection, space or None)
+        return [(skill, skill_uses.standing(connection, skill)) for skill in known]
+
+
+def percent(rate: int | None) -> str:
+    return "–" if rate is None else f"{rate} %"

@@ -1,0 +1,92 @@
+"""The registry of skills from the outside: what is at base, what Minions load, how that work goes, and what is asked for then."""
+
+import sqlite3
+from datetime import datetime
+
+from overlord.domain.job import JobState
+from overlord.domain.proposal import ProposalType, Trigger
+from overlord.domain.skill_draft import DraftKind, DraftState
+from overlord.embedded.play import call, edit, submit
+from overlord.store import jobs, proposals, skill_uses, skills
+from overlord.store.rows import insert
+from tests.drafting import PATH, drafted, skill
+from tests.quick import made_quick_world
+from tests.records import an_issue, contract
+from tests.world import CALC, FIX, REPO
+
+IDLE = ".nebulus/skills/idle.yaml"
+
+
+async def test_what_is_loaded_counts_once_and_only_what_was_offered() -> None:
+    idle = skill("idle").replace("subtracts", "nowhere")
+    async with made_quick_world({**CALC, PATH: skill(), IDLE: idle}) as world:
+        await world.issue("add() subtracts")
+        load = [call("use_skill", name=name) for name in ("say-why", "idle", "say-why")]
+        world.model_will(*load, edit(*FIX), submit())
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW, await world.transcript()
+        assert [(item.name, item.is_present) for item in await world.read(skills.all_of)] == [
+            ("idle", True),
+            ("say-why", True),
+        ]
+        assert await world.read(skill_uses.loaded_by, 1) == ("say-why 1.0.0",)
+        assert (await world.events()).count("skill_loaded") == 1
+        [pull] = world.forge.pulls(REPO)
+        assert "Skills it could load: say-why 1.0.0" in pull.body
+        assert "Skills it loaded: say-why 1.0.0" in pull.body
+
+
+async def test_the_registry_follows_what_is_at_base() -> None:
+    async with made_quick_world({**CALC, PATH: skill()}) as world:
+        for number, changed in enumerate(({}, {PATH: skill(version="1.1.0")}, {PATH: "name: [\n"})):
+            if changed:
+                await world.push(changed)
+            await world.issue(f"add() subtracts, {number}")
+            world.model.forget()
+            world.model_will(edit(*FIX), submit())
+            await world.settle()
+            [known] = await world.read(skills.all_of)
+            assert (known.version, known.is_present) == (("1.0.0", "1.1.0", "1.1.0")[number], number < 2)
+
+
+def past(connection: sqlite3.Connection, number: int, *, loaded: bool, well: bool, at: datetime) -> None:
+    """A job that has ended, as rows."""
+    issue = an_issue(number=number)
+    job = jobs.claim(connection, space=REPO, issue=issue, base_branch="main", contract=contract(), at=at)
+    assert job is not None
+    state = JobState.COMPLETED if well else JobState.CANCELLED
+    connection.execute(
+        "UPDATE jobs SET state = ?, projected = ?, is_open = 0 WHERE id = ?", (state, state, job.id)
+    )
+    session = f"{job.id}-work-1"
+    row = {"id": session, "job_id": job.id, "kind": "work", "state": "ended", "brief": "{}", "scope": "{}"}
+    limits = {"branch": job.branch, "token_budget": 1, "time_limit_s": 1, "prepared_at": at, "cleared": True}
+    insert(connection, "sessions", {**row, **limits})
+    if loaded:
+        use = {"space": REPO, "name": "say-why", "version": "1.0.0", "session_id": session, "job_id": job.id}
+        insert(connection, "skill_uses", {**use, "offered_at": at, "loaded_at": at})
+
+
+async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_revised() -> None:
+    async with made_quick_world({**CALC, PATH: skill()}) as world:
+        await world.settle()
+        at = world.clock.now()
+
+        def history(connection: sqlite3.Connection) -> None:
+            for number in range(10):
+                past(connection, 100 + number, loaded=number % 2 == 0, well=number % 2 == 1, at=at)
+
+        await world.overlord.parts.database.write("by hand", history)
+        number = await world.issue("add() subtracts")
+        world.model_will(call("use_skill", name="say-why"), edit(*FIX), submit())
+        await world.settle()
+        assert not await world.read(proposals.newest)
+        await world.forge.close_issue(REPO, number)
+        await world.settle()
+        [proposal] = await world.read(proposals.newest)
+        assert (proposal.trigger, proposal.type) == (Trigger.SKILL, ProposalType.REVISED_SKILL)
+        assert proposal.title == "Revise the skill “say-why 1.0.0”"
+        revised = skill(text="Say why, in one line.", version="1.1.0")
+        draft = await drafted(world, revised)
+        assert (draft.kind, draft.state, draft.path) == (DraftKind.REVISE, DraftState.WAITING, PATH)
+        assert draft.text == revised
