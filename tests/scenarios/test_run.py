@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -118,7 +119,7 @@ async def test_a_question_is_asked_and_answered_at_the_terminal() -> None:
         at.type("plus, please\n")
         assert await at.ended() == 0, at.shown
         assert user.model.messages(1)[-1]["content"] == "A person answered: plus, please"
-        assert "at work · turn 1" in at.shown, "there is a line that is always now"
+        assert re.search(r"at work · (turn \d+|\d+:\d\d)", at.shown), "there is a line that is always now"
         assert "minion/issue-1" in at.shown
 
 
