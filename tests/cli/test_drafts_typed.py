@@ -5,6 +5,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from overlord.domain.person import Person
 from overlord.domain.skill_draft import DraftKind, SkillDraft
 from overlord.home import Home
@@ -48,6 +50,26 @@ def test_a_text_that_is_no_skill_changes_nothing_and_is_kept(
     file.write_text(skill(text="Another."))
     assert overlord("skills", "edit", "d1", "--file", str(file)).code == 0
     assert (stored(home).text, stored(home).state) == (skill(text="Another."), "checking")
+
+
+def test_an_editor_is_opened_on_the_text_and_what_it_leaves_is_taken(
+    filled: Filled, overlord: Overlord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = filled(waits)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "sed -i 's/comment/note/'")
+    assert overlord("skills", "edit", "d1").code == 0
+    assert stored(home).text == skill().replace("comment", "note") != skill()
+    monkeypatch.setenv("EDITOR", "false")
+    assert "the editor ended with 1, so nothing was changed" in overlord("skills", "edit", "d1").err
+    monkeypatch.setenv("EDITOR", "no-such-editor-here")
+    assert "cannot be started" in overlord("skills", "edit", "d1").err
+
+
+def test_the_briefing_names_what_waits(filled: Filled, overlord: Overlord) -> None:
+    filled(waits)
+    said = overlord("brief").out
+    assert "SKILL DRAFTS\n  d1: Add the skill “say-why” (acme/calc)\n     overlord skills drafts d1\n" in said
 
 
 def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Overlord) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.domain.text import count, size_text
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, person, say
 from overlord.errors import StoreError
 from overlord.home import Home
@@ -15,8 +16,6 @@ from overlord.settings import check_socket_path, home_of
 
 if TYPE_CHECKING:
     from overlord.entrypoints.backup.manifest import Manifest
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def backup(

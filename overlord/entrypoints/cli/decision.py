@@ -10,6 +10,7 @@ from overlord import commands
 from overlord.domain.decision import Decision, Verb, label_of
 from overlord.domain.decision_words import decision_verb
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Json, Why
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
@@ -17,7 +18,6 @@ from overlord.store import decisions
 
 app = typer.Typer(help="Decisions: what waits for a person.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[int, typer.Argument(help="The decision's number.")]
 
 
@@ -72,9 +72,6 @@ def answer(
         Point.DECISION_ANSWERED, lambda c: commands.answer_decision(c, command, at=datetime.now(UTC))
     )
     say(f"Decision {decision.id}: {line(decision.answer)}.")
-
-
-Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
 
 
 @app.command()

@@ -22,39 +22,28 @@ from overlord.commands_skill import (
     retire_skill,
 )
 from overlord.domain.person import Person
-from overlord.domain.reference import draft_in, number_in
+from overlord.domain.reference import draft_in
 from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.text import visible
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
 from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import Refused
 from overlord.points import Point
 from overlord.store import drafts
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _number(word: str) -> int:
-    found = draft_in(word)
-    found = number_in(word) if found is None else found
-    if found is None:
-        raise typer.BadParameter("give a draft as d3")
-    return found
+_number = numbered(draft_in, "give a draft as d3")
 
 
 Which = Annotated[int, typer.Argument(parser=_number, metavar="D3", help="The draft, as d3.")]
-Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
-Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")]
 
 
 def list_drafts(
     number: Annotated[
         int | None, typer.Argument(parser=_number, metavar="D3", help="One draft, to be shown whole.")
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="The last hundred, whatever became of them.")
-    ] = False,
+    everything: Everything = False,
     json: Json = False,
     _repo: Repo = "",
 ) -> None:

@@ -16,10 +16,9 @@ from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import Cap, age_text
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.job import app
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, line, say, table
 from overlord.entrypoints.cli.state import Meant, Repo
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def queue(json: Json = False, _repo: Repo = "") -> None:
@@ -169,6 +168,11 @@ def brief(
     for proposal in found.proposed:
         say("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
         say(f"     overlord proposals show {proposal.name}")
+    if found.drafts:
+        say("SKILL DRAFTS")
+    for draft in found.drafts:
+        say("  " + line(f"{draft.label}: {draft.title} ({draft.space})"))
+        say(f"     overlord skills drafts {draft.label}")
     for name, ended in (
         ("FINISHED", found.finished),
         ("FAILED OR ENDED", found.failed),

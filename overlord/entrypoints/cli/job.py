@@ -14,6 +14,7 @@ from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import NotFound
@@ -24,7 +25,6 @@ from overlord.store.evidence import EvidenceStore
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the ledger.")]
 

@@ -7,14 +7,13 @@ from typing import Annotated
 import typer
 
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, json_text, say
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 
 app = typer.Typer(help="The ledger: every fact, hash-chained.", no_args_is_help=True)
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()

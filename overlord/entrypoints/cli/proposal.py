@@ -9,8 +9,9 @@ from overlord.commands_proposal import ApproveProposal, RejectProposal, approve_
 from overlord.domain.person import Person
 from overlord.domain.proposal import ProposalStatus
 from overlord.domain.proposal_card import type_in_words
-from overlord.domain.reference import number_in, proposal_in
+from overlord.domain.reference import proposal_in
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
 from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
@@ -18,26 +19,16 @@ from overlord.store import proposals
 
 app = typer.Typer(help="Proposals: what Overlord would improve, and waits to be told.", no_args_is_help=True)
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-
-def _number(word: str) -> int:
-    found = proposal_in(word)
-    found = number_in(word) if found is None else found
-    if found is None:
-        raise typer.BadParameter("give a proposal as p3")
-    return found
+_number = numbered(proposal_in, "give a proposal as p3")
 
 
 Which = Annotated[int, typer.Argument(parser=_number, metavar="P3", help="The proposal, as p3.")]
-Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]
 
 
 @app.command("list")
 def list_proposals(
-    everything: Annotated[
-        bool, typer.Option("--all", help="The last hundred, whatever became of them.")
-    ] = False,
+    everything: Everything = False,
     json: Json = False,
     _repo: Repo = "",
 ) -> None:
@@ -95,9 +86,6 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     if proposal.status is ProposalStatus.PENDING:
         say(f"overlord proposals reject {proposal.name} 'why'")
     say(f"shown as {proposal.digest}")
-
-
-Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")]
 
 
 @app.command()

@@ -6,12 +6,12 @@ import typer
 
 from overlord.domain.skill_record import SkillRecord, Standing
 from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, line, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import Refused
 from overlord.store import skill_uses, skills
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Space = Annotated[str, typer.Option("--space", help="Only this repository, as owner/name.", metavar="SPACE")]
 
 

@@ -13,7 +13,7 @@ from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.reference import repository_in
 from overlord.domain.text import count
 from overlord.entrypoints.cli import state, work
-from overlord.entrypoints.cli.inquiry import Json
+from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, line, person, say, table
 from overlord.points import Point
 from overlord.settings import with_added
