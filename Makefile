@@ -12,7 +12,7 @@ demo: .venv/demo.stamp
 	@$(BIN)/overlord demo
 
 test: check
-	$(BIN)/python -m pytest -n auto --dist worksteal $(OPTIONS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(OPTIONS) || { echo $$? >.venv/test.status; exit 1; }
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check .

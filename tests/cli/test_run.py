@@ -22,7 +22,6 @@ from overlord.settings import MAX_SOCKET_PATH
 from tests.local import Desk, desk, git, made
 from tests.world import FIX
 
-pytestmark = pytest.mark.timeout(600)
 TITLE = "add() subtracts"
 
 

@@ -16,7 +16,7 @@ from tests.runners import IMAGE, docker
 from tests.scenarios.test_traces import Collector
 from tests.world import CALC, FIX, REPO
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.docker
 
 HELD = "until test -e /run/door/go; do sleep 0.02; done"
 

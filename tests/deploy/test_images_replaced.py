@@ -14,7 +14,7 @@ from tests.deploy.server import Server, compose_or_skip, set_up
 from tests.runners import IMAGE, docker
 from tests.world import FIX, REPO
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.docker
 
 HELD = "until test -e /run/door/go; do sleep 0.02; done"
 

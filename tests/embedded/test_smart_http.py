@@ -22,8 +22,8 @@ from overlord.embedded.forge import repository as bare
 from overlord.embedded.server import serve
 from overlord.smart_http import serve_git
 
-DEADLINE_S = 20
-PATIENCE_S = 60
+DEADLINE_S = 180
+PATIENCE_S = 180
 FULL_BYTES, FULL_TURNS = 16_000, 50
 
 Served = Callable[..., AbstractAsyncContextManager[str]]

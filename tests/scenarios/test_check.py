@@ -3,13 +3,10 @@
 import os
 import signal
 
-import pytest
-
 from overlord.embedded.play import run, submit
 from tests.local import Desk, desk, git
 from tests.world import CALC
 
-pytestmark = pytest.mark.timeout(600)
 NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
 
 HANGS = {"tests/test_hang.py": "def test_hang():\n    import time\n    time.sleep(300)\n"}

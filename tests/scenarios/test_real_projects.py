@@ -25,8 +25,6 @@ from tests.runners import engine_or_skip
 from tests.sdists import files_of
 from tests.world import REPO, World, made_world
 
-pytestmark = pytest.mark.timeout(900)
-
 OUT_OF_REACH = ("dns error", "client error (Connect)", "Temporary failure resolving")
 """What uv and apt say without a network."""
 TEST = "python -m pytest --continue-on-collection-errors"

@@ -6,13 +6,10 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from overlord.embedded.play import blocked, call, edit, read, run, submit
 from tests.local import Desk, desk, git
 from tests.world import FIX
 
-pytestmark = pytest.mark.timeout(600)
 TITLE = "add() subtracts"
 
 
