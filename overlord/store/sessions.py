@@ -89,7 +89,7 @@ def uncleared(connection: sqlite3.Connection) -> list[Session]:
     """Ended sessions whose container and repository may still be there. Of a review that is being made they are needed."""
     query = """SELECT * FROM sessions WHERE state = 'ended' AND NOT cleared AND NOT (
                  kind = 'review'
-                 AND rowid = (SELECT max(rowid) FROM sessions AS own WHERE own.job_id = sessions.job_id)
+                 AND rowid = (SELECT max(rowid) FROM sessions AS own WHERE own.job_id = sessions.job_id AND own.kind != 'draft')
                  AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = job_id AND jobs.state = 'evaluating'))"""
     return select(connection, Session, query)
 

@@ -67,7 +67,7 @@ def _standing(chat: EmbeddedChat, rows: Sequence[Message]) -> Iterator[str]:
 
 
 def _wanted(connection: sqlite3.Connection) -> Iterator[str]:
-    for what, numbers in zip(("job", "decision", "proposal"), messages.unwanted_yet(connection), strict=True):
+    for what, numbers in messages.unwanted_yet(connection):
         yield from (f"{what} {number} is open and nobody was told" for number in numbers)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from datetime import UTC, datetime
@@ -118,8 +119,7 @@ def edit(
             f" `overlord skills edit {edited.label}` goes on with it"
         )
     if file is None:
-        place.unlink()
-        place.parent.rmdir()
+        shutil.rmtree(place.parent, ignore_errors=True)  # editors leave backups beside it
     say(
         f"Draft {edited.label} is changed; the daemon judges it beside the other skills, then it can be approved."
     )
