@@ -88,12 +88,7 @@ class DockerLayers:
         self._memory_mb = memory_mb
 
     async def ground(self, image: str) -> str:
-        try:
-            own = await self._engine.image(self._image)
-        except Missing:
-            raise RunnerRefused(f"the engine has no image {self._image}: run `make images`") from None
-        if why := another_version(self._image, own, self._minion):
-            raise RunnerUnavailable(why)
+        own = await self._own()
         if not image:
             return str(own["Id"])
         _check_image(image)
@@ -115,12 +110,12 @@ class DockerLayers:
             _check(_PACKAGE, package, "a package")
         if image:
             _check_image(image)
+        own = await self._own()
         if not image and not packages:
-            await self._engine.tag(self._image, GROUND, tag)
+            await self._engine.tag(str(own["Id"]), GROUND, tag)
             return
         labels = {"overlord.instance": self._instance, "overlord.environment": key}
-        own = _labels(await self._engine.image(self._image))
-        labels |= {name: text for name, text in own.items() if name == "overlord.minion"}
+        labels |= {name: text for name, text in _labels(own).items() if name == "overlord.minion"}
         ok, lines = await self._patient.build(
             _context(self._dockerfile(image, packages)),
             tag=f"{GROUND}:{tag}",
@@ -131,6 +126,16 @@ class DockerLayers:
         if not ok:
             told = "\n".join(lines[-TOLD_LINES:])
             raise RunnerRefused(f"the system an environment is made on could not be built:\n{told}")
+
+    async def _own(self) -> Mapping[str, Any]:
+        """The image that setups run in: the one of this daemon's version. Raises RunnerRefused, or RunnerUnavailable for another."""
+        try:
+            own = await self._engine.image(self._image)
+        except Missing:
+            raise RunnerRefused(f"the engine has no image {self._image}: run `make images`") from None
+        if why := another_version(self._image, own, self._minion):
+            raise RunnerUnavailable(why)
+        return own
 
     def image_for(self, key: str, *, makes: bool) -> str:
         """The image a session of this key runs in, or is set up in."""

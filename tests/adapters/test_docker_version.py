@@ -49,6 +49,9 @@ async def test_nothing_is_set_up_on_an_image_of_another_version(kit: DockerKit) 
     before, after = of_version(kit, "the one before"), of_version(kit, minion_stamp())
     with pytest.raises(RunnerUnavailable, match=f"{IMAGE}-setup is of another version"):
         await before.ground("")
+    for packages in ((), ("tree",)):
+        with pytest.raises(RunnerUnavailable, match=f"{IMAGE}-setup is of another version"):
+            await before.prepare_layer("0" * 16, image="", packages=packages)
     assert await after.ground("")
     for runner in (before, after):
         await runner.close()

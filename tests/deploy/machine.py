@@ -29,6 +29,7 @@ DEADLINE_S = 200.0
 CONTEXT = ROOT / "tests" / "deploy" / "debian"
 PAGE = ROOT / "deploy" / "README.md"
 LABEL = "overlord.test.machine"
+IMAGES = "overlord-test-machine"
 ENGINES_GROUP = 10990
 """That of `docker` in the machine's image."""
 MADE_BY_THE_IMAGE = (
@@ -146,11 +147,14 @@ def _image() -> str:
     digest = hashlib.sha256(docker("image", "inspect", "--format", "{{.Id}}", "overlord").encode())
     for file in sorted(CONTEXT.iterdir()):
         digest.update(file.read_bytes())
-    tag = f"overlord-test-machine:{digest.hexdigest()[:16]}"
+    tag = f"{IMAGES}:{digest.hexdigest()[:16]}"
     with _alone():
         _clear_up()
         if subprocess.run(["docker", "image", "inspect", tag], check=False, capture_output=True).returncode:
             _build(tag)
+        for older in docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", IMAGES).split():
+            if older != tag:  # the engine keeps one that another run's machine still boots
+                subprocess.run(["docker", "rmi", older], check=False, capture_output=True)
     return tag
 
 
