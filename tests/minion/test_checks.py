@@ -239,7 +239,7 @@ def test_term_ends_a_check_and_what_it_runs(make_door: MakeDoor, start: Any) -> 
 
 
 def test_a_step_out_of_time_is_stopped_and_keeps_its_output(judge: Judge) -> None:
-    [result] = judge({"x": ""}, check_step(command=("sh", "-c", "echo begun; sleep 600"), timeout_s=1))
+    [result] = judge({"x": ""}, check_step(command=("sh", "-c", "echo begun; sleep 600"), timeout_s=3))
     assert (result.outcome, result.exit_code, result.output) == (StepOutcome.TIMED_OUT, None, "begun\n")
 
 
