@@ -107,7 +107,7 @@ async def test_a_message_whose_answer_was_lost_is_found(
 ) -> None:
     channel = ChannelId(people.channel)
     people.fail("chat.postMessage", kind="timeout-after")
-    hasty = connect(people.base_url, people.bot_token, clock, timeout_s=0.2)
+    hasty = connect(people.base_url, people.bot_token, clock, timeout_s=2)
     with pytest.raises(ChatUnavailable):
         await hasty.post(channel, saying("once"), key="job-7")
     await hasty.close()
