@@ -217,9 +217,12 @@ class Campaign:
         elif job.is_open:
             await self.command("job", "stop", str(job.id))
 
-    async def check(self) -> None:
-        """Raise AssertionError with all that is not as it must be, now and after another look at everything."""
+    async def check(self, *, rewound: bool = False) -> None:
+        """Raise AssertionError with all that is not as it must be, now and after another look at everything. `rewound`: the
+        database came back from before some of the work, so what was paid since and whose a branch is are not known."""
         found = self._violations()
+        if rewound:
+            found = [wrong for wrong in found if "nobody's" not in wrong and "were metered" not in wrong]
         before = state_of(self.world)
         await self.settle()
         found += differences(before, state_of(self.world))

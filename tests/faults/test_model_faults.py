@@ -19,6 +19,7 @@ from overlord.embedded.play import (
     refusal,
     run,
     say,
+    silence,
     status,
     submit,
 )
@@ -37,7 +38,9 @@ PASSING: Mapping[str, Turn] = {
     "an empty reply": empty(),
     "a refusal": refusal(),
     "a reply cut off": cut_off(),
+    "silence": silence(),
 }
+STEPS = (run("cat calc.py"), edit(*FIX), run("cat calc.py"), submit())
 LASTING: Mapping[str, Turn] = {
     "garbage": garbage(),
     "malformed arguments": malformed(),
@@ -50,7 +53,11 @@ UNAVAILABLE: Mapping[str, Turn] = {
     **{f"status {code}": status(code) for code in (400, 401, 429, 500, 529)},
     "cut streams": cut(),
 }
-MANY: dict[str, Any] = {"delivery": {"open_pulls": 20}, "sessions": {"grace_s": 1, "concurrent": 4}}
+MANY: dict[str, Any] = {
+    "delivery": {"open_pulls": 20},
+    "sessions": {"grace_s": 1, "concurrent": 4},
+    "model": {"timeout_s": 3},
+}
 
 
 async def test_a_model_that_fails_once_costs_no_attempt() -> None:
@@ -58,6 +65,19 @@ async def test_a_model_that_fails_once_costs_no_attempt() -> None:
         for title, turn in PASSING.items():
             await world.issue(title)
             world.model_will(turn, edit(*FIX), submit(), when=title)
+        await start(world, {})
+        await world.settle()
+        ended = {job.issue.title: (job.state, job.revision, job.losses) for job in await world.jobs()}
+        assert ended == dict.fromkeys(PASSING, (JobState.IN_REVIEW, 0, 0))
+        await check_world(world)
+
+
+@pytest.mark.parametrize("at", range(len(STEPS)), ids=lambda at: f"turn {at + 1}")
+async def test_whichever_of_its_answers_fails_costs_no_attempt(at: int) -> None:
+    async with made_world(**MANY) as world:
+        for title, turn in PASSING.items():
+            await world.issue(title)
+            world.model_will(*STEPS[:at], turn, *STEPS[at:], when=title)
         await start(world, {})
         await world.settle()
         ended = {job.issue.title: (job.state, job.revision, job.losses) for job in await world.jobs()}

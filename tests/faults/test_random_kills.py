@@ -33,7 +33,7 @@ async def test_kills_at_random_points_lose_nothing(first: int) -> None:
             try:
                 await _run(told, random.Random(seed))
             except AssertionError as error:
-                raise AssertionError(f"FAULT_SEED={seed}: {error}") from error
+                raise AssertionError(f"FAULT_SEED={first}, seed {seed}: {error}") from error
         await told.settle()
         await told.check()
 
@@ -41,10 +41,12 @@ async def test_kills_at_random_points_lose_nothing(first: int) -> None:
 async def _run(told: Campaign, chance: random.Random) -> None:
     kills = chance.randint(2, 4)
     told.cuts = [Cut(count=chance.randint(1, within)) for within in WITHIN[:kills]]
-    title = chance.choice(WORDS)
-    issue = await told.issue(title)
-    await told.settle()
-    told.expect(issue, ENDS[title])
-    told.cuts = []
-    await told.check()
-    await told.dismiss(issue)
+    while told.cuts:  # what a short story did not come to meets the next
+        title = chance.choice(WORDS)
+        issue = await told.issue(title)
+        await told.settle()
+        told.expect(issue, ENDS[title])
+        planned, told.cuts = told.cuts, []
+        await told.check()
+        await told.dismiss(issue)
+        told.cuts = planned

@@ -64,6 +64,7 @@ async def test_what_is_newer_at_the_forge_is_adopted(points: Sequence[Point]) ->
             await told.settle()
             job = told.expect(issue, S.IN_REVIEW)
             assert (job.revision, job.losses, _shown(told, issue)) == (0, 0, (1, 1)), point
+            await told.check(rewound=True)
 
 
 @pytest.mark.parametrize("points", [ASKED[:2], ASKED[2:]], ids=" ".join)
@@ -79,6 +80,7 @@ async def test_work_that_the_database_does_not_know_is_a_persons_to_decide(point
             await told.settle()
             job = told.expect(issue, S.IN_REVIEW)
             assert (job.branch, _shown(told, issue)) == (f"minion/issue-{issue}-2", (2, 1)), point
+            await told.check(rewound=True)
 
 
 def _open(connection: sqlite3.Connection) -> list[tuple[int, Subject]]:
