@@ -26,7 +26,7 @@ from overlord.store.database import open_reader
 from tests.faults import cut as processes
 from tests.faults.chat_invariants import of_chat
 from tests.faults.cut import Cut, Cuts, Place
-from tests.faults.invariants import differences, state_of, violations
+from tests.faults.invariants import differences, must_hold, state_of, violations
 from tests.faults.player import OPENING, played
 from tests.world import REPO, World, made_world
 
@@ -226,7 +226,7 @@ class Campaign:
         before = state_of(self.world)
         await self.settle()
         found += differences(before, state_of(self.world))
-        assert not found, "\n".join(["violations:", *(f"- {violation}" for violation in found), self.log()])
+        must_hold(found, self.log())
 
     def _violations(self) -> list[str]:
         settings = self.world.settings()

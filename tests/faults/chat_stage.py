@@ -14,7 +14,7 @@ from overlord.home import Home
 from overlord.store.database import open_reader
 from tests.chatting import Talk
 from tests.faults.chat_invariants import of_chat
-from tests.faults.invariants import check_world
+from tests.faults.invariants import check_world, must_hold
 from tests.faults.player import OPENING, played
 from tests.world import made_world
 
@@ -57,10 +57,10 @@ class Stage(Talk):
     async def check(self) -> None:
         """Raise AssertionError with all that is not as it must be, in the chat and elsewhere."""
         found = self.violations()
-        assert not found, "\n".join(["violations:", *found, self.chat.transcript()])
+        must_hold(found, self.chat.transcript())
         await check_world(self.world)
         found = self.violations()
-        assert not found, "\n".join(["violations after another look:", *found, self.chat.transcript()])
+        must_hold(found, "after another look", self.chat.transcript())
 
     def violations(self) -> list[str]:
         settings = self.world.settings()
