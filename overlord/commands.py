@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Issue, Scope
+from overlord.commands_scope import covers, grant, grant_once, widen
 from overlord.domain.budget import parse_amount
 from overlord.domain.card import state_in_words
-from overlord.domain.decision import SCOPE_GRANT_LIFETIME, Decision, DecisionState, Subject, Verb
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
-from overlord.domain.scope import effective_scope, exact_pattern
+from overlord.domain.scope_approval import EXAMPLE, patterns_in
 from overlord.domain.text import plain_line
 from overlord.errors import Refused
-from overlord.store import decisions, grants, jobs, ledger, pauses, sessions, spaces, wishes
-from overlord.store.grants import GrantKind
+from overlord.store import decisions, jobs, ledger, pauses, sessions, spaces, wishes
 from overlord.store.wishes import Wish
 
 
@@ -227,7 +227,7 @@ def _note(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidenScope:
-    """Let a job write more paths, for 14 days."""
+    """Let a job write more paths, for 14 days. What it waits for and that answers, is answered with it."""
 
     job_id: int
     patterns: tuple[str, ...]
@@ -240,12 +240,32 @@ def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: date
     job = jobs.get(connection, command.job_id)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already: {job.state}")
+    asked = decisions.waiting(connection, job.id)
+    if unknown := next((item for item in asked if Verb.LIMIT in item.verbs), None):
+        text = " ".join(command.patterns)
+        _answered_by(connection, unknown, Verb.LIMIT, command, text=text, at=at)
+        return
     live = sessions.live_of(connection, job.id)
-    _widen(
-        connection, job.id, command.patterns, by=command.actor, session_id=live.id if live else None, at=at
-    )
+    widen(connection, job.id, command.patterns, by=command.actor, session_id=live.id if live else None, at=at)
     data: dict[str, Json] = {"patterns": list(command.patterns)}
     jobs.note(connection, job.id, EventName.SCOPE_WIDENED, at=at, actor=command.actor, data=data)
+    wider = Scope(patterns=command.patterns)
+    for item in asked:
+        if Verb.GRANT in item.verbs and all(covers(wider, pattern) for pattern in item.patterns):
+            _answered_by(connection, item, Verb.GRANT, command, at=at)
+
+
+def _answered_by(
+    connection: sqlite3.Connection,
+    decision: Decision,
+    verb: Verb,
+    command: WidenScope,
+    *,
+    text: str = "",
+    at: datetime,
+) -> None:
+    answer = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=command.actor)
+    answer_decision(connection, answer, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +285,7 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
     decision = decisions.get(connection, command.decision_id)
     if command.verb is Verb.ADD_BUDGET:
         _check_amount(decision, command.text)
+    text = _limit(decision, command.text) if command.verb is Verb.LIMIT else command.text
     if command.verb is Verb.REPLY and not command.text.strip():
         raise Refused(
             f"say what to reply: `overlord decisions answer {decision.id} reply 'use the second one'`"
@@ -274,16 +295,16 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         command.decision_id,
         digest=command.digest or decision.digest,
         verb=command.verb,
-        text=command.text,
+        text=text,
         actor=command.actor,
         at=at,
     )
     if answered.job_id is None:
         _decide_space(connection, answered, at=at)
     elif command.verb is Verb.GRANT:
-        _grant_scope(connection, answered, answered.job_id, at=at)
+        grant(connection, answered, answered.job_id, at=at)
     elif command.verb is Verb.ONCE and answered.session_id is not None:
-        _grant_scope_once(connection, answered, answered.job_id, answered.session_id, at=at)
+        grant_once(connection, answered, answered.job_id, answered.session_id, at=at)
     return answered
 
 
@@ -308,6 +329,14 @@ def resume_space(connection: sqlite3.Connection, name: str, *, actor: str, at: d
     _note(connection, EventName.RESUMED, {"space": name}, actor=actor, at=at)
 
 
+def _limit(decision: Decision, text: str) -> str:
+    """The patterns of an answer, in one spelling. Raises Refused for what is none."""
+    try:
+        return " ".join(patterns_in(text))
+    except ValueError as error:
+        raise Refused(f"{error}: `overlord decisions answer {decision.id} limit '{EXAMPLE}'`") from None
+
+
 def _check_amount(decision: Decision, text: str) -> None:
     """Raises Refused for what is no amount, or none of what the spent budget counts."""
     suggested = decision.options[0] if decision.options else "500000"
@@ -319,54 +348,3 @@ def _check_amount(decision: Decision, text: str) -> None:
         ) from None
     if decision.options and amount.unit is not parse_amount(suggested).unit:
         raise Refused(f"the spent budget counts {parse_amount(suggested).unit}: add as in '{suggested}'")
-
-
-def _grant_scope(connection: sqlite3.Connection, decision: Decision, job_id: int, *, at: datetime) -> None:
-    """A grant holds at once: for the running session, for the next brief, and for the check of the diff."""
-    named = decision.subject is Subject.SCOPE  # files of a change, not patterns somebody wrote
-    patterns = tuple(map(exact_pattern, decision.patterns)) if named else decision.patterns
-    _widen(
-        connection,
-        job_id,
-        patterns,
-        by=decision.answered_by,
-        session_id=decision.session_id,
-        at=at,
-    )
-
-
-def _grant_scope_once(
-    connection: sqlite3.Connection, decision: Decision, job_id: int, session_id: str, *, at: datetime
-) -> None:
-    """For the session that asked: what it leaves there passes the check of the diff, and no later session may change it."""
-    grants.add(
-        connection,
-        job_id,
-        GrantKind.SCOPE_ONCE,
-        decision.patterns,
-        by=decision.answered_by,
-        at=at,
-        session_id=session_id,
-    )
-    _widen_session(connection, session_id, decision.patterns)
-
-
-def _widen(
-    connection: sqlite3.Connection,
-    job_id: int,
-    patterns: tuple[str, ...],
-    *,
-    by: str,
-    session_id: str | None,
-    at: datetime,
-) -> None:
-    expires_at = at + SCOPE_GRANT_LIFETIME
-    grants.add(connection, job_id, GrantKind.SCOPE, patterns, by=by, at=at, expires_at=expires_at)
-    if session_id is not None:
-        _widen_session(connection, session_id, patterns)
-
-
-def _widen_session(connection: sqlite3.Connection, session_id: str, patterns: tuple[str, ...]) -> None:
-    scope = Scope.parse(sessions.get(connection, session_id).scope)
-    widened = effective_scope(scope, None, patterns)
-    sessions.mark(connection, session_id, scope=widened.to_json())

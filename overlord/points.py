@@ -86,6 +86,7 @@ class Point(StrEnum):
     REVIEW_ANSWERED = "review_answered"
 
     PERSON_ASKED = "person_asked"
+    SCOPE_ASKED = "scope_asked"
     DEPENDENCIES_ASKED = "dependencies_asked"
     DECISION_ANSWERED = "decision_answered"
     ANSWER_APPLIED = "answer_applied"

@@ -49,6 +49,8 @@ from overlord.settings_work import Checks, Delivery, Intake, Labels, Proposals, 
 
 RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
+BUILT_IN_CONTRACTS = ("default", "approve-scope")
+"""What `contract` may say in place of a file's path."""
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""
 
@@ -353,8 +355,8 @@ def check_prices(settings: Settings, contract: Contract | None = None) -> None:
 def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
     name = settings.space(space).contract
-    if name == "default":
-        return _default_contract()
+    if name in BUILT_IN_CONTRACTS:
+        return _built_in_contract(name)
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
@@ -362,8 +364,8 @@ def contract_for(settings: Settings, space: str) -> Contract:
 
 
 @cache
-def _default_contract() -> Contract:
-    return load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+def _built_in_contract(name: str) -> Contract:
+    return load_contract(packaged(f"contracts/{name}.yaml"), f"the built-in contract {name}")
 
 
 def check_socket_path(home: Path) -> None:

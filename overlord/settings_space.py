@@ -98,6 +98,16 @@ class SpaceSettings(Section):
         found = [patterns for label, patterns in self.scope_map.items() if label.casefold() in carried]
         return tuple(dict.fromkeys(pattern for patterns in found for pattern in patterns)) or None
 
+    def scope_source(self, issue: int, labels: tuple[str, ...]) -> str:
+        """Where that is said, for people."""
+        if issue in self.issue_scopes:
+            return f"settings, issue_scopes of issue {issue}"
+        if self.scope is not None:
+            return "settings, scope"
+        carried = {label.casefold() for label in labels}
+        named = (label for label in self.scope_map if label.casefold() in carried)
+        return f"settings, scope_map of label {', '.join(named)}"
+
     def extent(self) -> Extent:
         """How much of the repository is fetched."""
         return Extent(history_depth=self.history_depth, submodules=self.submodules, lfs=self.lfs)

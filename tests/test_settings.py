@@ -387,6 +387,8 @@ def test_a_contract_of_ones_own_is_read_and_held_against_the_constitution(
     settings = configured(f"spaces: {{acme/calc: {{contract: {mine}}}}}")
     assert contract_for(settings, "acme/calc").name == "mine"
     assert contract_for(settings, "acme/web").name == "default"
+    asking = configured("spaces: {acme/calc: {contract: approve-scope}}")
+    assert contract_for(asking, "acme/calc").name == "approve-scope"
     mine.write_text(mine.read_text().replace("lifetime_h: 336", ""))
     with pytest.raises(ContractError, match=r"mine\.yaml: rule 4\.3"):
         contract_for(settings, "acme/calc")

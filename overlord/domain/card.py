@@ -1,14 +1,16 @@
 """What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from minion.protocol import Report, Scope, SessionKind
 from overlord.domain.budget import TokenUsage, usd_text
-from overlord.domain.decision import Decision
+from overlord.domain.decision import Decision, Verb
 from overlord.domain.evaluation import CheckScore, EvaluationResult
 from overlord.domain.hidden_text import hidden_in
 from overlord.domain.job import Job, JobState
+from overlord.domain.scope_reason import ScopeGrant, lines_now
 from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
 
@@ -42,6 +44,8 @@ class Story:
     """Skill files of the repository it could not, each with the reason."""
     cost_nusd: int | None = None
     """Nano-dollars; None when no model it used has a price."""
+    granted: tuple[ScopeGrant, ...] = ()
+    """What people let its sessions write besides."""
 
     @property
     def summary(self) -> str:
@@ -118,6 +122,10 @@ def issue_comment(story: Story) -> str:
     for decision in story.decisions:
         lines += [f"**{defused(decision.title)}**", decision.body]
         lines.append(f"Answer with `overlord decisions answer {decision.id} {'|'.join(decision.verbs)}`.")
+        if Verb.LIMIT in decision.verbs:
+            lines.append(
+                "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file."
+            )
     if job.state is JobState.WAITING:
         lines.append("Or put the work label on again to have another try.")
     return "\n\n".join(lines)
@@ -168,7 +176,9 @@ def _figures(story: Story) -> str:
     figures = " · ".join(facts)
     if not work:
         return figures
-    reasons = "".join(f"\n- {_cell(reason)}" for reason in scope_reasons(work[-1])[:MOST_REASONS])
+    reasons = "".join(
+        f"\n- {_cell(reason)}" for reason in scope_reasons(work[-1], story.granted)[:MOST_REASONS]
+    )
     return f"{figures}\n\nScope: {_cell(_scope(work))}" + (f"\n{reasons}" if reasons else "")
 
 
@@ -177,9 +187,10 @@ def _scope(work: list[Session]) -> str:
     return Scope.parse(work[-1].scope).describe()
 
 
-def scope_reasons(session: Session) -> tuple[str, ...]:
-    """Why each pattern was in its scope; nothing where that was not told from the issue."""
-    return tuple(json.loads(session.brief).get("scope_reasons") or ())
+def scope_reasons(session: Session, granted: Iterable[ScopeGrant]) -> tuple[str, ...]:
+    """Why each pattern is in its scope: as its brief told, and what of its job's grants reached it since."""
+    told = json.loads(session.brief).get("scope_reasons") or ()
+    return lines_now(told, Scope.parse(session.scope), session.id, granted)
 
 
 def _code(text: str) -> str:

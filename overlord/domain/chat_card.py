@@ -41,6 +41,7 @@ from overlord.domain.decision import (
 from overlord.domain.evaluation import CheckScore
 from overlord.domain.job import Job, JobState
 from overlord.domain.names import UserId
+from overlord.domain.scope_approval import EXAMPLE
 from overlord.domain.session import SessionState
 from overlord.domain.text import visible
 
@@ -230,6 +231,10 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
     until = f" · until {decision.expires_at:%H:%M} UTC, then it goes on alone" if decision.expires_at else ""
     parts.append(Note(f"Blocks {decision.blocks}{until} · suggested: {label_of(decision.verbs[0])}"))
+    if Verb.UNRESTRICTED in decision.verbs:
+        parts.append(
+            Note("It is asked again only if the issue's text changes, and a Minion can still ask for more.")
+        )
     if Verb.ONCE in decision.verbs:
         days = SCOPE_GRANT_LIFETIME.days
         parts.append(
@@ -283,7 +288,11 @@ def _answers(decision: Decision, value: ValueOf) -> list[Button]:
     return buttons
 
 
-_WORDED: Mapping[Verb, str] = {Verb.REPLY: "In words …", Verb.ADD_BUDGET: "Other amount …"}
+_WORDED: Mapping[Verb, str] = {
+    Verb.REPLY: "In words …",
+    Verb.ADD_BUDGET: "Other amount …",
+    Verb.LIMIT: "Only these files …",
+}
 """Answers that need words, and what the button of their form says."""
 
 
@@ -294,10 +303,10 @@ def is_worded(verb: Verb) -> bool:
 
 def _worded(decision: Decision, verb: Verb, style: ButtonStyle, value: ValueOf) -> list[Button]:
     """A button for each answer that was offered, and one for other words."""
-    sign = "+ " if verb is Verb.ADD_BUDGET else ""
+    sign = {Verb.ADD_BUDGET: "+ ", Verb.LIMIT: "Only "}.get(verb, "")
     offered = [
         Button(action=PRESS, label=cut(f"{sign}{text}", _LABEL), value=value(verb, text), style=style)
-        for text in decision.options[:MOST_OPTIONS]
+        for text in decision.suggested[:MOST_OPTIONS]
     ]
     return [*offered, Button(action=FILL, label=_WORDED[verb], value=value(verb, ""))]
 
@@ -312,6 +321,14 @@ def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
         hint = "Tokens as 500k, or dollars as $2."
         field = FormField(
             name="text", label="How much to add", hint=hint, initial=decision.options[0], most=40
+        )
+    elif verb is Verb.LIMIT:
+        field = FormField(
+            name="text",
+            label="Files that may be written",
+            hint=f"Patterns as {EXAMPLE}, with spaces between.",
+            initial=decision.suggested[0] if decision.suggested else "",
+            is_long=True,
         )
     else:
         field = FormField(name="text", label="Your answer", is_long=True)

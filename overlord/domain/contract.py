@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.domain.plain_yaml import load_yaml
@@ -22,6 +22,22 @@ class ScopeRule(_Part):
 
     mode: Literal[ScopeMode.UNRESTRICTED, ScopeMode.DIRECTORY, ScopeMode.EXPLICIT]
     patterns: tuple[str, ...] = ()
+    approval: Literal["none", "required"] = "none"
+    """`required`: where neither settings nor issue say what may be written, a person does before a session begins. Only for an
+    unrestricted scope."""
+
+    @model_validator(mode="after")
+    def _approval_is_of_something(self) -> Self:
+        if self.asks_first and self.mode is not ScopeMode.UNRESTRICTED:
+            raise ValueError(
+                f"approval: a {self.mode} scope says what may be written, so there is nothing to ask"
+            )
+        return self
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a person is asked before a session may write any file."""
+        return self.approval == "required"
 
     def scope(self) -> Scope:
         return Scope.parse(Scope(mode=self.mode, patterns=self.patterns).to_json())

@@ -50,6 +50,7 @@ class Subject(StrEnum):
     PROTECTED_CHANGE = "protected_change"
     SCOPE = "scope"
     SCOPE_REQUEST = "scope_request"
+    SCOPE_UNKNOWN = "scope_unknown"
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
@@ -70,6 +71,8 @@ class Verb(StrEnum):
     ONCE = "once"
     GRANT = "grant"
     REFUSE = "refuse"
+    LIMIT = "limit"
+    UNRESTRICTED = "unrestricted"
     ACCEPT = "accept"
     RECHECK = "recheck"
     REDELIVER = "redeliver"
@@ -100,7 +103,8 @@ class Decision:
     expires_at: datetime | None = None
     options: tuple[str, ...] = ()
     """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts. For what an answer
-    must be bound to as a whole (dependencies, an edited issue): its hash."""
+    must be bound to as a whole (dependencies, an edited issue): its hash. For a scope that nothing says: the text's hash, and
+    then what is suggested."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
     head_sha: str | None = None
@@ -110,6 +114,11 @@ class Decision:
     answered_by: str = ""
     answered_at: datetime | None = None
     applied: bool = False
+
+    @property
+    def suggested(self) -> tuple[str, ...]:
+        """The texts that are offered with an answer in words."""
+        return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
 
     @property
     def digest(self) -> str:
@@ -194,7 +203,7 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.ESCALATION: _Asked(
         kind=DecisionKind.DECISION,
         title="the last revision did not pass either",
-        verbs=(Verb.ONE_MORE, *_ENDING),
+        verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
     ),
     Subject.FAILED: _Asked(
         kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_ENDING)
@@ -208,6 +217,11 @@ _ASKED: dict[Subject, _Asked] = {
         kind=DecisionKind.APPROVAL,
         title="the change goes outside its scope",
         verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
+    ),
+    Subject.SCOPE_UNKNOWN: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="nothing says which files may be written; which are meant?",
+        verbs=(Verb.LIMIT, Verb.UNRESTRICTED, Verb.DROP),
     ),
     Subject.ROUNDS: _Asked(
         kind=DecisionKind.DECISION,
@@ -246,10 +260,11 @@ def ask(
     patterns: tuple[str, ...] = (),
     options: tuple[str, ...] = (),
 ) -> Decision:
-    """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject."""
+    """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject. A grant is offered of
+    `patterns` that can be granted; of a last revision that did not pass for other reasons, none is."""
     asked = _ASKED[subject]
     verbs = asked.verbs
-    if never_granted(patterns):
+    if never_granted(patterns) or (subject is Subject.ESCALATION and not patterns):
         verbs = tuple(verb for verb in verbs if verb is not Verb.GRANT)
     return Decision(
         id=0,
@@ -299,6 +314,8 @@ _LABELS = {
     Verb.ONCE: "Allow once",
     Verb.GRANT: "Allow for this job",
     Verb.REFUSE: "Refuse",
+    Verb.LIMIT: "Only these files",
+    Verb.UNRESTRICTED: "Any file",
     Verb.ACCEPT: "Accept as it is",
     Verb.RECHECK: "Check again",
     Verb.REDELIVER: "Deliver again",

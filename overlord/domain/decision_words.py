@@ -2,10 +2,13 @@
 
 from overlord.domain.budget import parse_amount
 from overlord.domain.decision import Decision, Verb, label_of
+from overlord.domain.scope_approval import EXAMPLE
 from overlord.errors import Refused
 
-ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT)
+ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
 """What says yes to what is asked; where both can be, to as little as does."""
+OPENS = (*ALLOWS, Verb.LIMIT)
+"""What lets a session do what it could not: where four eyes are wanted, not for who asked for its work."""
 _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 """What says yes where nothing is asked for but another try."""
 
@@ -34,6 +37,8 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
             return verb, ""
     if Verb.ADD_BUDGET in decision.verbs and _is_amount(said):
         return Verb.ADD_BUDGET, said
+    if Verb.LIMIT in decision.verbs and said and all(word[0] == "+" for word in said.split()):
+        return Verb.LIMIT, said
     if Verb.REPLY in decision.verbs and said:
         return Verb.REPLY, said
     raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
@@ -47,7 +52,7 @@ def _is_amount(said: str) -> bool:
     return True
 
 
-_AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k"}
+_AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k", Verb.LIMIT: f"'{EXAMPLE}'"}
 
 
 def _how(decision: Decision) -> str:

@@ -12,6 +12,7 @@ from overlord.domain.text import count
 GITLINK_MODE = "160000"
 SYMLINK_MODE = "120000"
 EMPTY_CHANGE = "empty-change"
+OUTSIDE = "outside-scope"
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 _BLANKS = re.compile(r"[^\S ]")
 ESCALATE_AT = 3
@@ -142,7 +143,7 @@ def _violation(path: str, scope: Scope, *, dropped: bool = False) -> Finding:
     message = f"{path} is protected." if protected else f"{path} is outside the scope ({scope.describe()})."
     return Finding(
         check=CheckName.SCOPE,
-        rule="protected-path" if protected else "outside-scope",
+        rule="protected-path" if protected else OUTSIDE,
         file=path,
         message=f"{message} The change to it was taken out." if dropped else message,
         suggestion="Do without it, or ask for the scope with ask_question(kind='scope').",

@@ -5,7 +5,6 @@ that names what it is about gets those files alone. Where nothing can be said, t
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from minion.protocol import Issue, Scope, ScopeMode
 from overlord.domain.path_kind import is_doc, is_source, opens_protected, suffix_of
@@ -19,6 +18,7 @@ from overlord.domain.scope_evidence import (
     speaks_of_everything,
     speaks_of_migration,
 )
+from overlord.domain.scope_reason import Inference, Reason
 from overlord.domain.scope_text import Place, Told, read
 from overlord.domain.scope_tree import Tree
 
@@ -27,23 +27,6 @@ MOST_FILES = 8
 MOST_ROOTS = 6
 MOST_TESTS = 6
 UNTESTED = frozenset({"html", "css", "scss", "sh", "bash", "zsh", "fish"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """Why a pattern is in the scope, for people."""
-
-    pattern: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
-    """The scope an issue was given, and why."""
-
-    scope: Scope
-    reasons: tuple[Reason, ...] = ()
-    """One for each pattern; none when nothing could be said."""
 
 
 NOTHING_SAID = Inference(scope=Scope.unrestricted())

@@ -164,7 +164,7 @@ def _read_text(
 
 
 def _read_line(line: str, place: Place, passages: list[Passage], denied: list[str]) -> None:
-    clauses = _CLAUSE.split(line)
+    clauses = _clauses(line)
     for clause, following in zip(clauses, [*clauses[1:], ""], strict=True):
         if _DENIED.search(clause) or (_DENIED.search(following) and _ABOUT_THE_LAST.match(following)):
             denied.append(clause)
@@ -174,13 +174,25 @@ def _read_line(line: str, place: Place, passages: list[Passage], denied: list[st
         passages += [Passage(place=span_place, text=span[1], is_span=True) for span in _SPAN.finditer(clause)]
 
 
+def _clauses(line: str) -> list[str]:
+    """A line's clauses; a span of code is in one of them as a whole."""
+    spans = [span.span() for span in _SPAN.finditer(line)]
+    clauses, start = list[str](), 0
+    for gap in _CLAUSE.finditer(line):
+        if not any(begin < gap.start() < end for begin, end in spans):
+            clauses.append(line[start : gap.start()])
+            start = gap.end()
+    return [*clauses, line[start:]]
+
+
 def _names(passage: Passage) -> Iterator[tuple[str, ...]]:
     """The names of code in one passage; in prose only what cannot be an ordinary word."""
     for match in _NAME.finditer(passage.text):
         word = match[0]
         bare = word.removesuffix("()")
         parts = tuple(_PARTS.split(bare))
-        is_code = passage.is_span and len(passage.text.split()) == 1
+        is_call = passage.text.startswith("(", match.end())
+        is_code = passage.is_span and (is_call or len(passage.text.split()) == 1)
         if bare in _COMMON or len(bare) < 3:
             continue
         if (

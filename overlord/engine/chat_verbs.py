@@ -29,7 +29,7 @@ from overlord.domain.chat_answer_skill import skills_message
 from overlord.domain.chat_command import ChatCommand, ChatVerb
 from overlord.domain.chat_command import Span as CostSpan
 from overlord.domain.decision import Decision, DecisionKind, Verb
-from overlord.domain.decision_words import ALLOWS, answer_in, decision_verb
+from overlord.domain.decision_words import OPENS, answer_in, decision_verb
 from overlord.domain.job import Job
 from overlord.domain.reference import IssueRef, space_named
 from overlord.engine import chat_drafts, chat_proposals
@@ -102,7 +102,7 @@ def check_eyes(
     connection: sqlite3.Connection, parts: Parts, decision: Decision, verb: Verb, actor: str
 ) -> None:
     """Raises NotTheirs where four eyes are asked for and somebody would allow what their own work asks."""
-    if decision.kind is DecisionKind.APPROVAL and decision.job_id is not None and verb in ALLOWS:
+    if decision.kind is DecisionKind.APPROVAL and decision.job_id is not None and verb in OPENS:
         _check_requester(connection, parts, decision.job_id, actor)
 
 

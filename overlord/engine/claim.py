@@ -7,11 +7,11 @@ from minion.protocol import Issue
 from overlord.domain.conversation import Labelling
 from overlord.domain.hidden_text import issue_without_hidden
 from overlord.engine.parts import Parts
-from overlord.engine.standing import Standing
+from overlord.engine.standing import OURS, Standing
 from overlord.engine.trouble import says_locked
 from overlord.errors import ForgeRefused
 from overlord.points import Point
-from overlord.ports import IssueState, RepositoryName
+from overlord.ports import Forge, IssueState, RepositoryName
 from overlord.store import refusals
 from overlord.store.refusals import Refusal
 
@@ -25,8 +25,14 @@ async def base_branch(parts: Parts, name: RepositoryName) -> str:
 
 async def snapshot(parts: Parts, name: RepositoryName, issue: Issue) -> Issue:
     """An issue with its comments, as they stand now; what people cannot see in them is marked."""
-    comments = await parts.forge.comments(name, issue.number)
-    told = replace(issue, comments=tuple(comment for _, comment in comments))
+    return await as_taken_up(parts.forge, name, issue)
+
+
+async def as_taken_up(forge: Forge, name: RepositoryName, issue: Issue) -> Issue:
+    """The same from a forge alone. What Overlord wrote there itself is nobody's word."""
+    found = await forge.comments(name, issue.number)
+    comments = tuple(comment for _, comment in found if OURS not in comment.body)
+    told = replace(issue, comments=comments)
     return await asyncio.to_thread(issue_without_hidden, told)  # there may be megabytes of them
 
 

@@ -12,13 +12,13 @@ from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, branch_name
 from overlord.domain.named_files import files_named_in
+from overlord.domain.scope_reason import lines
 from overlord.domain.session import Session, prepared, session_id
 from overlord.domain.skill_match import Chosen
 from overlord.domain.text import defused_line
-from overlord.engine import edited, environment, equip, found, inbox, room, setup
-from overlord.engine.allow import scope_of
+from overlord.engine import approve, edited, environment, equip, found, inbox, room, setup
+from overlord.engine.allow import Allowed, allowed
 from overlord.engine.environment import EnvironmentFailed
-from overlord.engine.infer import inferred
 from overlord.engine.parts import Parts
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.points import Point
@@ -87,17 +87,18 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return await _refuse(parts, job, Subject.FOUND_WORK, question)
     branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
     try:
-        scope = await scope_of(parts, job, base=base)
+        writable = await allowed(parts, job, base=base)
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
-    if (base, branch) != (job.base_sha, job.branch):
-        job = await parts.database.write(
-            Point.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, base_sha=base, branch=branch)
-        )
+    if writable.needs_approval:
+        return await approve.ask_first(parts, job, writable, base)
+    job = await _begun_at(parts, job, base, branch)
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return False
-    session, chosen = await _work_session(parts, job, branch=branch, base=base, scope=scope, layer=layer)
+    session, chosen = await _work_session(
+        parts, job, branch=branch, base=base, writable=writable, layer=layer
+    )
 
     def store(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
@@ -113,6 +114,14 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return True
 
     return await parts.database.write(Point.WORK_PREPARED, store)
+
+
+async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
+    """The job, with what it starts from and the branch its work is for written down."""
+    if (base, branch) == (job.base_sha, job.branch):
+        return job
+    changes = {"base_sha": base, "branch": branch}
+    return await parts.database.write(Point.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
 
 
 async def _hold(parts: Parts, job: Job, reason: str) -> bool:
@@ -200,7 +209,7 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 
 async def _work_session(
-    parts: Parts, job: Job, *, branch: str, base: Sha, scope: Scope, layer: str
+    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str
 ) -> tuple[Session, Chosen]:
     at = parts.clock.now()
     known = await parts.database.read(lambda c: _context(c, job))
@@ -222,8 +231,8 @@ async def _work_session(
         branch=branch,
         head_sha=job.head_sha or base,
         issue=job.issue,
-        scope=scope,
-        scope_reasons=await _reasons(parts, job, base),
+        scope=writable.scope,
+        scope_reasons=lines(writable.reasons),
         limits=limits,
         findings=known.findings,
         answers=known.answers,
@@ -243,12 +252,6 @@ async def _work_session(
         nusd_budget=nusd,
     )
     return session, chosen
-
-
-async def _reasons(parts: Parts, job: Job, base: Sha) -> tuple[str, ...]:
-    """Why each pattern is in a scope that was told from the issue."""
-    told = await inferred(parts, job, base)
-    return tuple(f"{reason.pattern}: {reason.why}" for reason in told.reasons) if told else ()
 
 
 def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:

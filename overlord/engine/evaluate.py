@@ -25,7 +25,7 @@ from overlord.domain.evaluation import (
 from overlord.domain.event import EventName, Json
 from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.job import Job
-from overlord.domain.scope import SYMLINK_MODE, check_scope
+from overlord.domain.scope import OUTSIDE, SYMLINK_MODE, check_scope
 from overlord.domain.skill import touches_skills
 from overlord.domain.skill_judge import known_to_approver
 from overlord.domain.text import code_block, defused_line
@@ -184,9 +184,18 @@ def _write_verdict(  # noqa: PLR0917
         body += "\n\n" + code_block(
             hunks_first(material.changes, material.diff, findings, limit_chars=16_000), limit=20_000
         )
-    patterns = tuple(dict.fromkeys(finding.file for finding in findings if finding.file))
-    decision = ask(job, subject, body, at=at, patterns=patterns if subject is Subject.SCOPE else ())
-    decisions.raise_decision(connection, decision)
+    decisions.raise_decision(
+        connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))
+    )
+
+
+def _grantable(subject: Subject, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """The paths that a grant could settle: of a change that goes outside; of the last revision, what it was not to write."""
+    if subject not in (Subject.SCOPE, Subject.ESCALATION):
+        return ()
+    is_outside = subject is Subject.SCOPE
+    found = (item.file for item in findings if item.file and (is_outside or item.rule == OUTSIDE))
+    return tuple(dict.fromkeys(found))
 
 
 def unchangeable(paths: tuple[str, ...]) -> Iterator[str]:

@@ -20,6 +20,8 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.ONE_MORE: EventName.WORK_RESUMED,
     Verb.ADD_BUDGET: EventName.WORK_RESUMED,
     Verb.GRANT: EventName.SCOPE_GRANTED,
+    Verb.LIMIT: EventName.WORK_RESUMED,
+    Verb.UNRESTRICTED: EventName.WORK_RESUMED,
     Verb.ACCEPT: EventName.GATE_APPROVED,
     Verb.RECHECK: EventName.CHECKS_RESTORED,
     Verb.INSTALL: EventName.CHECKS_RESTORED,
@@ -44,6 +46,8 @@ async def step(parts: Parts, job: Job) -> bool:
 def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:
     at = parts.clock.now()
     event = MOVES[decision.verb or Verb.RETRY]
+    if event is EventName.SCOPE_GRANTED and decision.subject is Subject.ESCALATION:
+        event = EventName.WORK_RESUMED  # what went outside was taken out: another session has to make it
     if decision.verb is Verb.ADD_BUDGET:
         amount = parse_amount(decision.answer)
         grants.add(connection, job.id, GrantKind(amount.unit), amount.value, by=decision.answered_by, at=at)

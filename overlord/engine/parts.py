@@ -7,7 +7,7 @@ from overlord.domain.contract import Contract
 from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobId
 from overlord.domain.rubric import Rubric
-from overlord.domain.scope_inference import Inference
+from overlord.domain.scope_reason import Inference
 from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout

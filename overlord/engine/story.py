@@ -6,7 +6,7 @@ from overlord.domain.card import Story
 from overlord.domain.contract import Contract
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.store import decisions, evaluations, exchanges, jobs, ledger, sessions, skill_uses
+from overlord.store import decisions, evaluations, exchanges, grants, jobs, ledger, sessions, skill_uses
 
 
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
@@ -31,6 +31,7 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         skills_loaded=skill_uses.loaded_by(connection, job.id),
         skills_left_out=_texts(skills.get("left_out")),
         ledger_head=ledger.head(connection),
+        granted=grants.scope_ever_granted(connection, job.id),
     )
 
 

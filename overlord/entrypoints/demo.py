@@ -89,7 +89,6 @@ async def _embedded(runner: str) -> AsyncIterator[_World]:
             poll_s=1,
             forge={"api_url": forge_url, "token": forge.token},
             model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
-            spaces={REPOSITORY: {"scope": ["till.py", "tests/**"]}},
         )
         yield _World(home=home, forge=forge, settings=settings)
 

@@ -55,6 +55,11 @@ def of_round(connection: sqlite3.Connection, job: Job) -> list[FollowUp]:
     return select(connection, FollowUp, query, job.id, job.round)
 
 
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[FollowUp]:
+    """What all of its rounds were about."""
+    return select(connection, FollowUp, "SELECT * FROM follow_ups WHERE job_id = ? ORDER BY id", job_id)
+
+
 def owed(connection: sqlite3.Connection, job_id: int) -> list[FollowUp]:
     """Those that are to be answered once the work on them is delivered."""
     query = "SELECT * FROM follow_ups WHERE job_id = ? AND is_owed ORDER BY id"

@@ -3,11 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from overlord.domain.budget import Unit
+from overlord.domain.scope_reason import ScopeGrant
 from overlord.store.rows import insert
 
 
@@ -38,36 +38,49 @@ def add(
     insert(connection, "grants", {**columns, "expires_at": expires_at, "session_id": session_id})
 
 
-def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> tuple[str, ...]:
-    """The patterns granted to a job that have not expired."""
-    query = "SELECT value, expires_at FROM grants WHERE job_id = ? AND kind = 'scope' ORDER BY id"
-    patterns: dict[str, None] = {}
-    for row in connection.execute(query, (job_id,)):
-        if row["expires_at"] is None or datetime.fromisoformat(row["expires_at"]) > at:
-            patterns.update(dict.fromkeys(json.loads(row["value"])))
-    return tuple(patterns)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OnceGrant:
-    """Paths that one session may write."""
-
-    session_id: str
-    patterns: tuple[str, ...]
-    taken_sha: str
-    """What its work became; empty until that is known."""
-
-
-def scope_once(connection: sqlite3.Connection, job_id: int) -> tuple[OnceGrant, ...]:
-    """What sessions of a job may write, or might, that no other of its sessions may; oldest first."""
-    query = """SELECT session_id, value, taken_sha FROM grants JOIN sessions ON sessions.id = session_id
-               WHERE grants.job_id = ? AND grants.kind = 'scope_once' ORDER BY grants.id"""
+def scope_granted(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> tuple[ScopeGrant, ...]:
+    """What was granted to all of a job's sessions and has not expired, oldest first."""
+    every = scope_ever_granted(connection, job_id)
     return tuple(
-        OnceGrant(
-            session_id=row["session_id"], patterns=tuple(json.loads(row["value"])), taken_sha=row["taken_sha"]
-        )
-        for row in connection.execute(query, (job_id,))
+        grant
+        for grant in every
+        if not grant.session_id and (grant.expires_at is None or grant.expires_at > at)
     )
+
+
+def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> tuple[str, ...]:
+    """The patterns of these grants."""
+    granted = scope_granted(connection, job_id, at=at)
+    return tuple(dict.fromkeys(pattern for grant in granted for pattern in grant.patterns))
+
+
+def scope_once(connection: sqlite3.Connection, job_id: int) -> tuple[ScopeGrant, ...]:
+    """What sessions of a job may write, or might, that no other of its sessions may; oldest first."""
+    return tuple(grant for grant in scope_ever_granted(connection, job_id) if grant.session_id)
+
+
+def scope_ever_granted(connection: sqlite3.Connection, job_id: int) -> tuple[ScopeGrant, ...]:
+    """Every grant of scope a job ever had, expired or not, oldest first."""
+    query = """SELECT grants.kind, value, granted_by, expires_at, session_id, taken_sha, ended_at
+               FROM grants LEFT JOIN sessions ON sessions.id = session_id
+               WHERE grants.job_id = ? AND grants.kind IN ('scope', 'scope_once') ORDER BY grants.id"""
+    return tuple(_scope_grant(row) for row in connection.execute(query, (job_id,)))
+
+
+def _scope_grant(row: sqlite3.Row) -> ScopeGrant:
+    is_once = row["kind"] == GrantKind.SCOPE_ONCE
+    return ScopeGrant(
+        patterns=tuple(json.loads(row["value"])),
+        by=row["granted_by"],
+        expires_at=_moment(row["expires_at"]),
+        session_id=row["session_id"] if is_once else "",
+        taken_sha=(row["taken_sha"] or "") if is_once else "",
+        ended_at=_moment(row["ended_at"]) if is_once else None,
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def may_install(connection: sqlite3.Connection, job_id: int, digest: str) -> bool:

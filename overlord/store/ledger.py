@@ -24,6 +24,12 @@ class Entry:
     previous: str
     hash: str
 
+    @property
+    def details(self) -> Mapping[str, Json]:
+        """Its data."""
+        found: Mapping[str, Json] = json.loads(self.data)
+        return found
+
     def computed_hash(self) -> str:
         fields = [self.seq, self.at, self.job_id, self.name, self.actor, self.data, self.previous]
         return sha256(json.dumps(fields, ensure_ascii=False).encode()).hexdigest()

@@ -116,6 +116,11 @@ def test_a_check_may_be_answered_by_code() -> None:
     [
         (("lifetme_h", 24), "mine.yaml: unknown key 'lifetme_h'"),
         (("roles", "coder", "budget", "dollars", 3), "mine.yaml: unknown key 'roles.coder.budget.dollars'"),
+        (
+            ("roles", "coder", "scope", "approval", "required"),
+            "mine.yaml: roles.coder.scope: approval: a directory scope",
+        ),
+        (("roles", "coder", "scope", "approval", "maybe"), "mine.yaml: roles.coder.scope.approval: "),
         (("version", 2), "mine.yaml: version: Input should be 1"),
         (("merge", "auto"), "mine.yaml: merge: "),
         (("name", None), "mine.yaml: name: Field required"),
@@ -168,3 +173,11 @@ def test_a_phase_or_role_that_does_not_exist_is_named() -> None:
 
 def test_the_packaged_text_is_what_the_engine_loads() -> None:
     assert load_contract(packaged("contracts/default.yaml"), "x") == contract()
+
+
+def test_a_role_may_want_a_persons_word_where_nothing_says_what_may_be_written() -> None:
+    asking = load_contract(packaged("contracts/approve-scope.yaml"), "x").role_of("implement").scope
+    usual = contract().role_of("implement").scope
+    assert asking is not None and usual is not None
+    assert (asking.asks_first, usual.asks_first) == (True, False)
+    assert asking.scope() == Scope.unrestricted()

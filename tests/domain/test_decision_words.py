@@ -34,6 +34,7 @@ YES = {
     Subject.PROTECTED_CHANGE: Verb.ACCEPT,
     Subject.SCOPE: Verb.GRANT,
     Subject.SCOPE_REQUEST: Verb.ONCE,
+    Subject.SCOPE_UNKNOWN: Verb.UNRESTRICTED,
     Subject.QUESTION: None,
     Subject.DELIVERY_REFUSED: Verb.REDELIVER,
     Subject.ISSUE_EDITED: Verb.ADOPT,
@@ -78,6 +79,9 @@ def test_yes_and_no_stand_for_one_answer_or_are_refused(subject: Subject, approv
         (Subject.QUESTION, "retry with the first", (Verb.REPLY, "retry with the first")),
         (Subject.QUESTION, "$2", (Verb.REPLY, "$2")),
         (Subject.SCOPE_REQUEST, "refuse not docs", (Verb.REFUSE, "not docs")),
+        (Subject.SCOPE_UNKNOWN, "limit src/** tests/**", (Verb.LIMIT, "src/** tests/**")),
+        (Subject.SCOPE_UNKNOWN, "+src/** +tests/**", (Verb.LIMIT, "+src/** +tests/**")),
+        (Subject.SCOPE_UNKNOWN, "any file", (Verb.UNRESTRICTED, "")),
     ],
 )
 def test_words_are_one_of_the_answers(subject: Subject, words: str, wanted: tuple[Verb, str]) -> None:
@@ -92,6 +96,7 @@ def test_words_are_one_of_the_answers(subject: Subject, words: str, wanted: tupl
         (Subject.BLOCKED, ""),
         (Subject.BUDGET, "lots"),
         (Subject.QUESTION, "  "),
+        (Subject.SCOPE_UNKNOWN, "the second one"),
     ],
 )
 def test_words_that_are_none_of_them_are_refused_with_those_that_are(subject: Subject, words: str) -> None:

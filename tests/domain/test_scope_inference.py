@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue, Scope, ScopeMode, is_protected
 from overlord.domain.definition import MOST_SYMBOLS
-from overlord.domain.scope_inference import NOTHING_SAID, Inference, infer
+from overlord.domain.scope_inference import NOTHING_SAID, infer
+from overlord.domain.scope_reason import Inference
 from overlord.domain.scope_text import candidates
 
 PATHS = [
@@ -82,6 +83,7 @@ URL = ("src/acme/url.py", "tests/test_url.py")
         ("Bug", "/usr/lib/python3/site-packages/acme/url.py is wrong", URL),
         ("`parse_url` is slow", "", URL),
         ("Bug", "parse_url() is slow", URL),
+        ("Bug", "`parse_url([1, 2], base=3)` is None. It should be 5.", URL),
         ("Bug", "acme.url.parse_url is slow", URL),
         ("Gear.turn fails", "", ("src/acme/core/gear.py", "tests/test_gear.py")),
         ("Engine.start fails", "", ("src/acme/core/engine.py", "tests/test_engine.py")),

@@ -103,6 +103,20 @@ async def _blocked(told: Campaign) -> None:
     told.expect(issue, S.CANCELLED)
 
 
+async def _scope_said(told: Campaign) -> None:
+    """Nothing says what may be written, and the contract has a person say it: asked once, however often it is looked at."""
+    issue = await told.issue("plain")
+    await told.settle()
+    told.expect(issue, S.WAITING)
+    assert "session_prepared" not in told.events(issue)
+    [decision] = told.waiting()
+    await told.command("decisions", "answer", str(decision), "limit", "calc.py", done=(0, 5))
+    await told.settle()
+    told.expect(issue, S.IN_REVIEW)
+    assert told.events(issue).count("decision_raised") == 1
+    await told.close(issue)
+
+
 async def _commanded(told: Campaign) -> None:
     """By a comment, to which the answer is a reaction and words."""
     issue = await told.world.forge.open_issue(REPO, "plain")
@@ -369,6 +383,7 @@ GONE = Story(name="gone", tell=_gone)
 SCOPE = {"spaces": {REPO: {"scope": ["calc.py"]}}}
 DROPPED = Story(name="dropped", tell=_dropped, settings=SCOPE)
 BLOCKED = Story(name="blocked", tell=_blocked)
+SCOPE_SAID = Story(name="scope said", tell=_scope_said, settings={"contract": "approve-scope"})
 COMMANDED = Story(name="commanded", tell=_commanded)
 MISLABELLED = Story(name="mislabelled", tell=_mislabelled)
 OUTLIVED = Story(name="outlived", tell=_outlived)
@@ -425,6 +440,7 @@ PLACES: Mapping[Point, Story] = {
     P.STOP_ORDERED: TOO_LONG,
     **dict.fromkeys((P.QUESTION_ASKED, P.DECISIONS_EXPIRED), UNANSWERED),
     P.PERSON_ASKED: REFUSED,
+    P.SCOPE_ASKED: SCOPE_SAID,
     P.TROUBLE_NOTED: TROUBLED,
     P.BUDGET_EXHAUSTED: SPENT,
     P.CHECK_LOST: CHECK_DIED,

@@ -16,6 +16,7 @@ CHAIN = (
     "commands_skill",
     "commands_proposal",
     "commands",
+    "commands_scope",
     "inquiries",
     "store",
     "domain",

@@ -126,7 +126,7 @@ async def test_a_repository_that_tells_the_reviewer_to_approve_changes_nothing()
 
 
 async def test_changed_test_configuration_is_a_persons_gate() -> None:
-    async with made_world() as world:
+    async with made_world(infer_scope=False) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), write("conftest.py", "collect_ignore = []\n"), submit())
         await world.settle()

@@ -44,7 +44,7 @@ async def test_what_a_session_did_not_touch_is_no_part_of_its_change() -> None:
 
 
 async def test_line_ends_and_pointers_change_as_much_as_was_edited() -> None:
-    async with made_world() as world:
+    async with made_world(infer_scope=False) as world:
         base = far(world, ODD)
         await world.issue("add() subtracts")
         sizes = run("sed -i s/12345/54321/ data.bin; sed -i s/b/c/ dos.txt good.bat; grep -c $'\\r' good.bat")

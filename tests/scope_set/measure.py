@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from minion.protocol import Comment, Issue, ScopeMode
-from overlord.domain.scope_inference import Inference, infer
+from overlord.domain.scope_inference import infer
+from overlord.domain.scope_reason import Inference
 from overlord.domain.scope_text import candidates
 
 HERE = Path(__file__).parent

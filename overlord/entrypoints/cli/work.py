@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from minion.protocol import Scope, ScopeError, SessionKind
+from minion.protocol import Scope, ScopeError
 from overlord import commands, inquiries
-from overlord.domain.card import scope_reasons
 from overlord.domain.job import Job
 from overlord.domain.reference import issue_in
 from overlord.entrypoints.cli import run as local
@@ -20,7 +19,7 @@ from overlord.entrypoints.cli.show import line, person, say
 from overlord.entrypoints.cli.state import Meant, Repo
 from overlord.errors import Refused
 from overlord.points import Point
-from overlord.store import sessions, wishes
+from overlord.store import wishes
 from overlord.store.wishes import WishState
 
 WAIT_S = 10.0
@@ -79,7 +78,9 @@ def scope(
 ) -> None:
     """Let a job write more paths, for 14 days; its running session too. `scope explain '#42'` tells what it may, and why."""
     if job == EXPLAIN:
-        _explain_scope(patterns[0])
+        from overlord.entrypoints.cli.scope_foretold import explain
+
+        explain(patterns[0])
         return
     target = state.target(job)
     try:
@@ -95,27 +96,6 @@ def scope(
 
     meant = state.write(Point.DECISION_ANSWERED, widen)
     say(f"Job {meant.id} may write {line(', '.join(wider))} too.")
-
-
-def _explain_scope(job: str) -> None:
-    """The scope of its last session, as its container was given it."""
-    target = state.target(job)
-    with state.reading() as connection:
-        meant = inquiries.job_meant(connection, target)
-        session = sessions.last_of(connection, meant.id, SessionKind.WORK)
-    if session is None:
-        say(
-            f"Job {meant.id} has had no session: what it may write is worked out when its first one is prepared."
-        )
-        return
-    say(
-        f"Job {meant.id}, {meant.issue_ref}: {session.id} may write {line(Scope.parse(session.scope).describe())}."
-    )
-    reasons = scope_reasons(session)
-    for reason in reasons:
-        say(f"  {line(reason)}")
-    if not reasons:
-        say("  That is what contract, settings and grants say; nothing of it was told from the issue.")
 
 
 def pause(

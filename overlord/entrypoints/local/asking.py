@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.scope_approval import EXAMPLE
 from overlord.entrypoints.cli.show import console, line, say
 
 STDIN = 0
@@ -48,6 +49,12 @@ def menu(decision: Decision) -> Sequence[Entry]:
         elif verb is Verb.ADD_BUDGET:
             suggested = decision.options[0] if decision.options else "500000"
             entries.append(Entry(label=label_of(verb), verb=verb, asks=f"how much, as in {suggested}: "))
+        elif verb is Verb.LIMIT:
+            entries += [
+                Entry(label=f"{label_of(verb)}: {line(text)}", verb=verb, text=text)
+                for text in decision.suggested
+            ]
+            entries.append(Entry(label=f"{label_of(verb)} …", verb=verb, asks=f"which, as in {EXAMPLE}: "))
         elif verb is Verb.GRANT:
             paths = line(", ".join(decision.patterns))
             entries.append(Entry(label=f"{label_of(verb)}: {paths}", verb=verb))
