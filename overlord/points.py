@@ -114,6 +114,7 @@ class Point(StrEnum):
     DRAFT_DECIDED = "draft_decided"
     DRAFT_ORDERED = "draft_ordered"
     DRAFT_DISPATCHED = "draft_dispatched"
+    DRAFT_COMPARED = "draft_compared"
 
     SETUP_PREPARED = "setup_prepared"
     SETUP_STARTED = "setup_started"

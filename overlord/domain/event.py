@@ -89,6 +89,7 @@ class EventName(StrEnum):
     DRAFT_REJECTED = "draft_rejected"
     DRAFT_DISPATCHED = "draft_dispatched"
     DRAFT_DELIVERED = "draft_delivered"
+    DRAFT_MERGED = "draft_merged"
     DRAFT_DEPLOYED = "draft_deployed"
     DRAFT_FAILED = "draft_failed"
     PAUSED = "paused"

@@ -37,6 +37,8 @@ class DraftState(StrEnum):
     IMPLEMENTING = "implementing"
     """Its issue is open, and a Minion writes the file."""
     IN_REVIEW = "in_review"
+    MERGED = "merged"
+    """A person merged it; what base has by now is still to be compared with what was approved."""
     DEPLOYED = "deployed"
     REJECTED = "rejected"
     FAILED = "failed"
@@ -52,15 +54,16 @@ EVOLUTION: Mapping[tuple[DraftState, EventName], DraftState] = {
     (_D.WAITING, _E.DRAFT_APPROVED): _D.APPROVED,
     (_D.APPROVED, _E.DRAFT_DISPATCHED): _D.IMPLEMENTING,
     (_D.IMPLEMENTING, _E.DRAFT_DELIVERED): _D.IN_REVIEW,
-    (_D.IMPLEMENTING, _E.DRAFT_DEPLOYED): _D.DEPLOYED,
-    (_D.IN_REVIEW, _E.DRAFT_DEPLOYED): _D.DEPLOYED,
+    (_D.IMPLEMENTING, _E.DRAFT_MERGED): _D.MERGED,
+    (_D.IN_REVIEW, _E.DRAFT_MERGED): _D.MERGED,
+    (_D.MERGED, _E.DRAFT_DEPLOYED): _D.DEPLOYED,
     (_D.FAILED, _E.DRAFT_EDITED): _D.CHECKING,
     **{
         (state, _E.DRAFT_REJECTED): _D.REJECTED for state in (_D.DRAFTING, _D.CHECKING, _D.WAITING, _D.FAILED)
     },
     **{
         (state, _E.DRAFT_FAILED): _D.FAILED
-        for state in (_D.DRAFTING, _D.CHECKING, _D.APPROVED, _D.IMPLEMENTING, _D.IN_REVIEW)
+        for state in (_D.DRAFTING, _D.CHECKING, _D.APPROVED, _D.IMPLEMENTING, _D.IN_REVIEW, _D.MERGED)
     },
 }
 """All that can become of one. To be edited, approved or rejected takes a person."""
@@ -108,7 +111,7 @@ class SkillDraft:
     issue_number: int | None = None
     wish_id: int | None = None
     note: str = ""
-    """Why it failed, or what its pull request waits for."""
+    """Why it failed, what its pull request waits for, or how base differs from what was approved once it is merged."""
 
     @property
     def label(self) -> str:
@@ -142,6 +145,11 @@ class SkillDraft:
         """Whether a person may write another text."""
         is_text = self.kind is not DraftKind.RETIRE and bool(self.text or self.refused)
         return is_text and (self.state, EventName.DRAFT_EDITED) in EVOLUTION
+
+    @property
+    def is_altered(self) -> bool:
+        """Whether base has something else after its merge than was approved; `note` says what."""
+        return self.state is DraftState.DEPLOYED and bool(self.note)
 
     @property
     def title(self) -> str:

@@ -40,6 +40,7 @@ _MARKS = {
     DraftState.APPROVED: "👍",
     DraftState.IMPLEMENTING: "🛠️",
     DraftState.IN_REVIEW: "👀",
+    DraftState.MERGED: "🔎",
     DraftState.DEPLOYED: "✅",
     DraftState.REJECTED: "🚫",
     DraftState.FAILED: "❌",
@@ -50,6 +51,7 @@ _STATES = {
     DraftState.APPROVED: "An issue is opened for it.",
     DraftState.IMPLEMENTING: "A Minion writes the file, word for word.",
     DraftState.IN_REVIEW: "Its pull request waits for a person to merge it.",
+    DraftState.MERGED: "It was merged; what is at base is being compared with it.",
     DraftState.DEPLOYED: "It was merged: the next Minion whose issue calls for it has it.",
 }
 _LEVELS = {Level.REJECT: "❌", Level.FLAG: "⚠️", Level.NOTE: "ℹ️"}
@@ -92,7 +94,8 @@ def fits_form(draft: SkillDraft) -> bool:
 
 def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
     """What would be written, what is held against it, and the answers: none once there is one."""
-    said = f"{_MARKS[draft.state]} Draft {draft.label}: {draft.title}"
+    mark = "⚠️" if draft.is_altered else _MARKS[draft.state]
+    said = f"{mark} Draft {draft.label}: {draft.title}"
     parts: list[Part] = [Heading(said), Paragraph((Code(draft.path or "a skill"), " in ", Code(draft.space)))]
     if draft.reason:
         parts.append(Quote(cut(draft.reason, _REASON)))
@@ -140,7 +143,11 @@ def _outcome(draft: SkillDraft, place: Place) -> list[Part]:
         parts.append(Paragraph(("✔️ ", Bold(verb), " · ", who(draft.decided_by))))
         if draft.said:
             parts.append(Quote(cut(draft.said, _REASON)))
-    if draft.state in _STATES:
+    if draft.is_altered:
+        parts.append(Paragraph(("It was merged, and not as it was approved.",)))
+    elif draft.state is DraftState.DEPLOYED and draft.kind is DraftKind.RETIRE:
+        parts.append(Paragraph(("It was merged: no Minion is offered the skill any more.",)))
+    elif draft.state in _STATES:
         parts.append(Paragraph((_STATES[draft.state],)))
     if draft.issue_number is not None:
         parts.append(Paragraph(("Its issue: ", place.issue_at(draft.space, draft.issue_number))))

@@ -9,7 +9,7 @@ from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.skill_draft import DraftKind, SkillDraft
-from overlord.domain.skill_review import SkillReview, review_changed, review_skill
+from overlord.domain.skill_review import SkillReview, SkillVerdict, review_changed, review_skill
 from overlord.domain.skill_rule import Level
 from overlord.domain.skill_scan import SkillFinding
 from overlord.domain.text import visible
@@ -66,6 +66,37 @@ def is_as_approved(draft: SkillDraft, head: bytes | None, changes: Sequence[Chan
     return head is None if draft.kind is DraftKind.RETIRE else head == draft.text.encode()
 
 
+def is_moved_on(draft: SkillDraft, base: bytes | None) -> bool:
+    """Whether base has another file by now than the draft was approved over; None for no file there. What was approved being
+    there is no such move: somebody merged it."""
+    before = draft.base_text.encode() if draft.kind is not DraftKind.NEW else None
+    wanted = draft.text.encode() if draft.kind is not DraftKind.RETIRE else None
+    return base not in (before, wanted)
+
+
+def at_base_instead(draft: SkillDraft, present: bytes | None, reviews: Sequence[SkillReview]) -> str:
+    """What base has in place of a draft that was merged, in words; empty where it has what was approved. `present` is the
+    draft's file there, `reviews` are those of all the repository's skills."""
+    if draft.kind is DraftKind.RETIRE:
+        return f"{draft.path} is at base all the same" if present is not None else ""
+    if present is None:
+        return f"{draft.path} is not at base"
+    review = next((review for review in reviews if review.file == draft.path), None)
+    is_rejected = review is not None and review.verdict is SkillVerdict.REJECT
+    unread = f"no Minion is offered it: {visible(review.why)}" if review and is_rejected else ""
+    if present == draft.text.encode():
+        return unread
+    line = _first_difference(draft.text.encode(), present)
+    told = f"another text is at base than was approved, from line {line} on"
+    return f"{told}; {unread}" if unread else told
+
+
+def _first_difference(ours: bytes, theirs: bytes) -> int:
+    """The number of the first line in which two texts that differ do so."""
+    lines = zip_longest(ours.split(b"\n"), theirs.split(b"\n"))
+    return next(number for number, (one, other) in enumerate(lines, 1) if one != other)
+
+
 def check_skill(
     draft: SkillDraft,
     changes: Sequence[Change],
@@ -115,10 +146,9 @@ def _difference(draft: SkillDraft, head: bytes | None) -> Finding:
         return _finding("not-as-approved", "The file is to be deleted, and is there.", draft.path)
     if head is None:
         return _finding("not-as-approved", "The file is to be written, and is not there.", draft.path)
-    ours, theirs = draft.text.encode().split(b"\n"), head.split(b"\n")
-    if ours == theirs:
+    if draft.text.encode() == head:
         return _finding("not-as-approved", "The file must be a plain file that cannot be run.", draft.path)
-    line = next(n for n, (one, other) in enumerate(zip_longest(ours, theirs), 1) if one != other)
+    line = _first_difference(draft.text.encode(), head)
     message = "The file is not what was approved, word for word: it begins to differ in this line."
     suggestion = (
         "Write the file again exactly as the issue has it between the fences, with a line feed at its end."

@@ -57,8 +57,16 @@ def choose(
         elif score:
             offered.append(skill)
             room -= size
-    at_base = tuple(SkillAtBase.read(skill, file) for _, file, skill in sound)
-    return Chosen(offered=tuple(offered), left_out=tuple(left_out), at_base=at_base)
+    return Chosen(offered=tuple(offered), left_out=tuple(left_out), at_base=at_base_of(reviews))
+
+
+def at_base_of(reviews: Sequence[SkillReview]) -> tuple[SkillAtBase, ...]:
+    """The skills that sessions can choose from: those of a repository that the judge does not reject."""
+    return tuple(
+        SkillAtBase.read(review.skill, review.file)
+        for review in reviews
+        if review.skill is not None and review.verdict is not SkillVerdict.REJECT
+    )
 
 
 def fit(skill: Skill, issue: Issue, files: Collection[str]) -> int:

@@ -49,6 +49,10 @@ def _because(data: Mapping[str, Json]) -> str:
     return f": {data['reason']}" if data.get("reason") else ""
 
 
+def _otherwise(data: Mapping[str, Json]) -> str:
+    return f", and not as it was approved: {data['note']}" if data.get("note") else ""
+
+
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
@@ -131,7 +135,8 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DRAFT_REJECTED: lambda d: f"draft d{d['draft']} was rejected{_because(d)}",
     E.DRAFT_DISPATCHED: lambda d: f"draft d{d['draft']} is {d['issue']} now",
     E.DRAFT_DELIVERED: lambda d: f"draft d{d['draft']} is a pull request of {d['issue']}",
-    E.DRAFT_DEPLOYED: lambda d: f"draft d{d['draft']} was merged with {d['issue']}",
+    E.DRAFT_MERGED: lambda d: f"draft d{d['draft']} was merged with {d['issue']}",
+    E.DRAFT_DEPLOYED: lambda d: f"draft d{d['draft']} is deployed{_otherwise(d)}",
     E.DRAFT_FAILED: lambda d: f"draft d{d['draft']} went no further: {d['note']}",
     E.PAUSED: lambda d: f"no more work is taken up{_where(d)} for now{_because(d)}",
     E.RESUMED: lambda d: f"work is taken up again{_where(d)}",

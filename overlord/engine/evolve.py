@@ -17,9 +17,10 @@ from overlord.domain.job import Job
 from overlord.domain.scope import Change
 from overlord.domain.skill_draft import DraftKind, DraftState, SkillDraft
 from overlord.domain.skill_draft_card import issue_body
-from overlord.domain.skill_judge import check_skill, judge_draft
+from overlord.domain.skill_judge import at_base_instead, check_skill, is_moved_on, judge_draft
+from overlord.domain.skill_match import at_base_of
 from overlord.domain.skill_record import Origin
-from overlord.domain.skill_review import SkillReview
+from overlord.domain.skill_review import SkillReview, review_skills
 from overlord.domain.text import defused_line
 from overlord.engine import draft as drafting
 from overlord.engine.draft import NotDrafted, at_base, fail
@@ -31,6 +32,8 @@ from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import drafts, proposals, skills, wishes
 
 ANSWERED = "<!-- overlord:draft {} -->"
+MOST_NOTE = 600
+"""Characters of what is noted of a draft."""
 
 
 async def step(parts: Parts, number: int) -> bool:
@@ -91,15 +94,36 @@ def _dispatched(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft,
         fail(connection, known, f"its issue was not taken up: {error}", parts=parts)
 
 
+async def _compared(parts: Parts, draft: SkillDraft) -> None:
+    """A merge is a person's, and may bring in more or less than was approved: what is there by now is what counts, and is said."""
+    files = await at_base(parts, draft.space)
+    reviews = await asyncio.to_thread(review_skills, files)
+    present = files.get(draft.path)
+    note, known = at_base_instead(draft, present, reviews), at_base_of(reviews)
+    is_ours = present == draft.text.encode()
+
+    def compared(connection: sqlite3.Connection) -> None:
+        at = parts.clock.now()
+        drafts.deploy(connection, draft, note=note[:MOST_NOTE], at=at)
+        skills.note_base(connection, draft.space, known, at=at)
+        if draft.kind is not DraftKind.RETIRE and present is not None:
+            origin = Origin.EVOLVED if is_ours else Origin.MANUAL
+            skills.set_origin(connection, draft.space, draft.name, origin)
+
+    await parts.database.write(Point.DRAFT_COMPARED, compared)
+
+
 _STEPS = {
     DraftState.DRAFTING: drafting.step,
     DraftState.CHECKING: _judged,
     DraftState.APPROVED: _opened,
+    DraftState.MERGED: _compared,
 }
 _FAILS = {
     DraftState.DRAFTING: Point.DRAFT_WRITTEN,
     DraftState.CHECKING: Point.DRAFT_CHECKED,
     DraftState.APPROVED: Point.DRAFT_DISPATCHED,
+    DraftState.MERGED: Point.DRAFT_COMPARED,
 }
 
 
@@ -115,9 +139,7 @@ def follow(connection: sqlite3.Connection, parts: Parts, event: EventName, job: 
         if draft.state is DraftState.IMPLEMENTING:
             drafts.deliver(connection, draft, at=at)
     elif event is EventName.MERGED:
-        drafts.deploy(connection, draft, at=at)
-        if draft.kind is not DraftKind.RETIRE:
-            skills.set_origin(connection, draft.space, draft.name, Origin.EVOLVED)
+        drafts.merge(connection, draft, at=at)
     else:
         note = f"job {job.id} ended without a merge ({event.replace('_', ' ')})"
         drafts.fail(connection, draft, note, at=at)
@@ -156,6 +178,14 @@ async def judged(  # noqa: PLR0917
         head=await parts.git.read_file(name, head, draft.path),
         reviews=reviews,
     )
+
+
+async def is_outdated(parts: Parts, job: Job, draft: SkillDraft) -> bool:
+    """Whether the draft's file at base is another one by now than the draft was approved over. Raises ForgeUnavailable."""
+    name = RepositoryName(job.space)
+    await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[job.base_branch])
+    head = await parts.git.branch_head(name, job.base_branch)
+    return head is not None and is_moved_on(draft, await parts.git.read_file(name, head, draft.path))
 
 
 async def answer_review(

@@ -49,8 +49,9 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
         return True
     if pull.mergeable is False:
         return await _rebase(parts, job)
-    if await evolve.of_job(parts, job) is not None:
-        return False  # no session could change anything for them
+    if (draft := await evolve.of_job(parts, job)) is not None:
+        # No session could change anything for failed checks; what the draft was approved over may be another text by now.
+        return await evolve.is_outdated(parts, job, draft) and await _rebase(parts, job)
     if parts.settings.space(job.space).delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
     return False

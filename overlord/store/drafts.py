@@ -70,8 +70,8 @@ def waiting(connection: sqlite3.Connection) -> list[SkillDraft]:
 
 
 def moving(connection: sqlite3.Connection) -> list[int]:
-    """Those that can be taken a step on without a person: to be written, judged, or opened as an issue."""
-    query = f"""SELECT id FROM drafts WHERE {_OPEN} AND state IN ('drafting', 'checking', 'approved')
+    """Those that can be taken a step on without a person: to be written, judged, opened as an issue, or compared with base."""
+    query = f"""SELECT id FROM drafts WHERE {_OPEN} AND state IN ('drafting', 'checking', 'approved', 'merged')
                 ORDER BY id"""  # noqa: S608 - a constant
     return [row["id"] for row in connection.execute(query)]
 
@@ -219,17 +219,16 @@ def deliver(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) 
     _move(connection, draft, EventName.DRAFT_DELIVERED, at=at, data={"issue": _issue(draft)})
 
 
-def deploy(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
-    """A person merged it: the next Minion has it."""
-    changes = {"note": ""}
-    _move(
-        connection,
-        draft,
-        EventName.DRAFT_DEPLOYED,
-        at=at,
-        changes=changes,
-        data={"issue": _issue(draft)},
-    )
+def merge(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
+    """A person merged it: what base has is to be compared with it."""
+    changes, data = {"note": ""}, {"issue": _issue(draft)}
+    _move(connection, draft, EventName.DRAFT_MERGED, at=at, changes=changes, data=data)
+
+
+def deploy(connection: sqlite3.Connection, draft: SkillDraft, *, note: str, at: datetime) -> None:
+    """Base was looked at. `note` says what is there in its place, and is empty where it is what was approved."""
+    changes, data = {"note": note}, {"note": note}
+    _move(connection, draft, EventName.DRAFT_DEPLOYED, at=at, changes=changes, data=data)
 
 
 def fail(connection: sqlite3.Connection, draft: SkillDraft, note: str, *, at: datetime) -> None:
@@ -249,7 +248,7 @@ def _move(
     at: datetime,
     changes: Mapping[str, object] | None = None,
     actor: str = OVERLORD,
-    data: dict[str, Json] | None = None,
+    data: Mapping[str, Json] | None = None,
 ) -> SkillDraft:
     """Raises IllegalMove for what is not in the table, also when somebody else moved it since it was read."""
     now = get(connection, draft.id)

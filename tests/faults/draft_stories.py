@@ -30,7 +30,7 @@ def _newest(told: Campaign) -> SkillDraft:
 
 
 async def _evolved(told: Campaign) -> None:
-    """What a review calls systemic is drafted as a skill, once; approved, it is one issue, and without its work it rests."""
+    """What a review calls systemic is drafted as a skill, once; approved, it is one issue, and merged it is compared with base."""
     word = "".join(chr(ord("a") + int(digit)) for digit in str(len(told.world.forge.issues(REPO))))
     lesson = {**finding(f"Nobody says {word}."), "rule": "readability", "systemic": True}
     told.world.model_will(review(lesson), when=REVIEW)
@@ -38,7 +38,7 @@ async def _evolved(told: Campaign) -> None:
     await told.settle()
     told.expect(issue, S.IN_REVIEW)
     [proposal] = _pending(told)
-    told.world.model_will(say(skill()), when=DRAFTING)
+    told.world.model_will(say(skill(f"say-{word}")), when=DRAFTING)
     await told.command("proposals", "approve", proposal.name, done=(0, 5))
     await told.settle()
     waits = _newest(told)
@@ -48,13 +48,14 @@ async def _evolved(told: Campaign) -> None:
     await told.command("skills", "approve", waits.label, done=(0, 5))
     await told.settle()
     worked = _newest(told)
-    assert (worked.id, worked.state) == (waits.id, DraftState.IMPLEMENTING), told.log()
+    assert (worked.id, worked.state) == (waits.id, DraftState.IN_REVIEW), told.log()
     opened = [item.number for item in told.world.forge.issues(REPO) if worked.key in item.body]
     assert opened == [worked.issue_number], told.log()
-    # Its session wrote another file, which is not taken.
-    told.expect(opened[0], S.WAITING)
-    await told.close(opened[0])
-    assert _newest(told).state is DraftState.FAILED
+    job = told.expect(opened[0], S.IN_REVIEW)
+    await told.world.forge.merge(REPO, job.pull_number or 0)
+    await told.settle()
+    merged = _newest(told)
+    assert (merged.state, merged.note) == (DraftState.DEPLOYED, ""), told.log()
     await told.close(issue)
 
 
@@ -64,7 +65,7 @@ P = Point
 PLACES: Mapping[Point, Story] = dict.fromkeys(
     (
         *(P.DRAFT_PREPARED, P.DRAFT_WRITTEN, P.DRAFT_CHECKED),
-        *(P.DRAFT_DECIDED, P.DRAFT_ORDERED, P.DRAFT_DISPATCHED),
+        *(P.DRAFT_DECIDED, P.DRAFT_ORDERED, P.DRAFT_DISPATCHED, P.DRAFT_COMPARED),
     ),
     EVOLVED,
 )

@@ -6,7 +6,7 @@
 It clones and pushes by git's wire protocol over the door's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `blocked`, `idle` (changes nothing), `needs more` (changes
-`requirements.txt`). A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
+`requirements.txt`). Of an approved draft of a skill it writes the one file. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
 never complains; a setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
 """
@@ -169,12 +169,25 @@ class Repository:
 
     def commit(self, parent: str, files: dict[bytes, bytes]) -> str:
         """A commit that holds these files besides what its parent holds."""
-        kept = [entry for entry in self._entries(parent) if entry[1] not in files]
-        made = [(b"100644", path, self._put(BLOB, content)) for path, content in files.items()]
-        entries = sorted(kept + made, key=lambda entry: entry[1] + (b"/" if entry[0] == b"40000" else b""))
-        tree = self._put(TREE, b"".join(b"%b %b\0" % e[:2] + bytes.fromhex(e[2]) for e in entries))
+        tree = self._grown(self._objects[parent][1][5:45].decode(), files)
         text = f"tree {tree}\nparent {parent}\nauthor {WHO}\ncommitter {WHO}\n\nPlayed\n"
         return self._put(COMMIT, text.encode())
+
+    def _grown(self, tree: str, files: dict[bytes, bytes]) -> str:
+        """A tree that holds these files besides what another holds; an empty name for one that is not there yet."""
+        entries = {name: (mode, name, sha) for mode, name, sha in (self._tree(tree) if tree else [])}
+        below: dict[bytes, dict[bytes, bytes]] = {}
+        for path, content in files.items():
+            name, _, rest = path.partition(b"/")
+            if rest:
+                below.setdefault(name, {})[rest] = content
+            else:
+                entries[name] = (b"100644", name, self._put(BLOB, content))
+        for name, inner in below.items():
+            known = entries[name][2] if name in entries else ""
+            entries[name] = (b"40000", name, self._grown(known, inner))
+        held = sorted(entries.values(), key=lambda entry: entry[1] + (b"/" if entry[0] == b"40000" else b""))
+        return self._put(TREE, b"".join(b"%b %b\0" % e[:2] + bytes.fromhex(e[2]) for e in held))
 
     def push(self, branch: str, old: str, new: str) -> None:
         """Push what `new` adds; a push whose answer was lost is found done."""
@@ -187,9 +200,6 @@ class Repository:
     def _is_at(self, branch: str, sha: str) -> bool:
         _, told = self._door.call("GET", "/session/repo.git/info/refs?service=git-receive-pack")
         return f"{sha} refs/heads/{branch}".encode() in told
-
-    def _entries(self, commit: str) -> list[tuple[bytes, bytes, str]]:
-        return self._tree(self._objects[commit][1][5:45].decode())
 
     def _tree(self, sha: str) -> list[tuple[bytes, bytes, str]]:
         tree, found = self._objects[sha][1], []
@@ -336,6 +346,9 @@ def _push(door: Door, brief: "dict[str, Any]", title: str) -> str:
         files[b"stray.txt"] = b"stray\n"
     if "needs more" in title:
         files[b"requirements.txt"] = b"more\n"
+    if (body := brief["issue"]["body"]).startswith("Write the file `"):
+        text = body.partition("```yaml\n")[2].partition("```")[0]
+        files = {body.split("`")[1].encode(): text.encode()}
     repository = Repository(door)
     repository.fetch(head)
     made = repository.commit(head, files)

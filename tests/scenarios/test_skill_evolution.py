@@ -94,6 +94,7 @@ async def test_the_whole_story_in_the_chat() -> None:
             f"draft_approved by slack:{talk.alice}",
             "draft_dispatched by overlord",
             "draft_delivered by overlord",
+            "draft_merged by overlord",
             "draft_deployed by overlord",
         ]
 
