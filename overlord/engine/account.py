@@ -14,13 +14,26 @@ from overlord.store import sessions
 from overlord.store.evidence import Exhibit
 
 
-async def opened(parts: Parts, job: Job, kind: SessionKind, *, since: datetime, point: Point) -> Session:
-    """The account of one matter, however often it is tried: the one that was opened at `since` or later, or a new one."""
+async def of_review(parts: Parts, job: Job, *, since: datetime) -> Session:
+    """The account of one evaluation's review, however often it is tried: the one that was opened at `since` or later, or a new one."""
+    kind = SessionKind.REVIEW
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, kind))
     if last is not None and last.prepared_at >= since:
         return last
-    at, budget = parts.clock.now(), parts.settings.space(job.space).budget
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, kind)) + 1
+    return await _opened(parts, job, kind, ordinal, Point.REVIEW_PREPARED)
+
+
+async def of_draft(parts: Parts, job: Job, number: int) -> Session:
+    """The account of one draft, however often it is tried. Several may be on one job at once, so it is found by the draft's number."""
+    kind, name = SessionKind.DRAFT, session_id(job.id, SessionKind.DRAFT, number)
+    known = await parts.database.read(lambda c: sessions.of_job(c, job.id))
+    found = next((session for session in known if session.id == name), None)
+    return found or await _opened(parts, job, kind, number, Point.DRAFT_PREPARED)
+
+
+async def _opened(parts: Parts, job: Job, kind: SessionKind, ordinal: int, point: Point) -> Session:
+    at, budget = parts.clock.now(), parts.settings.space(job.space).budget
     session = Session(
         id=session_id(job.id, kind, ordinal),
         job_id=job.id,

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Mapping
 from functools import partial
 
-from minion.protocol import Scope, ScopeError, ScopeMode, SessionKind
+from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.commands_skill import rest_proposal
 from overlord.domain.job import Job
 from overlord.domain.proposal import EnhancementProposal
@@ -70,9 +70,7 @@ async def step(parts: Parts, draft: SkillDraft) -> None:
         return
     present = files.get(path, b"").decode(errors="replace")
     proposal, job = await parts.database.read(lambda c: _evidence(c, draft))
-    session = await account.opened(
-        parts, job, SessionKind.DRAFT, since=draft.requested_at, point=Point.DRAFT_PREPARED
-    )
+    session = await account.of_draft(parts, job, draft.id)
     asked = request_for(
         draft,
         proposal,

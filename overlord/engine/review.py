@@ -9,7 +9,6 @@ from functools import cache
 
 from structlog.contextvars import bind_contextvars
 
-from minion.protocol import SessionKind
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.job import Job
@@ -36,7 +35,7 @@ TRIES = 2
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Ask for the review and write its score down."""
     material = await material_of(parts, job, row.head_sha)
-    session = await account.opened(parts, job, SessionKind.REVIEW, since=row.at, point=Point.REVIEW_PREPARED)
+    session = await account.of_review(parts, job, since=row.at)
     bind_contextvars(session_id=session.id)  # of this step's task
     try:
         result = await _review(parts, job, row, material, session)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minion.protocol import SessionKind
 from overlord.domain.budget import Budget, Cost, Per, Spending, TokenUsage, Unit
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.session import Session
@@ -18,7 +19,7 @@ _SPENT = {Unit.TOKENS: "prompt + completion", Unit.USD: "cost_nusd"}
 _RESERVED = {Unit.TOKENS: "reserved", Unit.USD: "reserved_nusd"}
 _WHERE = {
     Per.SESSION: "session_id = :session",
-    Per.JOB: "job_id = :job",
+    Per.JOB: "job_id = :job AND session_id NOT IN (SELECT id FROM sessions WHERE job_id = :job AND kind = 'draft')",
     Per.SPACE_DAY: "day = :day AND space = :space",
     Per.DAY: "day = :day",
 }
@@ -57,11 +58,13 @@ class Refusal:
 def purse(
     connection: sqlite3.Connection, session: Session, shared: Iterable[Budget], *, at: datetime
 ) -> Purse:
-    """A session's caps: its own, and the `shared` ones with what people added to them."""
+    """A session's caps: its own, and the `shared` ones with what people added to them. A draft of a skill was asked for by a
+    person, long after the job whose books it is on: that job's cap is neither held against it nor filled by it."""
     space = connection.execute("SELECT space FROM jobs WHERE id = ?", (session.job_id,)).fetchone()["space"]
     day = at.date().isoformat()
     found = Purse(session=session.id, job=session.job_id, space=space, day=day, budgets=session.budgets)
-    raised = (replace(cap, limit=cap.limit + _added(connection, found, cap)) for cap in shared)
+    counted = (cap for cap in shared if session.kind is not SessionKind.DRAFT or cap.per is not Per.JOB)
+    raised = (replace(cap, limit=cap.limit + _added(connection, found, cap)) for cap in counted)
     return replace(found, budgets=(*session.budgets, *raised))
 
 

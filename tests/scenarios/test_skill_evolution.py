@@ -1,10 +1,12 @@
 """What keeps failing becomes a skill: proposed, drafted, edited and approved by a person, written by a Minion, merged, and loaded."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from minion.protocol import SessionKind
 from overlord.commands_proposal import ApproveProposal, approve_proposal
 from overlord.commands_skill import RejectDraft, RetireSkill, reject_draft, retire_skill
 from overlord.domain.decision import Verb
@@ -15,7 +17,7 @@ from overlord.domain.skill_draft import DraftKind, DraftState
 from overlord.domain.skill_record import Origin, SkillAtBase
 from overlord.embedded.play import call, edit, run, say, submit, write
 from overlord.errors import Refused
-from overlord.store import proposals, skills
+from overlord.store import drafts, proposals, sessions, skills
 from tests.chatting import Talk, made_talk
 from tests.drafting import (
     ALICE,
@@ -184,6 +186,25 @@ async def test_a_yes_is_bound_to_the_text_that_was_shown(world: World) -> None:
     assert kept.text == after.text and "A third one." in kept.refused
     await approved(world, digest=after.digest)
     assert (await draft(world)).state is DraftState.APPROVED
+
+
+async def test_two_drafts_on_one_jobs_books_have_an_account_each(world: World) -> None:
+    world.model.forget()
+    for name in ("say-why", "say-how"):
+        world.model_will(say(skill(name)), when=DRAFTING)
+
+    def asked(connection: sqlite3.Connection) -> None:
+        for _ in range(2):
+            at = world.clock.now()
+            drafts.request(connection, space=REPO, kind=DraftKind.NEW, by=ALICE, at=at, proposal_id=1)
+
+    await world.overlord.parts.database.write("by hand", asked)
+    world.overlord.bell.ring()
+    for number in (1, 2):
+        await until(world, DraftState.WAITING, number)
+    found = await world.read(lambda c: sessions.of_job(c, 2))
+    mine = [session.id for session in found if session.kind is SessionKind.DRAFT]
+    assert sorted(mine) == ["j2-draft-1", "j2-draft-2"]
 
 
 async def test_what_the_judge_rejects_beside_base_cannot_be_approved(world: World) -> None:

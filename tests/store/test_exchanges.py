@@ -7,8 +7,9 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minion.protocol import SessionKind
 from overlord.domain.budget import NANO, Budget, Cost, Per, TokenUsage, Unit
-from overlord.domain.session import Session
+from overlord.domain.session import Session, SessionState
 from overlord.store import exchanges, grants, sessions
 from overlord.store.database import Database
 from overlord.store.exchanges import Purse, Refusal
@@ -79,6 +80,20 @@ async def test_caps_over_jobs_spaces_and_days_hold_together(database: Database) 
         assert refused(reserve(c, other, 101, JOB_TOKENS)) is None
         assert refused(reserve(c, other, 500, DAY_TOKENS)) == ("day_tokens", True)
         assert refused(reserve(c, other, 601, SPACE_USD)) == ("space_day_usd", False)
+
+    await database.write("by hand", act)
+
+
+async def test_a_drafts_calls_and_its_jobs_cap_have_nothing_to_do_with_each_other(database: Database) -> None:
+    def act(c: sqlite3.Connection) -> None:
+        job = claim(c)
+        work = prepare(c, job, token_budget=1000)
+        draft = prepare(c, job, SessionKind.DRAFT, token_budget=1000, state=SessionState.ENDED)
+        settle(c, work, reserve(c, work, 400, JOB_TOKENS), 400, JOB_TOKENS)
+        settle(c, draft, reserve(c, draft, 300, JOB_TOKENS, DAY_TOKENS), 300)
+        assert refused(reserve(c, work, 101, JOB_TOKENS)) == ("job_tokens", False)
+        assert refused(reserve(c, work, 100, JOB_TOKENS)) is None
+        assert refused(reserve(c, draft, 201, JOB_TOKENS, DAY_TOKENS)) == ("day_tokens", True)
 
     await database.write("by hand", act)
 
