@@ -15,7 +15,7 @@ from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Post
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
 from overlord.domain.definition import Definitions
 from overlord.domain.extent import Mirror
-from overlord.domain.forge import HeadChecks, Review, ReviewComment
+from overlord.domain.forge import HeadChecks, PulledFile, Review, ReviewComment, TreeEntry
 from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
 from overlord.domain.forge import Pull as Pull  # noqa: PLC0414
 from overlord.domain.forge import Repository as Repository  # noqa: PLC0414
@@ -108,6 +108,19 @@ class Forge(Protocol):
         self, name: RepositoryName, *, branch: str, base: str, title: str, body: str, draft: bool
     ) -> Pull: ...
     async def edit_pull(self, name: RepositoryName, number: int, *, title: str, body: str) -> None: ...
+    async def login(self, name: RepositoryName) -> str:
+        """As whom comments are written; empty where the forge does not say."""
+
+    async def open_pulls(self, name: RepositoryName) -> Sequence[Pull]:
+        """Every open pull request, those from forks too, oldest first."""
+
+    async def pull_files(self, name: RepositoryName, number: int) -> Sequence[PulledFile]:
+        """Every path a pull request changes. Raises ForgeRefused for more than the forge lists."""
+
+    async def folder(self, name: RepositoryName, commit: Sha, path: str) -> Mapping[str, TreeEntry]:
+        """What a directory of a commit has, by name: nothing where it is none."""
+
+    async def blob(self, name: RepositoryName, sha: str) -> bytes: ...
     async def mark_ready(self, pull: Pull) -> None:
         """Turn a draft into a pull request ready for review."""
         ...
@@ -132,8 +145,8 @@ class Forge(Protocol):
         """Write into the thread that `comment_id` began, and return the new comment's id."""
         ...
 
-    async def checks_of(self, name: RepositoryName, sha: Sha, *, but: str) -> HeadChecks:
-        """The newest run of each check, and the newest status of each context but one, of a commit."""
+    async def checks_of(self, name: RepositoryName, sha: Sha, *, but: Collection[str]) -> HeadChecks:
+        """The newest run of each check, and the newest status of each context but some, of a commit."""
         ...
 
     async def check_log(self, name: RepositoryName, log: int, *, limit_bytes: int) -> str:

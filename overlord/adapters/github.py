@@ -7,6 +7,7 @@ from typing import Self
 
 from overlord.adapters.credentials import AppCredentials, TokenCredentials
 from overlord.adapters.github_client import GITHUB_API_URL, TIMEOUT_S, GitHubClient, utc_now
+from overlord.adapters.github_content import GitHubContent
 from overlord.adapters.github_conversation import PAGE, GitHubConversation
 from overlord.adapters.github_payload import PullPayload, RepositoryPayload
 from overlord.adapters.github_requests import NO_REFERENCE, parsed
@@ -23,7 +24,7 @@ DESCRIPTION_CHARS = 140
 OWN_BRANCHES = "minion/"
 
 
-class GitHubForge(GitHubConversation, GitHubReview):
+class GitHubForge(GitHubConversation, GitHubReview, GitHubContent):
     """`ports.Forge` over GitHub's REST API; GraphQL for what REST does not have."""
 
     @classmethod

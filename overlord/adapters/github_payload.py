@@ -156,6 +156,10 @@ class _Head(BaseModel):
     repo: _HeadRepository | None = None
 
 
+class _Base(BaseModel):
+    ref: str = ""
+
+
 class PullPayload(BaseModel):
     number: int
     node_id: str
@@ -167,6 +171,7 @@ class PullPayload(BaseModel):
     merged_at: datetime | None = None
     mergeable: bool | None = None
     head: _Head
+    base: _Base = _Base()
 
     def is_from(self, name: RepositoryName) -> bool:
         """Whether its head is a branch of this repository, and not of a fork."""
@@ -185,6 +190,7 @@ class PullPayload(BaseModel):
             title=self.title,
             body=self.body,
             mergeable=self.mergeable,
+            base_branch=self.base.ref,
         )
 
 

@@ -39,6 +39,7 @@ class GitHubRequests:
         self._client = client
         self._credentials = credentials
         self._retry_wait_s = retry_wait_s
+        self._logins: dict[RepositoryName, str] = {}
 
     async def close(self) -> None:
         await self._client.close()

@@ -1,6 +1,6 @@
 """What others say of a pull request, as GitHub has it: reviews, comments on the diff, check runs and statuses."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from overlord.adapters.github_client import ForgeElsewhere, ForgeForbidden
@@ -48,11 +48,11 @@ class GitHubReview(GitHubRequests):
         answer = await self._call(operation, name, {"body": body}, **asked, comment_id=comment_id)
         return parsed(CreatedPayload, answer).id
 
-    async def checks_of(self, name: RepositoryName, sha: Sha, *, but: str) -> HeadChecks:
+    async def checks_of(self, name: RepositoryName, sha: Sha, *, but: Collection[str]) -> HeadChecks:
         """A run that waits for a person to let it go on is not waited for, nor is it failed. A fine-grained token is
         shown the statuses alone."""
         said: list[CheckRunPayload | StatusPayload] = [*await self._check_runs(name, sha)]
-        said += [status for status in await self._statuses(name, sha) if status.context != but]
+        said += [status for status in await self._statuses(name, sha) if status.context not in but]
         return HeadChecks(
             is_pending=any(item.is_pending for item in said),
             failed=tuple(item.record() for item in said if item.has_failed),

@@ -55,6 +55,32 @@ class Pull:
     body: str
     mergeable: bool | None = None
     """Whether it merges into its base without conflict; None while the forge has not found out."""
+    base_branch: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulledFile:
+    """A path that a pull request changes, beside where it began."""
+
+    path: str
+    is_removed: bool = False
+    old_path: str | None = None
+    """Where it was before, for one that was moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeEntry:
+    """What a directory of a commit has under a name."""
+
+    mode: str
+    """As git writes it: 100644, 100755, 120000 (a symbolic link), 160000 (a submodule), 040000 (a directory)."""
+    sha: str
+    size: int | None = None
+    """The bytes of a file."""
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode in {"100644", "100755"}
 
 
 class ReviewState(StrEnum):

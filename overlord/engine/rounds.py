@@ -102,7 +102,7 @@ async def _failed(parts: Parts, job: Job) -> list[Asked]:
     """The checks that failed on the head, once none is waited for any more."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name, head = RepositoryName(job.space), Sha(job.head_sha or "")
-    checks = await parts.forge.checks_of(name, head, but=deliver.STATUS_CONTEXT)
+    checks = await parts.forge.checks_of(name, head, but=(deliver.STATUS_CONTEXT,))
     if checks.is_pending:
         return []
     found = []

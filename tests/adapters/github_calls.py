@@ -42,11 +42,14 @@ READS: dict[str, Ask] = {
     "issues/list-comments-for-repo": lambda forge: forge.comments_since(REPO, SINCE),
     "repos/get-collaborator-permission-level": lambda forge: forge.may_write(REPO, "alice"),
     "pulls/list": lambda forge: forge.pulls_from(REPO, "topic"),
+    "pulls/list-files": lambda forge: forge.pull_files(REPO, 1),
+    "git/get-tree": lambda forge: forge.folder(REPO, Sha("0" * 40), "skills"),
+    "git/get-blob": lambda forge: forge.blob(REPO, "0" * 40),
     "pulls/get": lambda forge: forge.pull(REPO, 1),
     "pulls/list-reviews": lambda forge: forge.reviews(REPO, 1),
     "pulls/list-review-comments": lambda forge: forge.review_comments(REPO, 1),
-    "checks/list-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=""),
-    "repos/get-combined-status-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=""),
+    "checks/list-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=()),
+    "repos/get-combined-status-for-ref": lambda forge: forge.checks_of(REPO, Sha("main"), but=()),
     "actions/download-job-logs-for-workflow-run": lambda forge: forge.check_log(REPO, 1, limit_bytes=9),
 }
 WRITES: dict[str, Ask] = {

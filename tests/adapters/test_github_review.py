@@ -116,7 +116,7 @@ async def checks(runs: list[dict[str, Any]], statuses: list[dict[str, Any]] | No
             return JSONResponse({"total_count": len(runs), "check_runs": runs})
         return JSONResponse({"state": "pending", "statuses": statuses or []})
 
-    return await answered(respond, lambda forge: forge.checks_of(REPO, SHA, but="ours"))
+    return await answered(respond, lambda forge: forge.checks_of(REPO, SHA, but=("ours",)))
 
 
 RUN = {
@@ -172,7 +172,7 @@ async def test_our_own_status_is_left_out() -> None:
 )
 async def test_checks_of_another_shape_are_not_believed(answer: object) -> None:
     with pytest.raises(ForgeUnavailable):
-        await answered(lambda _: JSONResponse(answer), lambda forge: forge.checks_of(REPO, SHA, but=""))
+        await answered(lambda _: JSONResponse(answer), lambda forge: forge.checks_of(REPO, SHA, but=()))
 
 
 @pytest.mark.parametrize(("whom", "is_told"), [("personal access token", False), ("integration", True)])
@@ -182,7 +182,7 @@ async def test_a_token_that_may_never_read_check_runs_is_shown_statuses(whom: st
             return JSONResponse({"message": f"Resource not accessible by {whom}"}, 403)
         return JSONResponse({"statuses": [{"context": "ci", "state": "failure", "description": "No"}]})
 
-    asked = answered(respond, lambda forge: forge.checks_of(REPO, SHA, but=""))
+    asked = answered(respond, lambda forge: forge.checks_of(REPO, SHA, but=()))
     if is_told:
         with pytest.raises(ForgeRefused):
             await asked

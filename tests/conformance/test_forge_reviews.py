@@ -110,10 +110,10 @@ async def test_an_answer_is_in_the_thread_of_what_it_answers(ground: Ground) -> 
 
 
 async def test_a_commit_nobody_checks_has_no_checks(ground: Ground) -> None:
-    checks = await ground.forge.checks_of(NAME, await ground.head(), but="")
+    checks = await ground.forge.checks_of(NAME, await ground.head(), but=())
     assert (checks.is_pending, checks.failed) == (False, ())
     with pytest.raises(ForgeRefused):
-        await ground.forge.checks_of(NAME, Sha("0" * 40), but="")
+        await ground.forge.checks_of(NAME, Sha("0" * 40), but=())
 
 
 async def test_what_failed_is_told_with_what_it_says_of_itself(ground: Ground) -> None:
@@ -124,7 +124,7 @@ async def test_what_failed_is_told_with_what_it_says_of_itself(ground: Ground) -
         await ground.people.check_run(NAME, head, conclusion, conclusion=conclusion)
     await ground.forge.set_status(NAME, head, state="error", context="ci", description="No machine")
     await ground.forge.set_status(NAME, head, state="failure", context="ours", description="Ours")
-    checks = await ground.forge.checks_of(NAME, head, but="ours")
+    checks = await ground.forge.checks_of(NAME, head, but=("ours",))
     assert not checks.is_pending
     assert sorted(checks.failed, key=lambda item: item.name) == [
         FailedCheck(name="build", summary="It broke\nIn two places", log=job),
@@ -139,11 +139,11 @@ async def test_only_the_newest_of_each_check_counts(ground: Ground) -> None:
     again = await ground.people.check_run(NAME, head, "build", status="queued")
     await ground.forge.set_status(NAME, head, state="failure", context="ci", description="")
     await ground.forge.set_status(NAME, head, state="pending", context="ci", description="")
-    checks = await ground.forge.checks_of(NAME, head, but="")
+    checks = await ground.forge.checks_of(NAME, head, but=())
     assert (checks.is_pending, checks.failed) == (True, ())
     assert again == await ground.people.check_run(NAME, head, "build", conclusion="success")
-    assert (await ground.forge.checks_of(NAME, head, but="")).is_pending, "the status is"
-    assert not (await ground.forge.checks_of(NAME, head, but="ci")).is_pending
+    assert (await ground.forge.checks_of(NAME, head, but=())).is_pending, "the status is"
+    assert not (await ground.forge.checks_of(NAME, head, but=("ci",))).is_pending
 
 
 async def test_all_pages_of_checks_are_read(ground: Ground) -> None:
@@ -151,7 +151,7 @@ async def test_all_pages_of_checks_are_read(ground: Ground) -> None:
     for number in range(130):
         await ground.people.check_run(NAME, head, f"check {number}")
         await ground.forge.set_status(NAME, head, state="failure", context=f"ci {number}", description="")
-    assert len((await ground.forge.checks_of(NAME, head, but="")).failed) == 260
+    assert len((await ground.forge.checks_of(NAME, head, but=())).failed) == 260
 
 
 async def test_the_end_of_a_jobs_log_is_read(ground: Ground) -> None:
@@ -161,7 +161,7 @@ async def test_the_end_of_a_jobs_log_is_read(ground: Ground) -> None:
     tail = await ground.forge.check_log(NAME, job, limit_bytes=1_000)
     assert tail == log.encode()[-1_000:].decode(errors="replace")
     assert await ground.forge.check_log(NAME, job, limit_bytes=1_000_000) == log
-    [failed] = (await ground.forge.checks_of(NAME, head, but="")).failed
+    [failed] = (await ground.forge.checks_of(NAME, head, but=())).failed
     assert failed.log == job
 
 

@@ -75,18 +75,21 @@ async def the_issue(tour: Tour) -> None:
 
 async def the_pull(tour: Tour) -> None:
     people, asking = tour.people, tour.asking
-    sha = Sha(await people.push_files(REPO, BRANCH, {"a.txt": "b\n"}, "Change"))
+    sha = Sha(await people.push_files(REPO, BRANCH, {"a.txt": "b\n", "skills/a.yaml": "c\n"}, "Change"))
     pull = await asking.open_pull(REPO, branch=BRANCH, base="main", title="T", body="", draft=True)
     await asking.edit_pull(REPO, pull.number, title="Better", body="Because")
     await asking.mark_ready(pull)
     await asking.pulls_from(REPO, BRANCH)
+    await asking.pull_files(REPO, pull.number)
+    entries = await asking.folder(REPO, sha, "skills")
+    await asking.blob(REPO, entries["a.yaml"].sha)
     await people.review(REPO, pull.number, state="commented", body="Hm", comments=[("a.txt", 1, "Why?")])
     await asking.reviews(REPO, pull.number)
     [remark] = await asking.review_comments(REPO, pull.number)
     await asking.answer_review_comment(REPO, pull.number, remark.id, "So")
     run = await people.check_run(REPO, sha, "test", log="Failed\n")
     await asking.set_status(REPO, sha, state="success", context="overlord/evaluation", description="Fine")
-    await asking.checks_of(REPO, sha, but="")
+    await asking.checks_of(REPO, sha, but=())
     await asking.check_log(REPO, run, limit_bytes=100)
     await people.merge(REPO, pull.number)
     await asking.pull(REPO, pull.number)

@@ -300,6 +300,63 @@ class EmbeddedForge(ToldState):
         """Give content to Git LFS; returns the pointer that belongs in a commit in its place."""
         return lfs.put(self.directory(self.repository(repository).name), content)
 
+    async def fork_pull(
+        self,
+        repository: str,
+        title: str,
+        files: Mapping[str, bare.Content | None],
+        *,
+        author: str,
+        body: str = "",
+    ) -> int:
+        """Open a pull request from a fork of its author's, with one commit of these files (None removes one) on the default
+        branch; returns its number."""
+        known, at = self.repository(repository), self.now()
+        number, login = self._next_number(known), self.user(author).login
+        base = (await self.heads(known.name))[known.default_branch]
+        pull = Pull(
+            id=self.shelf.next_id(),
+            repository=known.name,
+            number=number,
+            title=title,
+            body=body,
+            author=login,
+            created_at=at,
+            updated_at=at,
+            head_branch="change",
+            head_sha=base,
+            base_branch=known.default_branch,
+            base_sha=base,
+            head_repository=f"{login}/{known.name.partition('/')[2]}",
+        )
+        pull = self.shelf.put(replace(pull, head_sha=await self._commit_pulled(pull, files)))
+        self._tell(pull, "opened", login)
+        return number
+
+    async def push_to_pull(
+        self, repository: str, number: int, files: Mapping[str, bare.Content | None]
+    ) -> str:
+        """One more commit onto a pull request from a fork; returns the commit."""
+        pull = self.pull(repository, number)
+        pushed = self._touch(pull, head_sha=await self._commit_pulled(pull, files))
+        self._tell(pushed, "synchronize", pull.author, before=pull.head_sha, after=pushed.head_sha)
+        return pushed.head_sha
+
+    async def _commit_pulled(self, pull: Pull, files: Mapping[str, bare.Content | None]) -> str:
+        """A commit where GitHub keeps the head of a pull request, whichever repository it is from."""
+        reference, directory = f"refs/pull/{pull.number}/head", self.directory(pull.repository)
+        async with self.writing:
+            await asyncio.to_thread(
+                bare.commit_files,
+                directory,
+                reference,
+                files,
+                parent=pull.head_sha,
+                message=pull.title,
+                author=bare.Author(name=pull.author, at=self.now()),
+            )
+        return (await asyncio.to_thread(bare.git, directory, "rev-parse", reference)).decode().strip()
+
     async def delete_branch(self, repository: str, branch: str) -> None:
         await asyncio.to_thread(bare.delete_branch, self.directory(self.repository(repository).name), branch)
 

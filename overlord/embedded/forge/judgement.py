@@ -164,7 +164,7 @@ class JudgedState(ForgeState):
             raise Problem(422, "Cannot delete the default branch")
         await asyncio.to_thread(bare.delete_branch, self.directory(repository.name), branch)
         for pull in self.pulls(repository.name):
-            if pull.open and pull.head_branch == branch:
+            if pull.open and pull.head_branch == branch and not pull.head_repository:
                 self.set_open(pull, is_open=False, actor=actor)
         await self.follow_branches(repository.name)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from overlord.embedded.forge import conversation, graphql, labelling, rest, review, sign_in
+from overlord.embedded.forge import content, conversation, graphql, labelling, rest, review, sign_in
 from overlord.embedded.forge.rest import Call
 
 
@@ -74,6 +74,9 @@ OPERATIONS = (
     _operation("pulls/get", "GET", PULL, rest.get_pull),
     _operation("pulls/create", "POST", REPO + "/pulls", rest.create_pull),
     _operation("pulls/update", "PATCH", PULL, rest.update_pull),
+    _operation("pulls/list-files", "GET", PULL + "/files", content.list_files),
+    _operation("git/get-tree", "GET", REPO + "/git/trees/{tree_sha}", content.get_tree),
+    _operation("git/get-blob", "GET", REPO + "/git/blobs/{file_sha}", content.get_blob),
     _operation("pulls/list-reviews", "GET", PULL + "/reviews", review.list_reviews),
     _operation("pulls/list-review-comments", "GET", PULL + "/comments", review.list_review_comments),
     _operation(

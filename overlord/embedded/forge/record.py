@@ -160,12 +160,15 @@ class Issue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pull(Issue):
-    """A pull request between two branches of one repository. `head_sha` stays where it was once it is closed."""
+    """A pull request between two branches, of one repository or of a fork and it. `head_sha` stays where it was once it is
+    closed."""
 
     head_branch: str
     head_sha: str
     base_branch: str
     base_sha: str
+    head_repository: str = ""
+    """The fork its head is in, `owner/name`; empty for the repository itself."""
     draft: bool = False
     merged_at: datetime | None = None
     merged_by: str | None = None

@@ -19,7 +19,16 @@ ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 
-Content = str | bytes
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What is no plain file: a symbolic link to a path, or a submodule at a commit."""
+
+    to: str
+    is_submodule: bool = False
+
+
+Content = str | bytes | Link
 """A file as it is given; text is UTF-8."""
 
 
@@ -121,11 +130,12 @@ def commit_files(
     message: str,
     author: Author,
 ) -> None:
-    """One commit on a branch that changes these files; None removes one. The branch is made at `parent` if new."""
-    words = message.encode()
+    """One commit on a branch that changes these files; None removes one. The branch is made at `parent` if new. A whole
+    reference may stand for the branch."""
+    words, reference = message.encode(), branch if branch.startswith("refs/") else f"refs/heads/{branch}"
     stream = io.BytesIO()
     stream.write(
-        f"commit refs/heads/{branch}\ncommitter {author.line()}\ndata {len(words)}\n".encode() + words + b"\n"
+        f"commit {reference}\ncommitter {author.line()}\ndata {len(words)}\n".encode() + words + b"\n"
     )
     if parent:
         stream.write(f"from {parent}\n".encode())
@@ -138,6 +148,11 @@ def _change(path: str, content: Content | None) -> bytes:
     quoted = '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     if content is None:
         return f"D {quoted}\n".encode()
+    if isinstance(content, Link) and content.is_submodule:
+        return f"M 160000 {content.to} {quoted}\n".encode()
+    if isinstance(content, Link):
+        target = content.to.encode()
+        return f"M 120000 inline {quoted}\ndata {len(target)}\n".encode() + target + b"\n"
     data = content.encode() if isinstance(content, str) else content
     mode = "100755" if data.startswith(b"#!") else "100644"
     return f"M {mode} inline {quoted}\ndata {len(data)}\n".encode() + data + b"\n"

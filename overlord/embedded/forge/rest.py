@@ -189,7 +189,9 @@ async def list_pulls(call: Call) -> Response:
         pull
         for pull in _in_state(call, call.state.pulls(repository.name))
         # As on GitHub, a head without an owner filters nothing.
-        if not colon or (owner.casefold(), branch) == (repository.owner.casefold(), pull.head_branch)
+        if not colon
+        or (owner.casefold(), branch)
+        == ((pull.head_repository or repository.name).partition("/")[0].casefold(), pull.head_branch)
         if call.query("base") in ("", pull.base_branch)
     ]
     page, link = page_of(call.request, _sorted(call, pulls))

@@ -125,7 +125,7 @@ class Shape:
                 "draft": pull.draft,
                 "merged_at": moment(pull.merged_at),
                 "merge_commit_sha": pull.merge_commit_sha,
-                "head": self._end(repository, pull.head_branch, pull.head_sha),
+                "head": self._end(self._fork(repository, pull), pull.head_branch, pull.head_sha),
                 "base": self._end(repository, pull.base_branch, pull.base_sha),
                 "requested_reviewers": [],
                 "requested_teams": [],
@@ -287,6 +287,13 @@ class Shape:
 
     def _avatar(self, user: User) -> str:
         return f"{self.origin}/avatars/{user.id}"
+
+    def _fork(self, repository: Json, pull: Pull) -> Json:
+        """The repository a pull request's head is in."""
+        if not pull.head_repository:
+            return repository
+        named = {"full_name": pull.head_repository, "fork": True}
+        return repository | named | {"owner": self.user(pull.head_repository.partition("/")[0])}
 
     def _end(self, repository: Json, branch: str, sha: str) -> Json:
         owner = repository["owner"]

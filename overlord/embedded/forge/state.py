@@ -288,7 +288,7 @@ class ForgeState(Accounts):
         """Let open pull requests see where their branches are now."""
         heads = await self.heads(name)
         for pull in self.pulls(name):
-            head = heads.get(pull.head_branch, pull.head_sha)
+            head = pull.head_sha if pull.head_repository else heads.get(pull.head_branch, pull.head_sha)
             base = heads.get(pull.base_branch, pull.base_sha)
             if pull.open and (head, base) != (pull.head_sha, pull.base_sha):
                 self._touch(pull, head_sha=head, base_sha=base)
@@ -308,7 +308,7 @@ class ForgeState(Accounts):
         if not await asyncio.to_thread(bare.commits_between, directory, heads[base], heads[branch]):
             raise unfit("PullRequest", f"No commits between {base} and {branch}")
         if any(
-            pull.open and (pull.head_branch, pull.base_branch) == (branch, base)
+            pull.open and (pull.head_repository, pull.head_branch, pull.base_branch) == ("", branch, base)
             for pull in self.pulls(repository.name)
         ):
             raise unfit("PullRequest", f"A pull request already exists for {repository.owner}:{branch}.")
