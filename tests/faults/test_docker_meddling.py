@@ -1,5 +1,6 @@
 """Whole stories while somebody else kills, pauses, renames and removes what they need, or memory and disk run out."""
 
+import json
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from overlord.embedded.play import edit, run, submit, write
 from overlord.store import sessions
 from tests.adapters.engine import OwnEngine
 from tests.faults.docker_stage import CHECK, WORK, Stage, set_up
-from tests.world import CALC, FIX
+from tests.world import CALC, FIX, HOLDING
 
 pytestmark = pytest.mark.docker
 
@@ -145,9 +146,8 @@ async def narrow(engine: OwnEngine) -> AsyncIterator[Stage]:
 
 
 EAT = "head -c 400M /dev/zero | tail | wc -c"
-FIRST_TO_GO = (
-    "for p in /proc/[0-9]*; do echo 1000 > $p/oom_score_adj; done; echo -999 > /proc/self/oom_score_adj"
-)
+HELD_EATING = run(f"{HOLDING}; until test -e /run/door/go; do sleep 0.02; done; {EAT}")
+PROGRAMS = {"the first process": "/sbin/docker-init ", "the Minion": "python "}
 
 
 async def test_a_command_that_eats_all_memory_ends_and_its_session_goes_on(narrow: Stage) -> None:
@@ -160,14 +160,46 @@ async def test_a_command_that_eats_all_memory_ends_and_its_session_goes_on(narro
     await narrow.check_delivered()
 
 
-async def test_a_session_whose_own_program_is_killed_for_memory_is_one_question(narrow: Stage) -> None:
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+async def test_a_session_whose_own_program_is_killed_for_memory_is_one_question(
+    narrow: Stage, program: str
+) -> None:
     await narrow.world.issue("add() subtracts")
     await narrow.world.make_due()
-    narrow.world.model_will(run(f"{FIRST_TO_GO}; {EAT}"), submit("adds"))
+    narrow.world.model_will(HELD_EATING, edit(*FIX), submit("adds"), when="subtracts")
+    await narrow.until_holding()
+    await narrow.until(lambda: _is_first_to_go(narrow, program))
     await narrow.settle()
+    [row] = await narrow.world.read(lambda c: sessions.of_job(c, 1))
+    assert (row.ending, row.report) == ("out_of_memory", None)
+    died = ("--filter", f"container={narrow.name(WORK)}", "--filter", "event=die")
+    said = narrow.docker(
+        "events", "--since", "1h", "--until", "0s", *died, "--format", "{{json .Actor.Attributes}}"
+    )
+    assert json.loads(said)["exitCode"] == "137"
+    job = await narrow.world.job()
+    assert (job.state, job.revision, job.losses) == (JobState.WAITING, 0, 0)
     [decision] = await narrow.world.decisions()
-    assert decision.subject in (Subject.STOPPED_SHORT, Subject.LOSSES)
+    assert (decision.subject, decision.body) == (
+        Subject.STOPPED_SHORT,
+        "It ended without a report: out of memory.",
+    )
     await narrow.check_clean()
+    await narrow.world.answer(decision, Verb.RETRY)
+    await narrow.settle()
+    await narrow.check_delivered()
+
+
+def _is_first_to_go(stage: Stage, program: str) -> bool:
+    """Let the kernel choose this program of the session when memory is short, whatever else eats it; whether its command runs by now
+    and has not inherited that."""
+    shown = stage.docker("top", stage.name(WORK), "-eo", "pid,args").splitlines()[1:]
+    commands = dict(line.split(maxsplit=1) for line in shown)
+    is_running = any(f"-c {HOLDING}" in command for command in commands.values())
+    if is_running:
+        [victim] = [process for process, command in commands.items() if command.startswith(program)]
+        Path(f"/proc/{victim}/oom_score_adj").write_text("1000")
+    return is_running
 
 
 async def test_tests_that_eat_all_memory_are_no_pass(narrow: Stage) -> None:
