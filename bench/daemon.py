@@ -1,8 +1,6 @@
-"""What the daemon costs: a pass over a thousand jobs, its ledger, its start and memory, and what dispatch adds to a runner.
+"""What the daemon costs: a pass over a thousand jobs, its ledger, its start, memory and health check, and what dispatch adds to a runner.
 
-The health check is not there yet, so its goal is not measured.
-
-    python -m bench.daemon [tick] [ledger] [serving] [dispatch]
+python -m bench.daemon [tick] [ledger] [serving] [dispatch]
 """
 
 import asyncio

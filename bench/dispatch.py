@@ -47,6 +47,8 @@ class Watch:
     """When each point was passed, in seconds."""
 
     seen: dict[tuple[str, Moment], list[float]] = field(default_factory=dict)
+    labelled: float = 0.0
+    """When the forge was told of the issue."""
 
     def __call__(self, point: str, moment: Moment) -> None:
         self.seen.setdefault((point, moment), []).append(time.perf_counter())
@@ -60,6 +62,10 @@ class Watch:
         """From the first claim to the last session that is known to be started."""
         claimed = self.seen[Point.JOB_CLAIMED, Moment.AFTER]
         return (self.seen[Point.WORK_STARTED, Moment.AFTER][-1] - claimed[0]) * 1000
+
+    def from_label_ms(self) -> float:
+        """From the label to the session, by the way a webhook takes: nothing is waited for."""
+        return (self.seen[Point.WORK_STARTED, Moment.AFTER][-1] - self.labelled) * 1000
 
     def is_started(self, count: int) -> bool:
         return len(self.seen.get((Point.WORK_STARTED, Moment.AFTER), [])) >= count
@@ -82,9 +88,19 @@ async def figures(root: Path, runner: str) -> list[Figure]:
 
 def _single(runner: str, watches: list[Watch], own: list[float]) -> list[Figure]:
     added = [watch.span_ms() - watch.took_ms(Point.START_SESSION) for watch in watches]
-    whole, alone = median(watch.span_ms() for watch in watches), median(own)
+    whole, alone, own_start = (
+        median(watch.span_ms() for watch in watches),
+        median(own),
+        "the runner's own start",
+    )
     rows = [
-        _figure(f"{runner}: claim to started session", whole, "the runner's own start", alone),
+        _figure(
+            f"{runner}: label to started session",
+            median(watch.from_label_ms() for watch in watches),
+            own_start,
+            alone,
+        ),
+        _figure(f"{runner}: claim to started session", whole, own_start, alone),
         _figure(f"{runner}: added by dispatch", median(added), goal=ADDED_GOAL_MS),
     ]
     for label, point in PARTS.items():
@@ -160,6 +176,7 @@ async def _dispatched(running: Overlord, far: Forge, count: int) -> Watch:
     """So many labelled issues, from claim to started session; then everything of them is over."""
     watch = Watch()
     points.listen(watch)
+    watch.labelled = time.perf_counter()
     await far.open_issues(count)
     async with asyncio.timeout(DEADLINE_S):
         while not watch.is_started(count):
