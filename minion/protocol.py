@@ -24,6 +24,7 @@ BRIEF_PATH = "/session/brief"
 EVENTS_PATH = "/session/events"
 ANSWERS_PATH = "/session/answers"
 REPORT_PATH = "/session/report"
+SCOPE_PATH = "/session/scope"  # what may be written now, in the form of MINION_SCOPE
 SECRETS_PATH = "/session/secrets"  # for a setup alone: a JSON object of environment variables, kept nowhere
 SETUP_FINISHED = "finish"  # the last step of a setup that came to its end
 REPOSITORY_PATH = "/session/repo.git"

@@ -5,7 +5,7 @@ diff is the one that counts.
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from minion.errors import ToolError
@@ -15,11 +15,20 @@ from minion.protocol import PROTECTED_ALWAYS, Scope
 class Territory:
     """A workspace's root and the scope a session holds in it; a granted scope replaces the one before."""
 
-    def __init__(self, root: Path, scope: Scope, *, modules: Collection[str] = ()) -> None:
-        """`modules` are submodules that have their files: for reading, and part of another repository."""
+    def __init__(
+        self,
+        root: Path,
+        scope: Scope,
+        *,
+        modules: Collection[str] = (),
+        scope_now: Callable[[], Scope | None] = lambda: None,
+    ) -> None:
+        """`modules` are submodules that have their files: for reading, and part of another repository. `scope_now` says what
+        people have granted meanwhile, None where that cannot be had."""
         self.root = Path(os.path.realpath(root))
         self.scope = scope
         self._modules = modules
+        self._scope_now = scope_now
 
     def readable(self, path: str) -> Path:
         """The real place of a path. Raises ToolError when it is not inside the workspace."""
@@ -30,7 +39,7 @@ class Territory:
         lexical, real = self._resolve(path)
         for place in (lexical, real):
             name = self.name(place)
-            if name == "." or not self.scope.allows(name):
+            if name == "." or self.outside([name]):
                 raise ToolError(self._refusal(name))
             for module in self._modules:
                 if f"{name}/".startswith(f"{module}/"):
@@ -38,6 +47,14 @@ class Territory:
                         f"{module} is a submodule: its files are another repository's, and a change of them is never saved."
                     )
         return real
+
+    def outside(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths that are outside the scope, looked at again before that is said: a person may have granted them."""
+        found = [path for path in paths if not self.scope.allows(path)]
+        if found and (now := self._scope_now()) is not None:
+            self.scope = now
+            found = [path for path in found if not now.allows(path)]
+        return found
 
     def name(self, place: Path) -> str:
         """A place inside the workspace as people write it: relative, with `/`."""

@@ -1,14 +1,17 @@
 """A work session: the working copy, the conversation's beginning, and the loop."""
 
 from dataclasses import replace
+from functools import partial
 
 from minion.agent import Agent
 from minion.beat import Beat
 from minion.conversation import Conversation
+from minion.door import Door
+from minion.errors import DoorRefused
 from minion.git import Git
 from minion.model import Model
 from minion.prompt import fence_mark, instructions, mission
-from minion.protocol import REPOSITORY_PATH, Brief, Report, Scope
+from minion.protocol import REPOSITORY_PATH, SCOPE_PATH, Brief, Report, Scope, ScopeError
 from minion.ready import ReadyCopy
 from minion.scope import Territory
 from minion.session import Session
@@ -40,7 +43,12 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     session = Session(
         brief=brief,
         door=start.door,
-        territory=Territory(workspace.root, scope, modules=ready.modules if ready is not None else ()),
+        territory=Territory(
+            workspace.root,
+            scope,
+            modules=ready.modules if ready is not None else (),
+            scope_now=partial(scope_now, start.door),
+        ),
         workspace=workspace,
         command_environment=command_environment(
             start.environment,
@@ -56,3 +64,11 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     conversation.add("system", instructions(brief, fence))
     conversation.add("user", mission(brief, fence))
     return Agent(session, Model(start.door, brief.model, schemas_of(brief)), conversation, beat).run()
+
+
+def scope_now(door: Door) -> Scope | None:
+    """What may be written now; None where the door does not say."""
+    try:
+        return Scope.parse(door.call("GET", SCOPE_PATH).body.decode())
+    except (DoorRefused, ScopeError, UnicodeDecodeError):
+        return None

@@ -39,7 +39,7 @@ def _doubt(session: Session, tree: str) -> str:
     changed = session.workspace.changed(tree)
     if not changed:
         return "No file of the repository has changed. If the task cannot be done, use task_blocked."
-    outside = [path for path in changed if not session.territory.scope.allows(path)]
+    outside = session.territory.outside(changed)
     if not outside:
         return ""
     listed = ", ".join(outside[:LISTED_PATHS]) + (", …" if len(outside) > LISTED_PATHS else "")

@@ -25,6 +25,7 @@ from minion.protocol import (
     EVENTS_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
+    SCOPE_PATH,
     SECRETS_PATH,
     SessionKind,
 )
@@ -214,6 +215,7 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
     routes = Starlette(
         routes=[
             Route(BRIEF_PATH, call(sessions.brief, *SessionKind), methods=["GET"]),
+            Route(SCOPE_PATH, call(sessions.scope, SessionKind.WORK), methods=["GET"]),
             Route(SECRETS_PATH, call(sessions.secrets, SessionKind.SETUP), methods=["GET"]),
             Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK, SessionKind.SETUP), methods=["POST"]),
             Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),

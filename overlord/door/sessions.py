@@ -33,6 +33,11 @@ async def brief(_request: Request, _parts: DoorParts, session: Session) -> Respo
     return Response(session.brief, media_type="application/json")
 
 
+async def scope(_request: Request, _parts: DoorParts, session: Session) -> Response:
+    """`GET /session/scope`: what the session may write now, with what people granted since it began."""
+    return Response(session.scope, media_type="application/json")
+
+
 async def secrets(_request: Request, parts: DoorParts, session: Session) -> Response:
     """`GET /session/secrets`: what a setup may sign in with, as environment variables; kept nowhere."""
     job = await parts.database.read(lambda c: jobs.get(c, session.job_id))

@@ -2,10 +2,11 @@
 
 import pytest
 
+from minion.protocol import SessionKind
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.embedded.play import edit, run, submit
-from overlord.store import evidence
+from overlord.embedded.play import edit, run, submit, write
+from overlord.store import evidence, sessions
 from tests.runners import engine_or_skip
 from tests.world import FIX, REPO, made_world
 
@@ -65,3 +66,32 @@ async def test_a_container_out_of_memory_is_a_question_with_its_evidence() -> No
         [decision] = await world.decisions()
         assert decision.subject in (Subject.STOPPED_SHORT, Subject.LOSSES)
         assert [item.kind for item in await world.read(evidence.exhibits, 1)][:2] == ["log", "brief"]
+
+
+async def test_a_container_is_given_what_was_told_from_the_issue_byte_for_byte_and_the_next_what_was_granted() -> (
+    None
+):
+    await engine_or_skip()
+    own = "tr '\\0' '\\n' < /proc/$PPID/environ | sed -n s/^MINION_SCOPE=//p"
+    async with made_world(runner="docker") as world:
+        issue = await world.issue("add() in calc.py subtracts")
+        world.model_will(run(own), edit(*FIX), submit())
+        await world.settle()
+        pull = (await world.job()).pull_number or 0
+        await world.forge.comment(REPO, issue, "/overlord scope +docs/**", author="alice")
+        await world.forge.review(REPO, pull, author="alice", state="CHANGES_REQUESTED", body="Say why.")
+        world.model_will(run(own), write("docs/why.md", "# Why\n"), submit())
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        seen = dict[str, None]()
+        for index in range(len(world.model.requests)):
+            messages = world.model.messages(index)
+            if messages[0]["content"].startswith("You are a Minion"):
+                lines = (m["content"].splitlines() for m in messages if m["role"] == "tool")
+                seen |= dict.fromkeys(line for told in lines for line in told if line[:2] in {'{"', '["'})
+        given = [item for item in await world.read(sessions.of_job, 1) if item.kind is SessionKind.WORK]
+        assert list(seen) == [session.scope for session in given]
+        assert list(seen) == [
+            '{"mode": "explicit", "patterns": ["calc.py", "tests/test_calc.py"]}',
+            '["calc.py", "tests/test_calc.py", "docs/**"]',
+        ]

@@ -282,3 +282,21 @@ async def test_explain_foretells_the_scope_of_a_first_session_and_of_an_issue_no
         untaken = await explained(clear)
         assert f"No job works on {REPO}#{clear} yet" in untaken
         assert "calc.py: named in the title" in untaken
+
+
+async def test_a_grant_reaches_a_session_that_runs_and_has_not_asked() -> None:
+    async with made_quick_world() as world:
+        issue = await world.issue("add() in calc.py subtracts")
+        refused, taken = write("docs/a.md", "# A\n"), write("docs/b.md", "# B\n")
+        world.model_will(refused, world.hold(), taken, edit(*FIX), submit())
+        await world.until_holding()
+        said = await world.forge.comment(REPO, issue, "/overlord scope +docs/**", author="alice")
+        await world.make_due()
+        await world.until(lambda: world.forge.reactions(said))
+        world.let_go()
+        await world.settle()
+        told = [m["content"] for m in world.minion_heard() if m["role"] == "tool"]
+        assert "is outside this session's scope" in told[0] and "outside" not in told[2]
+        branch = (await world.job()).branch
+        assert await world.git_show(branch, "docs/b.md") == "# B\n"
+        assert "question" not in str(await world.events())
