@@ -116,6 +116,10 @@ class Point(StrEnum):
     DRAFT_DISPATCHED = "draft_dispatched"
     DRAFT_COMPARED = "draft_compared"
 
+    PULL_VETTED = "pull_vetted"
+    VETTING_TOLD = "vetting_told"
+    VETTINGS_FORGOTTEN = "vettings_forgotten"
+
     SETUP_PREPARED = "setup_prepared"
     SETUP_STARTED = "setup_started"
     SETUP_COMPLETED = "setup_completed"

@@ -88,6 +88,7 @@ class Settings(Section):
     contract: str
     merge: str
     infer_scope: bool
+    vet_skills: bool | Literal["every"]
     poll_s: Positive
     labels: Labels
     sessions: Sessions

@@ -31,6 +31,7 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "merge": ("merge",),
     "runner": ("runner",),
     "infer_scope": ("infer_scope",),
+    "vet_skills": ("vet_skills",),
 }
 """Where it is said for all what a space says under these keys."""
 
@@ -58,6 +59,8 @@ class SpaceSettings(Section):
     """What issues with a label may write, where `scope` says nothing."""
     infer_scope: bool
     """Whether an issue's own words say what may be written, where `scope` says nothing."""
+    vet_skills: bool | Literal["every"]
+    """Whether pull requests that change skills are judged; `every`: the others are given the commit status too."""
     base_branch: str | None = None
     setup_secrets: dict[VariableName, SecretStr] = Field(default_factory=dict)
     """What its setup, and nothing else, is given as environment variables: a sign-in to a private index."""

@@ -13,6 +13,7 @@ class Labels(Section):
     in_review: str
     attention: str
     priority: str
+    skill_change: str
 
 
 class Sessions(Section):

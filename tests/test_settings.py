@@ -67,6 +67,7 @@ def test_the_defaults_are_those_of_the_design(home: Path) -> None:
         "in_review": "in-review",
         "attention": "needs-attention",
         "priority": "high-priority",
+        "skill_change": "skill-change",
     }
     sessions = settings.sessions
     assert (sessions.concurrent, sessions.turns, sessions.time_s, sessions.tool_errors) == (3, 50, 1800, 3)

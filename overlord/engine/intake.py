@@ -7,7 +7,7 @@ from functools import partial
 
 from overlord import commands
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import absence, claim, follow, hear, identity, project, reap, wish
+from overlord.engine import absence, claim, follow, hear, identity, project, reap, vet, wish
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import Troubles, wait_asked
@@ -120,6 +120,8 @@ async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -
     for look in (hear.comments, follow.pulls, follow.issues):
         with troubles.kept():
             moved |= await look(parts, name, troubles)
+    with troubles.kept():
+        is_all &= await vet.pulls(parts, name, troubles)
     return moved, is_all
 
 

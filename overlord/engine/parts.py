@@ -44,6 +44,8 @@ class Parts:
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)
     """Scopes that were told from issues: the same words at the same commit say the same."""
+    skills_at_base: dict[str, bytes] = field(default_factory=dict)
+    """Skill files by the names of their contents, which never change."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
 

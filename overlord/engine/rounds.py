@@ -15,7 +15,7 @@ from overlord.domain.follow_up import Asked
 from overlord.domain.job import Job, JobState, RoundKind
 from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.text import count, plain_line
-from overlord.engine import deliver, evolve
+from overlord.engine import deliver, evolve, vet
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
 from overlord.points import Point
@@ -102,7 +102,7 @@ async def _failed(parts: Parts, job: Job) -> list[Asked]:
     """The checks that failed on the head, once none is waited for any more."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name, head = RepositoryName(job.space), Sha(job.head_sha or "")
-    checks = await parts.forge.checks_of(name, head, but=(deliver.STATUS_CONTEXT,))
+    checks = await parts.forge.checks_of(name, head, but=(deliver.STATUS_CONTEXT, vet.STATUS_CONTEXT))
     if checks.is_pending:
         return []
     found = []

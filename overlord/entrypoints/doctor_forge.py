@@ -20,6 +20,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "in_review": ("1d76db", "Overlord has opened a pull request for this"),
     "attention": ("d93f0b", "Overlord waits for a person here"),
     "priority": ("b60205", "Overlord takes this before the others"),
+    "skill_change": ("5319e7", "This changes skills that Minions load; a person must approve it"),
 }
 """For each label of the settings its colour and description, where Overlord makes it."""
 LOW = 0.1

@@ -9,6 +9,7 @@ from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
+from overlord.store.schema_vettings import VETTINGS
 
 _FIRST = (
     """CREATE TABLE jobs (
@@ -331,6 +332,7 @@ _FIRST = (
     *PROPOSALS,
     *SKILLS,
     *DRAFTS,
+    *VETTINGS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

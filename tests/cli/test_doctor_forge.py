@@ -148,15 +148,18 @@ async def test_labels_are_missed_made_and_then_there(ground: Ground) -> None:
     finding = (await ground.as_token().found())[what]
     assert (finding.health, finding.said) == (
         Health.WARN,
-        "there is no in-progress, in-review, high-priority; `overlord doctor --fix` makes them",
+        "there is no in-progress, in-review, high-priority, skill-change; `overlord doctor --fix` makes them",
     )
     finding = (await ground.found(fix=True))[what]
-    assert (finding.health, finding.said) == (Health.WELL, "made in-progress, in-review, high-priority")
+    assert (finding.health, finding.said) == (
+        Health.WELL,
+        "made in-progress, in-review, high-priority, skill-change",
+    )
     made = {label.name: (label.color, label.description) for label in ground.people.labels(REPO)}
     assert made["high-priority"] == ("b60205", "Overlord takes this before the others")
-    assert len(made) == 5
+    assert len(made) == 6
     assert (await ground.found())[what].health is Health.WELL
-    assert len(ground.people.labels(OTHER)) == 5
+    assert len(ground.people.labels(OTHER)) == 6
 
 
 async def test_labels_that_may_not_be_made_are_bad(ground: Ground) -> None:

@@ -5,7 +5,10 @@ import sqlite3
 from dataclasses import replace
 
 from overlord.domain.skill_record import Origin, SkillAtBase
-from overlord.store import skills
+from overlord.domain.skill_rule import Level
+from overlord.domain.skill_scan import SkillFinding
+from overlord.domain.vetting import Outcome, VettedFile, Vetting
+from overlord.store import skills, vettings
 from tests.cli.conftest import Filled, Overlord
 from tests.records import NOW, REPO
 
@@ -54,3 +57,29 @@ def test_figures_are_shown_beside_the_others(overlord: Overlord, filled: Filled)
     said = overlord("skills", "stats").out
     assert "0 of 0 (–)" in said and said.endswith("for which nobody had to be asked on the way.\n")
     assert len(json.loads(overlord("skills", "stats", "--json").out)) == 3
+
+
+def test_open_pull_requests_that_change_skills_are_listed(overlord: Overlord, filled: Filled) -> None:
+    filled(lambda connection: None)
+    assert overlord("skills", "pulls").out == "No open pull request changes skills.\n"
+    finding = SkillFinding(rule="skill/rm", level=Level.REJECT, message="It deletes.", line=8)
+    row = Vetting(
+        space=REPO,
+        number=7,
+        head_sha="a" * 40,
+        outcome=Outcome.REJECT,
+        files=(VettedFile(path=ORDER.path, findings=(finding,)),),
+    )
+
+    def vetted(connection: sqlite3.Connection) -> None:
+        vettings.note(connection, row, at=NOW)
+        ordinary = replace(row, number=8, outcome=Outcome.UNTOUCHED, files=())
+        vettings.note(connection, ordinary, at=NOW)
+
+    filled(vetted)
+    [_, told] = overlord("skills", "pulls").out.splitlines()
+    assert told.split()[:3] == [f"{REPO}#7", "reject", "a" * 12]
+    assert told.endswith(f"skill/rm in {ORDER.path}:8: It deletes.")
+    [shown] = json.loads(overlord("skills", "pulls", "--json", "--space", REPO).out)
+    assert shown["files"][0]["findings"][0]["line"] == 8
+    assert overlord("skills", "pulls", "--space", "acme/none").out == "No open pull request changes skills.\n"

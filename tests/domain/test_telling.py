@@ -19,6 +19,7 @@ DATA: dict[str, Json] = {
     "summary": "no tests",
     "branch": "minion/issue-7",
     "pull": 3,
+    "said": "accepted",
     "reason": "not needed",
     "decision": 4,
     "proposal": 2,
@@ -85,6 +86,7 @@ def test_every_event_can_be_told(name: EventName) -> None:
             EventName.SKILLS_CHOSEN,
             "j1-work-1 may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
         ),
+        (EventName.SKILLS_VETTED, "the skills in pull request acme/calc#3 are accepted"),
         (EventName.SKILL_LOADED, "j1-work-1 loaded the skill order 1.0.0"),
         (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
         (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from overlord.domain.job import Job, JobState
+from overlord.domain.vetting import MARK
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.record import Issue, Pull
@@ -39,6 +40,7 @@ LABELS = Labels(
     in_review="in-review",
     attention="needs-attention",
     priority="high-priority",
+    skill_change="skill-change",
 )
 MOST_RETRIES = 30
 
@@ -114,6 +116,9 @@ def _at_forge(rows: Sequence[Job], forge: EmbeddedForge, labels: Labels) -> Iter
         for pull in forge.pulls(name):
             if pull.author == AGENT and not any(pull.head_branch == job.branch for job in mine):
                 yield f"{name}: nobody's pull request {pull.number}"
+            said = [item.body for item in forge.comments(name, pull.number) if item.author == AGENT]
+            if (times := sum(MARK in body for body in said)) > 1:
+                yield f"{name}: pull request {pull.number} is told of its skills {times} times"
         last = {job.issue.number: job for job in sorted(mine, key=lambda job: job.id)}
         for issue in forge.threads(name):
             if not isinstance(issue, Pull):
@@ -259,6 +264,8 @@ def _rows(connection: sqlite3.Connection, table: str) -> list[str]:
     hints = _HINTS.get(table, set())
     rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
     told = [row for row in rows if "daemon_started" not in (row.get("name"), row.get("first"))]
+    # That a pull request has nothing to do with skills is known once it was looked at.
+    told = [row for row in told if (table, row.get("outcome")) != ("vettings", "untouched")]
     return [repr({name: value for name, value in row.items() if name not in hints}) for row in told]
 
 

@@ -32,6 +32,7 @@ OPERATIONS = (
     "issues/create-comment",
     "issues/update-comment",
     "pulls/list",
+    "pulls/list-files",
     "pulls/create",
     "pulls/get",
     "pulls/update",

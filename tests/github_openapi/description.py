@@ -23,9 +23,11 @@ Json = dict[str, Any]
 WIDER = {
     ("pull-request-review-comment", "line"): {"type": ["integer", "null"]},
     ("check-run", "conclusion"): {"type": ["string", "null"]},
+    ("pull-request-simple", "labels", "description"): {"type": ["string", "null"]},
 }
 """Where GitHub is known to send more than this part of its description allows, and another part of it says so: a comment
-whose line is gone (`webhooks_review_comment`), a check that was never finished (`stale`, as in `check-suite`)."""
+whose line is gone (`webhooks_review_comment`), a check that was never finished (`stale`, as in `check-suite`), a label of a listed
+pull request without a description (`pull-request`)."""
 
 formats = FormatChecker(formats=())
 
@@ -102,8 +104,11 @@ def described() -> tuple[Described, ...]:
     """Every operation that has a description."""
     kept = json.loads(OUTPUT.read_text(encoding="utf-8"))
     shared: Json = kept["$defs"]
-    for (schema, field), allowed in WIDER.items():
-        shared[schema]["properties"][field] = allowed
+    for (schema, *lists, field), allowed in WIDER.items():
+        place = shared[schema]
+        for listed in lists:
+            place = place["properties"][listed]["items"]
+        place["properties"][field] = allowed
     return tuple(_described(name, item, shared) for name, item in kept["operations"].items())
 
 

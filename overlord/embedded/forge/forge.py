@@ -342,6 +342,11 @@ class EmbeddedForge(ToldState):
         self._tell(pushed, "synchronize", pull.author, before=pull.head_sha, after=pushed.head_sha)
         return pushed.head_sha
 
+    async def retarget_pull(self, repository: str, number: int, base: str) -> None:
+        """Let a pull request be for another branch."""
+        at = (await self.heads(repository))[base]
+        self._touch(self.pull(repository, number), base_branch=base, base_sha=at)
+
     async def _commit_pulled(self, pull: Pull, files: Mapping[str, bare.Content | None]) -> str:
         """A commit where GitHub keeps the head of a pull request, whichever repository it is from."""
         reference, directory = f"refs/pull/{pull.number}/head", self.directory(pull.repository)

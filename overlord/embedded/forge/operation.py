@@ -25,6 +25,7 @@ class Operation:
     def path(self) -> str:
         """The template as a Starlette path: numbers are numbers, and a label's or branch's name may hold slashes."""
         path = self.template.replace("/labels/{name}", "/labels/{name:path}").replace("{ref}", "{ref:path}")
+        path = path.replace("{tree_sha}", "{tree_sha:path}")
         for number in ("issue_number", "comment_id", "pull_number", "installation_id", "job_id"):
             path = path.replace(f"{{{number}}}", f"{{{number}:int}}")
         return path

@@ -1,4 +1,5 @@
-"""`overlord skills list|show|stats`: the skills each repository has, where they come from, and how the work goes that loads them."""
+"""`overlord skills list|show|stats|pulls`: the skills each repository has, where they come from, how the work goes that loads
+them, and the open pull requests that change them."""
 
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, line, say, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import Refused
-from overlord.store import skill_uses, skills
+from overlord.store import skill_uses, skills, vettings
 
 Space = Annotated[str, typer.Option("--space", help="Only this repository, as owner/name.", metavar="SPACE")]
 
@@ -75,6 +76,19 @@ def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     if rows:
         table(("name", "version", "repository", "offered", "loaded", "went well", "others", ""), rows)
     say("A job went well that was merged and for which nobody had to be asked on the way.")
+
+
+def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """Open pull requests that change skills, whoever opened them, and what is held against that."""
+    with state.reading() as connection:
+        found = vettings.about_skills(connection, space or None)
+    if json:
+        as_json(found)
+    elif not found:
+        say("No open pull request changes skills.")
+    else:
+        rows = [(f"{item.space}#{item.number}", item.outcome, item.head_sha[:12], item.why) for item in found]
+        table(("pull request", "verdict", "at", "why"), rows)
 
 
 def _found(space: str) -> list[tuple[SkillRecord, Standing]]:
