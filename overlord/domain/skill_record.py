@@ -42,10 +42,18 @@ class SkillAtBase:
 
     @classmethod
     def read(cls, skill: "Skill", path: str) -> Self:
-        digest = sha256(skill.model_dump_json().encode()).hexdigest()[:16]
         return cls(
-            name=skill.name, version=skill.version, digest=digest, path=path, description=skill.description
+            name=skill.name,
+            version=skill.version,
+            digest=text_digest(skill),
+            path=path,
+            description=skill.description,
         )
+
+
+def text_digest(skill: "Skill") -> str:
+    """What tells one text of a skill from another, whatever version it calls itself."""
+    return sha256(skill.model_dump_json().encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

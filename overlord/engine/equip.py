@@ -8,12 +8,13 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from minion.protocol import Scope, ScopeMode
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.session import Session
 from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path, touches_skills
-from overlord.domain.skill_match import Chosen, choose
+from overlord.domain.skill_match import Chosen, at_base_of, choose
 from overlord.domain.skill_review import SkillReview, review_changed, review_skills, unreadable
 from overlord.domain.text import visible
 from overlord.domain.untrusted_yaml import MAX_BYTES
@@ -28,10 +29,10 @@ MOST_CHANGED = 20
 
 
 async def skills_for(
-    parts: Parts, job: Job, base: Sha, listing: Mapping[str, str], files: Collection[str]
+    parts: Parts, job: Job, base: Sha, listing: Mapping[str, str], *, files: Collection[str], scope: Scope
 ) -> Chosen:
     """The skills a work session of this job is offered. `listing` is what base has, `files` what the issue
-    names and a revision is about."""
+    names and a revision is about. One that writes a skill is offered none: its text is written already."""
     limits = parts.settings.skills
     paths = sorted(path for path in listing if is_skill_path(path))
     if not limits.most:
@@ -42,6 +43,8 @@ async def skills_for(
         RepositoryName(job.space), base, paths[:MOST_FILES], limit_bytes=MAX_BYTES + 1
     )
     reviews = await asyncio.to_thread(review_skills, contents)
+    if scope.mode is ScopeMode.SKILL:
+        return Chosen(at_base=at_base_of(reviews))
     chosen = choose(reviews, job.issue, files, most=limits.most, most_chars=limits.chars)
     if len(paths) <= MOST_FILES:
         return chosen

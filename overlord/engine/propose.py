@@ -15,6 +15,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS, Job
 from overlord.domain.pattern import fingerprint, normalised, of_finding, said_alike
 from overlord.domain.proposal import Evidence, Pattern, Trigger, impact, is_due, propose, rationale
+from overlord.domain.skill_record import SkillRecord
 from overlord.domain.text import unquoted
 from overlord.engine import evolve
 from overlord.engine.parts import Parts
@@ -203,7 +204,7 @@ def _in_ending(connection: sqlite3.Connection, entry: Entry) -> Iterator[Sightin
     for skill in skill_uses.blamed(connection, job.id):
         pattern = Pattern(
             space=job.space,
-            fingerprint=fingerprint(Trigger.SKILL, skill.name, skill.version),
+            fingerprint=_mark_of(skill),
             trigger=Trigger.SKILL,
             label=f"{skill.name} {skill.version}",
             sample=skill.name,
@@ -211,10 +212,15 @@ def _in_ending(connection: sqlite3.Connection, entry: Entry) -> Iterator[Sightin
         yield _sighting(pattern, job, f"job {job.id}", job.updated_at)
 
 
+def _mark_of(skill: SkillRecord) -> str:
+    """By its text: one that changed begins anew, also where it calls itself the same version."""
+    return fingerprint(Trigger.SKILL, skill.name, skill.digest)
+
+
 def _is_worse(connection: sqlite3.Connection, pattern: Pattern) -> bool:
-    """Whether work with a skill goes worse than without, while that version is the one at base."""
+    """Whether work with a skill goes worse than without, while that text is the one at base."""
     skill = skills.find(connection, pattern.space, pattern.sample)
-    if skill is None or not skill.is_present or pattern.label != f"{skill.name} {skill.version}":
+    if skill is None or not skill.is_present or pattern.fingerprint != _mark_of(skill):
         return False
     return skill_uses.standing(connection, skill).is_worse
 

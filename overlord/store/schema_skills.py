@@ -21,12 +21,13 @@ SKILLS = (
         space TEXT NOT NULL,
         name TEXT NOT NULL,
         version TEXT NOT NULL,
+        digest TEXT NOT NULL,
         session_id TEXT NOT NULL REFERENCES sessions (id),
         job_id INTEGER NOT NULL REFERENCES jobs (id),
         offered_at TEXT NOT NULL,
         loaded_at TEXT,
         UNIQUE (session_id, name)
     ) STRICT""",
-    "CREATE INDEX uses_of_skill ON skill_uses (space, name, version)",
+    "CREATE INDEX uses_of_skill ON skill_uses (space, name, digest)",
     "CREATE INDEX skills_of_job ON skill_uses (job_id) WHERE loaded_at IS NOT NULL",
 )

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from minion.protocol import SessionKind
+from minion.protocol import ScopeMode, SessionKind
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
-from overlord.domain.skill_record import SkillRecord, Standing
+from overlord.domain.skill_record import SkillRecord, Standing, text_digest
 from overlord.store import jobs
 from overlord.store.rows import insert, select
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _WELL = """jobs.state = ? AND NOT EXISTS (
     SELECT 1 FROM decisions WHERE decisions.job_id = jobs.id AND decisions.kind != 'approval')"""
 """It was merged, and stood still for nobody on the way; a gate that its contract has is no trouble."""
+_WRITES_SKILL = f'instr(sessions.scope, \'"mode": "{ScopeMode.SKILL}"\')'
+"""Its one file is a skill, which a person approved: how that went says nothing of work that could have loaded one."""
 _LOADED = "SELECT job_id FROM skill_uses WHERE space = ? AND name = ? AND loaded_at IS NOT NULL"
 
 
@@ -29,6 +31,7 @@ def offer(connection: sqlite3.Connection, space: str, session: Session, skills: 
             "space": space,
             "name": skill.name,
             "version": skill.version,
+            "digest": text_digest(skill),
             "session_id": session.id,
             "job_id": session.job_id,
             "offered_at": session.prepared_at,
@@ -54,23 +57,24 @@ def loaded_by(connection: sqlite3.Connection, job: int) -> tuple[str, ...]:
 
 
 def standing(connection: sqlite3.Connection, skill: SkillRecord) -> Standing:
-    """How the jobs went that loaded a skill as it is now, beside its repository's others since the first of them."""
+    """How the jobs went that loaded a skill as it is now, beside its repository's others since the first of them. Jobs that only
+    write a skill are none of these."""
     key = (skill.space, skill.name)
-    mine = (*key, skill.version)
+    mine = (*key, skill.digest)
     offered = connection.execute(
-        "SELECT count(DISTINCT job_id) AS n FROM skill_uses WHERE space = ? AND name = ? AND version = ?",
+        "SELECT count(DISTINCT job_id) AS n FROM skill_uses WHERE space = ? AND name = ? AND digest = ?",
         mine,
     ).fetchone()["n"]
-    ended, well = _count(connection, f"jobs.id IN ({_LOADED} AND version = ?)", mine)
+    ended, well = _count(connection, f"jobs.id IN ({_LOADED} AND digest = ?)", mine)
     others, others_well = _count(
         connection,
-        f"""jobs.space = ? AND jobs.id >= (SELECT min(job_id) FROM ({_LOADED} AND version = ?))
+        f"""jobs.space = ? AND jobs.id >= (SELECT min(job_id) FROM ({_LOADED} AND digest = ?))
             AND jobs.id NOT IN ({_LOADED})
-            AND EXISTS (SELECT 1 FROM sessions WHERE sessions.job_id = jobs.id AND sessions.kind = ?)""",  # noqa: S608 - constants
+            AND EXISTS (SELECT 1 FROM sessions WHERE sessions.job_id = jobs.id AND sessions.kind = ? AND NOT {_WRITES_SKILL})""",  # noqa: S608 - constants
         (skill.space, *mine, *key, SessionKind.WORK.value),
     )
     loaded = connection.execute(
-        f"SELECT count(DISTINCT job_id) AS n FROM ({_LOADED} AND version = ?)",  # noqa: S608 - constants
+        f"SELECT count(DISTINCT job_id) AS n FROM ({_LOADED} AND digest = ?)",  # noqa: S608 - constants
         mine,
     ).fetchone()["n"]
     return Standing(
@@ -80,7 +84,7 @@ def standing(connection: sqlite3.Connection, skill: SkillRecord) -> Standing:
 
 def blamed(connection: sqlite3.Connection, job: int) -> list[SkillRecord]:
     """The skills a job loaded that ended and did not go well: as they are known now, where that is what it loaded."""
-    query = f"""SELECT skills.* FROM skills JOIN skill_uses AS uses USING (space, name, version)
+    query = f"""SELECT skills.* FROM skills JOIN skill_uses AS uses USING (space, name, digest)
         JOIN jobs ON jobs.id = uses.job_id
         WHERE jobs.id = ? AND NOT jobs.is_open AND uses.loaded_at IS NOT NULL AND NOT ({_WELL}) GROUP BY skills.name"""  # noqa: S608 - constants
     return select(connection, SkillRecord, query, job, JobState.COMPLETED.value)

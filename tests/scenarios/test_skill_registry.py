@@ -1,11 +1,15 @@
 """The registry of skills from the outside: what is at base, what Minions load, how that work goes, and what is asked for then."""
 
 import sqlite3
+from dataclasses import replace
 from datetime import datetime
 
+from minion.protocol import Scope, ScopeMode
 from overlord.domain.job import JobState
 from overlord.domain.proposal import ProposalType, Trigger
+from overlord.domain.skill import parse_skill
 from overlord.domain.skill_draft import DraftKind, DraftState
+from overlord.domain.skill_record import SkillAtBase, text_digest
 from overlord.embedded.play import call, edit, submit
 from overlord.store import jobs, proposals, skill_uses, skills
 from overlord.store.rows import insert
@@ -14,6 +18,8 @@ from tests.quick import made_quick_world
 from tests.records import an_issue, contract
 from tests.world import CALC, FIX, REPO
 
+SAY_WHY = parse_skill(skill().encode(), PATH)
+UNLIMITED = Scope.unrestricted().to_json()
 IDLE = ".nebulus/skills/idle.yaml"
 
 
@@ -49,7 +55,15 @@ async def test_the_registry_follows_what_is_at_base() -> None:
             assert (known.version, known.is_present) == (("1.0.0", "1.1.0", "1.1.0")[number], number < 2)
 
 
-def past(connection: sqlite3.Connection, number: int, *, loaded: bool, well: bool, at: datetime) -> None:
+def past(
+    connection: sqlite3.Connection,
+    number: int,
+    *,
+    loaded: bool,
+    well: bool,
+    at: datetime,
+    scope: str = UNLIMITED,
+) -> None:
     """A job that has ended, as rows."""
     issue = an_issue(number=number)
     job = jobs.claim(connection, space=REPO, issue=issue, base_branch="main", contract=contract(), at=at)
@@ -59,12 +73,13 @@ def past(connection: sqlite3.Connection, number: int, *, loaded: bool, well: boo
         "UPDATE jobs SET state = ?, projected = ?, is_open = 0 WHERE id = ?", (state, state, job.id)
     )
     session = f"{job.id}-work-1"
-    row = {"id": session, "job_id": job.id, "kind": "work", "state": "ended", "brief": "{}", "scope": "{}"}
+    row = {"id": session, "job_id": job.id, "kind": "work", "state": "ended", "brief": "{}", "scope": scope}
     limits = {"branch": job.branch, "token_budget": 1, "time_limit_s": 1, "prepared_at": at, "cleared": True}
     insert(connection, "sessions", {**row, **limits})
     if loaded:
-        use = {"space": REPO, "name": "say-why", "version": "1.0.0", "session_id": session, "job_id": job.id}
-        insert(connection, "skill_uses", {**use, "offered_at": at, "loaded_at": at})
+        use = {"space": REPO, "name": "say-why", "version": "1.0.0", "digest": text_digest(SAY_WHY)}
+        more = {"session_id": session, "job_id": job.id, "offered_at": at, "loaded_at": at}
+        insert(connection, "skill_uses", {**use, **more})
 
 
 async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_revised() -> None:
@@ -90,3 +105,24 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_re
         draft = await drafted(world, revised)
         assert (draft.kind, draft.state, draft.path) == (DraftKind.REVISE, DraftState.WAITING, PATH)
         assert draft.text == revised
+
+
+async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() -> None:
+    async with made_quick_world({**CALC, PATH: skill()}) as world:
+        await world.settle()
+        at, writes = world.clock.now(), Scope(mode=ScopeMode.SKILL, patterns=(PATH,)).to_json()
+        mine = SkillAtBase.read(SAY_WHY, PATH)
+
+        def history(connection: sqlite3.Connection) -> None:
+            skills.note_base(connection, REPO, [mine], at=at)
+            past(connection, 1, loaded=True, well=True, at=at)
+            past(connection, 2, loaded=False, well=True, at=at)
+            past(connection, 3, loaded=False, well=False, at=at, scope=writes)
+
+        await world.overlord.parts.database.write("by hand", history)
+        [known] = await world.read(skills.all_of)
+        standing = await world.read(lambda c: skill_uses.standing(c, known))
+        assert (standing.loaded, standing.well, standing.others, standing.others_well) == (1, 1, 1, 1)
+        other = replace(known, digest="0" * 16)
+        standing = await world.read(lambda c: skill_uses.standing(c, other))
+        assert (standing.offered, standing.loaded, standing.ended) == (0, 0, 0)
