@@ -84,14 +84,21 @@ class ApproveDraft:
     by: Person
     reason: str = ""
     digest: str | None = None
-    """That of what the person was shown; without one, what stands now counts as shown."""
+    """That of what the person was shown. It may be left out where there is but one text they can have seen: the first, or
+    their own."""
 
 
 def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: datetime) -> SkillDraft:
-    """Raises NotFound; Refused when it does not wait for a person, is rejected by the judge, or is another than was shown."""
+    """Raises NotFound; Refused when it does not wait for a person, is rejected by the judge, is another than was shown, or was
+    edited by somebody else and nobody says which text is meant."""
     draft = drafts.get(connection, command.draft_id)
     check_newest(connection, draft)
     check_shown(draft, command.digest)
+    if command.digest is None and draft.edited_by not in {"", command.by.actor}:
+        raise Refused(
+            f"draft {draft.label} was edited by {draft.edited_by}, and you may have seen another text; press Approve on its card,"
+            f" or type what `overlord skills drafts {draft.label}` ends with"
+        )
     if draft.state is DraftState.WAITING and draft.verdict is SkillVerdict.REJECT:
         raise Refused(f"draft {draft.label} is rejected by the judge: {draft.why}; edit it first")
     said = plain_line(command.reason[:1000], limit=MOST_REASON)

@@ -31,10 +31,13 @@ def stored(home: Home) -> SkillDraft:
 
 
 def test_a_draft_is_listed_and_shown_whole(filled: Filled, overlord: Overlord) -> None:
-    filled(waits)
+    home = filled(waits)
     assert overlord("skills", "drafts").out.splitlines()[1].split()[:3] == ["d1", "waiting", "accept"]
     shown = overlord("skills", "drafts", "d1").out
-    assert "  | name: say-why" in shown and "overlord skills approve d1" in shown
+    assert (
+        "  | name: say-why" in shown
+        and f"overlord skills approve d1 --digest {stored(home).digest}\n" in shown
+    )
     [told] = json.loads(overlord("skills", "drafts", "--json").out)
     assert (told["draft"]["text"], told["verdict"]) == (skill(), "accept")
 
@@ -80,6 +83,31 @@ def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Ov
     assert (stored(home).decided_by, stored(home).said) == ("cli:alice", "good")
     again = overlord("skills", "reject", "d1")
     assert (again.code, again.err) == (5, "overlord: draft d1 is approved, decided by cli:alice\n")
+
+
+def edited_by_bob(connection: sqlite3.Connection) -> None:
+    """The same, after somebody else wrote another text."""
+    waits(connection)
+    first, more = drafts.get(connection, 1), {"name": "say-why", "path": PATH, "text": skill(text="Bob's.")}
+    drafts.edit(connection, first, by=Person.of("cli:bob"), at=NOW, **more)
+    drafts.check(connection, drafts.get(connection, 1), at=NOW, base_text="", findings=())
+
+
+def test_a_text_that_somebody_else_wrote_is_approved_by_its_digest(
+    filled: Filled, overlord: Overlord
+) -> None:
+    home = filled(edited_by_bob)
+    refused = overlord("skills", "approve", "d1")
+    assert refused.code == 5 and "d1 was edited by cli:bob, and you may have seen another text" in refused.err
+    shown = overlord("skills", "drafts", "d1").out
+    assert (
+        "asked for by cli:alice\n" in shown
+        and "edited by cli:bob\n" in shown
+        and "--digest" not in refused.err
+    )
+    typed = shown.splitlines()[-1].split()[1:]
+    assert overlord(*typed).code == 0
+    assert stored(home).decided_by == "cli:alice"
 
 
 def test_what_is_no_draft_is_said(filled: Filled, overlord: Overlord) -> None:

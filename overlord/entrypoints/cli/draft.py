@@ -24,7 +24,7 @@ from overlord.commands_skill import (
 )
 from overlord.domain.person import Person
 from overlord.domain.reference import draft_in
-from overlord.domain.skill_draft import SkillDraft
+from overlord.domain.skill_draft import DraftState, SkillDraft
 from overlord.domain.text import visible
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
@@ -72,23 +72,31 @@ def _show(draft: SkillDraft, *, json: bool) -> None:
         return
     say(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
     if draft.path:
-        say(f"{draft.path}{' is deleted' if not draft.text else ''}\n")
+        say(f"{draft.path}{' would be deleted' if not draft.text else ''}")
+    because = f": {draft.reason}" if draft.reason else ""
+    say(line(f"asked for by {draft.requested_by}{because}"))
     if draft.text:
-        say("\n".join(f"  | {row}" for row in draft.text.splitlines()))
-    say(f"\nverdict: {draft.verdict}")
+        rows = "\n".join(f"  | {row}" for row in draft.text.splitlines())
+        say(f"\n{rows}\n")
+    say(f"verdict: {draft.verdict}")
     for item in draft.findings:
         place = f" line {item.line}" if item.line else ""
         say(line(f"  {item.level} {item.rule}{place}: {item.message}"))
-    for told, words in (("an edit was not taken", draft.trouble), ("note", draft.note)):
+    note = "merged, and not as it was approved" if draft.is_altered else "note"
+    for told, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
         if words:
             say(line(f"{told}: {words}"))
     if draft.issue_number is not None:
         say(f"its issue is {draft.space}#{draft.issue_number}")
+    if draft.edited_by:
+        say(line(f"edited by {draft.edited_by}"))
+    if draft.decided_by:
+        verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
+        say(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
     if draft.is_editable:
         say(f"overlord skills edit {draft.label}")
     if draft.is_approvable:
-        say(f"overlord skills approve {draft.label}")
-    say(f"shown as {draft.digest}")
+        say(f"overlord skills approve {draft.label} --digest {draft.digest}")
 
 
 def edit(
