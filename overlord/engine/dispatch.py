@@ -220,7 +220,7 @@ async def _work_session(
     listing = await parts.git.listing(RepositoryName(job.space), base)
     named = files_named_in(job.issue, listing)
     about = {*named, *(finding.file for finding in known.findings if finding.file)}
-    chosen = await equip.skills_for(parts, job, base, listing, files=about, scope=scope)
+    chosen = await equip.skills_for(parts, job, base, listing, files=about, scope=writable.scope)
     brief = Brief(
         session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
         kind=SessionKind.WORK,
