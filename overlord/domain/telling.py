@@ -8,6 +8,8 @@ from overlord.domain.text import count, visible
 
 SHOWN = 3
 """Findings told in one sentence."""
+SHOWN_CHARS = 160
+"""Of a list of patterns."""
 
 _Said = str | Callable[[Mapping[str, Json]], str]
 
@@ -53,10 +55,19 @@ def _otherwise(data: Mapping[str, Json]) -> str:
     return f", and not as it was approved: {data['note']}" if data.get("note") else ""
 
 
+def _may_write(data: Mapping[str, Json]) -> str:
+    told = str(data.get("may_write") or "")
+    return (
+        f"; it may write {told if len(told) <= SHOWN_CHARS else f'{told[: SHOWN_CHARS - 1]}…'}"
+        if told
+        else ""
+    )
+
+
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
-    E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work",
+    E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: f"no session can be started: {d['body']}",
     E.SETUP_STARTED: lambda d: f"{d['session']} sets up the environment: {_joined(d['what'])}",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from minion.protocol import Issue, Scope, ScopeError, ScopeMode, is_protected
+from minion.protocol import Issue, Scope, ScopeError, ScopeMode, SessionKind, is_protected
 from overlord.domain.contract import Contract, ScopeRule
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
@@ -25,7 +25,7 @@ from overlord.engine.parts import Parts
 from overlord.errors import GitFailed
 from overlord.ports import RepositoryName, Sha
 from overlord.settings import Settings
-from overlord.store import decisions, drafts, follow_ups, grants, ledger
+from overlord.store import decisions, drafts, follow_ups, grants, ledger, sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +200,16 @@ async def settled(parts: Parts, job: Job, head: Sha, changes: Sequence[Change]) 
 
 
 async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> list[_Left]:
+    """What sessions wrote that were allowed to once; where the issue says what may be written, also what each could then: its words
+    may be others since, and so may what is made of them."""
+    facts = await parts.database.read(lambda c: facts_of(c, job, at=parts.clock.now()))
     found = []
+    if is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
+        for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
+            if session.kind is SessionKind.WORK and session.taken_sha:
+                paths = frozenset(filter(Scope.parse(session.scope).allows, written))
+                at, commit = session.ended_at or session.prepared_at, Sha(session.taken_sha)
+                found.append(_Left(at=at, commit=commit, paths=paths))
     for grant in await _granted_once(parts, job):
         if grant.taken_sha:
             scope = Scope(mode=ScopeMode.DIRECTORY, patterns=grant.patterns)

@@ -9,7 +9,7 @@ from minion.protocol import Answer, Brief, CheckStep, Finding, Scope, ScopeError
 from overlord.domain.budget import NANO, Unit
 from overlord.domain.contract import SessionBudget
 from overlord.domain.decision import Subject
-from overlord.domain.event import EventName
+from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, branch_name
 from overlord.domain.named_files import files_named_in
 from overlord.domain.scope_reason import lines
@@ -59,7 +59,8 @@ async def step(parts: Parts, job: Job) -> bool:
 
     def started(connection: sqlite3.Connection) -> None:
         sessions.start(connection, session, at=at)
-        jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data={"session": session.id})
+        data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
+        jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data=data)
 
     await parts.database.write(Point.WORK_STARTED, started)
     return True

@@ -27,7 +27,7 @@ from overlord.engine.trouble import LOOKS_BACK, Troubles, through
 from overlord.errors import ForgeRefused, NotFound, Refused
 from overlord.points import Point
 from overlord.ports import RepositoryName
-from overlord.store import hearings, jobs, spaces
+from overlord.store import hearings, jobs, ledger, spaces
 from overlord.store.hearings import Hearing
 
 log = structlog.get_logger()
@@ -114,6 +114,7 @@ async def _obey(
             issue=issue,
             base=base,
             priority=parts.settings.space(name).labels.priority,
+            four_eyes=parts.settings.space(name).four_eyes,
         )
         connection.execute("SAVEPOINT command")
         try:
@@ -152,6 +153,7 @@ class _Told:
     base: str
     priority: str
     """The label of what is urgent."""
+    four_eyes: bool
 
     @property
     def actor(self) -> str:
@@ -197,6 +199,9 @@ def _retry(connection: sqlite3.Connection, told: _Told) -> str:
 
 
 def _scope(connection: sqlite3.Connection, told: _Told) -> str:
+    asked = next(ledger.entries(connection, job_id=told.job.id), None)
+    if told.four_eyes and asked is not None and asked.actor == told.actor:
+        raise Refused("you asked for this work, so somebody else is to say that it may write more")
     command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
     commands.widen_scope(connection, command, at=told.at)
     return ""

@@ -115,7 +115,7 @@ async def test_new_dependencies_are_installed_only_when_a_person_allowed_them() 
         ),
         "requirements.txt": "first\n",
     }
-    async with made_world(files) as world:
+    async with made_world(files, infer_scope=False) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), write("requirements.txt", "first\nsecond\n"), submit())
         await world.settle()

@@ -26,6 +26,7 @@ async def test_a_run_ends_in_a_branch_and_touches_nothing_else() -> None:
         assert said.code == 0, said.out + said.err
         assert "1 file has uncommitted changes and 1 file is untracked; the run starts from HEAD" in said.out
         assert "tests      pass" in said.out
+        assert "the Minion of j1-work-1 is at work; it may write calc.py, tests/test_calc.py\n" in said.out
         assert "calc.py | 2 +-" in said.out
         assert "  git diff main...minion/issue-1\n  git merge minion/issue-1\n" in said.out
         assert git(user.repo, "show", "minion/issue-1:calc.py").startswith("def add(a, b):\n    return a + b")
@@ -98,6 +99,7 @@ async def test_the_scope_holds_for_the_run_it_was_given_to() -> None:
         user.model.will(submit("I leave it."))
         said = await user.overlord("run", TITLE, "--scope", "tests/**")
         assert "is outside the scope (tests/**)" in said.out
+        assert "it may write tests/**\n" in said.out
         shown = await user.overlord("job", "show", "1", "--repo", ".")
         assert "Scope: tests/**" in shown.out
 

@@ -300,3 +300,22 @@ async def test_a_grant_reaches_a_session_that_runs_and_has_not_asked() -> None:
         branch = (await world.job()).branch
         assert await world.git_show(branch, "docs/b.md") == "# B\n"
         assert "question" not in str(await world.events())
+
+
+async def test_what_was_written_before_the_issue_said_it_stands_after_an_upgrade() -> None:
+    async with made_quick_world(infer_scope=False) as world:
+        await world.issue("add() in calc.py subtracts")
+        world.model_will(edit(*FIX), STRAY, submit())
+        await world.settle()
+        job = await world.job()
+        await world.stop()
+        world.overrides.pop("infer_scope")
+        await world.forge.review(
+            REPO, job.pull_number or 0, author="alice", state="CHANGES_REQUESTED", body="Say why."
+        )
+        world.model_will(edit("calc.py", "a + b", "b + a"), run("echo more >> README.md"), submit(), submit())
+        world.model_will(submit())
+        await world.settle()
+        job = await world.job()
+        assert job.state is JobState.IN_REVIEW
+        assert await world.git_show(job.branch, "README.md") == "# calc\n\nDoubles numbers.\n"
