@@ -195,17 +195,26 @@ class Saying:
         return sha256("\0".join(said).encode()).hexdigest()[:16]
 
 
-def saying(vetting: Vetting, *, every: bool) -> Saying:
-    """What a vetting has to say. `every`: also of what changes no skills."""
+def saying(vetting: Vetting, *, every: bool, approved_by: str = "") -> Saying:
+    """What a vetting has to say. `every`: also of what changes no skills; `approved_by`: the person who approved a head that a
+    person was to look at."""
     if not vetting.is_about_skills:
         body = _body(vetting) if vetting.is_marked else ""
         is_said = every or vetting.is_marked
         return Saying(state="success", description="changes no skills", body=body) if is_said else Saying()
-    described = {
+    if vetting.outcome is Outcome.FLAG and approved_by:
+        described = f"a person looked at its skills and approved them: {approved_by}"
+        return Saying(
+            state=STATES[Outcome.ACCEPT],
+            description=plain_line(described, limit=140),
+            body=_body(vetting, approved_by),
+            is_labelled=True,
+        )
+    words = {
         Outcome.ACCEPT: "nothing is held against its skills; a person must approve them",
         Outcome.UNJUDGED: f"its skills could not be judged: {vetting.why}",
     }
-    said = described.get(vetting.outcome, f"{_WORDS[vetting.outcome]}: {vetting.why}")
+    said = words.get(vetting.outcome, f"{_WORDS[vetting.outcome]}: {vetting.why}")
     return Saying(
         state=STATES[vetting.outcome],
         description=plain_line(redacted(said), limit=140),
@@ -220,7 +229,7 @@ def told(vetting: Vetting) -> str:
     return plain_line(redacted(f"{_WORDS[vetting.outcome]}{why}"), limit=300)
 
 
-def _body(vetting: Vetting) -> str:
+def _body(vetting: Vetting, approved_by: str = "") -> str:
     """The one comment, in Markdown; whatever the files say in it is text and nothing else."""
     lines = [f"### Skills in this pull request: {_WORDS[vetting.outcome]}", ""]
     if not vetting.is_about_skills:
@@ -230,6 +239,7 @@ def _body(vetting: Vetting) -> str:
     else:
         where = f"`{SKILLS_DIRECTORY}` as it would be after a merge of {_code(vetting.head_sha[:12])}"
         lines.append(f"Overlord judged {where}. {_MERGES}")
+        lines += [f"{_code(approved_by)} approved it at this commit."] if approved_by else []
         lines += ["", *_listed(vetting.files)]
     return "\n".join([*lines, "", MARK])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from overlord.domain.forge import TreeEntry
+from overlord.domain.forge import ReviewState, TreeEntry
 from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path
 from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.skill_judge import known_to_approver
@@ -37,6 +37,7 @@ from overlord.domain.vetting import (
 )
 from overlord.engine.equip import MOST_FILES
 from overlord.engine.parts import Parts
+from overlord.engine.standing import Standing
 from overlord.engine.trouble import Troubles
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
@@ -62,7 +63,7 @@ async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
     listed = await parts.forge.open_pulls(name)
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Point.VETTINGS_FORGOTTEN, lambda c: vettings.forget(c, name, gone))
-    look, left = _Look(parts=parts, name=name), MOST_A_LOOK
+    look, left = _Look(parts=parts, name=name, standing=Standing(parts, name)), MOST_A_LOOK
     for pull in listed:
         with troubles.kept():
             row = known.get(pull.number)
@@ -71,7 +72,8 @@ async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
                     return False
                 left -= 1
                 row = await _noted(parts, await look.vetted(pull, row), row)
-            await _tell(parts, name, row, saying(row, every=wanted == "every"))
+            said = saying(row, every=wanted == "every", approved_by=await look.approver(row))
+            await _tell(parts, name, row, said)
     return True
 
 
@@ -81,6 +83,7 @@ class _Look:
 
     parts: Parts
     name: RepositoryName
+    standing: Standing
     bases: dict[str, Mapping[str, TreeEntry]] = field(default_factory=dict)
 
     async def is_new(self, pull: Pull, row: Vetting) -> bool:
@@ -88,6 +91,18 @@ class _Look:
         if (row.head_sha, row.base_branch) != (pull.head_sha, pull.base_branch):
             return True
         return bool(row.beside) and row.beside != fingerprint(await self._at_base(pull.base_branch))
+
+    async def approver(self, row: Vetting) -> str:
+        """The person who approved the very head that people were to look at, if their word counts; empty while nobody did."""
+        if row.outcome is not Outcome.FLAG:
+            return ""
+        reviews = await self.parts.forge.reviews(self.name, row.number)
+        newest = {item.author: item for item in reviews if item.state is not ReviewState.COMMENTED}
+        for item in newest.values():
+            is_yes = item.state is ReviewState.APPROVED and item.head_sha == row.head_sha and not item.is_bot
+            if is_yes and await self.standing.counts(item.author, is_bot=False):
+                return item.author
+        return ""
 
     async def vetted(self, pull: Pull, before: Vetting | None) -> Vetting:
         """What a pull request comes to. Raises ForgeUnavailable, and ForgeMissing for what is not to be seen yet."""

@@ -144,6 +144,18 @@ def test_each_outcome_is_a_status_of_its_own(vetting: Vetting, state: str, descr
     assert said.body.endswith(MARK) and "a person must read this and approve it" in said.body
 
 
+def test_what_a_person_was_to_look_at_passes_by_their_approval_and_nothing_else_does() -> None:
+    said = saying(vetted(Outcome.FLAG, LOOK), every=False, approved_by="bob")
+    assert (said.state, said.description) == (
+        "success",
+        "a person looked at its skills and approved them: bob",
+    )
+    assert "`bob` approved it at this commit.\n" in said.body and "skill/odd" in said.body
+    for outcome in (Outcome.REJECT, Outcome.UNJUDGED):
+        refused = vetted(outcome, FOUND)
+        assert saying(refused, every=False, approved_by="bob") == saying(refused, every=False)
+
+
 def test_findings_are_listed_by_rule_and_line_and_not_without_end() -> None:
     body = saying(vetted(Outcome.REJECT, FOUND, LOOK), every=False).body
     assert f"- ❌ `{PATH}`\n  - line 8, `skill/rm` (reject): It deletes. `rm -rf /`\n" in body

@@ -1,19 +1,22 @@
 """Anybody's pull request that touches skills is judged as it would be after its merge, and told so; a person merges, or nobody does."""
 
+import sqlite3
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from overlord.domain.job import JobState
+from overlord.domain.skill_draft import DraftKind, DraftState
 from overlord.domain.vetting import MARK
 from overlord.embedded.forge.forge import AGENT
 from overlord.embedded.forge.repository import Content, Link
-from overlord.embedded.play import edit, submit
+from overlord.embedded.play import edit, submit, write
 from overlord.errors import ForgeRefused
-from overlord.store import ledger, vettings
+from overlord.store import drafts, ledger, vettings
 from tests.chatting import made_talk
-from tests.drafting import PATH, skill
+from tests.drafting import ALICE, PATH, approved, by_hand, skill, until, written
 from tests.engine.between import forge_world
 from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World
@@ -165,6 +168,48 @@ async def test_the_same_triggers_wait_for_a_person(world: World) -> None:
     number = await pulled(world, {PATH: WITH_SKILL[KNOWN].replace("name: known", "name: other")})
     assert told(world, number) == ((LABEL,), ["pending"], 1)
     assert "skill/trigger-conflict" in said(world, number)[0]
+    world.forge.add_user("tina", association="CONTRIBUTOR")
+    world.forge.add_user("bob", association="COLLABORATOR")
+    world.forge.add_user("helpful[bot]", bot=True)
+    for nobody in ("tina", "helpful[bot]"):
+        await world.forge.review(REPO, number, author=nobody, state="approved")
+    await world.forge.review(REPO, number, author="bob", state="commented", body="Hm.")
+    await world.settle()
+    assert told(world, number) == ((LABEL,), ["pending"], 1), "whoever may not write approves nothing"
+    review = await world.forge.review(REPO, number, author="bob", state="approved")
+    await world.settle()
+    assert statuses(world, number)[1:] == [
+        ("success", "a person looked at its skills and approved them: bob")
+    ]
+    assert "`bob` approved it at this commit." in said(world, number)[0]
+    await world.forge.dismiss_review(REPO, review)
+    world.clock.move(3600)
+    await world.settle()
+    assert told(world, number) == ((LABEL,), ["pending", "success", "pending"], 1)
+    await world.forge.review(REPO, number, author="bob", state="approved")
+    await world.forge.push_to_pull(REPO, number, {PATH: WITH_SKILL[KNOWN].replace("known", "another")})
+    await world.settle()
+    assert told(world, number) == ((LABEL,), ["pending"], 1), "what was pushed since nobody has seen"
+
+
+async def test_what_a_person_approved_as_a_draft_is_not_put_to_people_again(world: World) -> None:
+    await world.start()
+    text = WITH_SKILL[KNOWN].replace("name: known", "name: say-why")
+
+    def begin(connection: sqlite3.Connection, _: None, *, at: datetime) -> None:
+        drafted = drafts.request(connection, space=REPO, kind=DraftKind.NEW, by=ALICE, at=at)
+        drafts.write(connection, drafted, at=at, name="say-why", path=PATH, text=text)
+
+    await by_hand(world, begin, None)
+    waits = await until(world, DraftState.WAITING)
+    assert waits.verdict == "flag"
+    await approved(world)
+    await written(world, write(PATH, text), submit("Written."))
+    await world.settle()
+    job = await world.job()
+    assert job.state is JobState.IN_REVIEW, await world.transcript()
+    assert told(world, job.pull_number or 0) == ((LABEL,), ["success"], 1)
+    assert "(note)" in said(world, job.pull_number or 0)[0]
 
 
 async def test_what_is_no_plain_file_is_never_a_pass(world: World) -> None:
