@@ -161,7 +161,8 @@ class RetireSkill:
 
 
 def retire_skill(connection: sqlite3.Connection, command: RetireSkill, *, at: datetime) -> SkillDraft:
-    """Raises Refused for a skill that the registry does not have, or that is being changed already."""
+    """One that failed for the same skill is done with then. Raises Refused for a skill that the registry does not have, or that is
+    being changed already."""
     known = skills.find(connection, command.space, command.name)
     if known is None or not known.is_present:
         raise Refused(
@@ -170,6 +171,9 @@ def retire_skill(connection: sqlite3.Connection, command: RetireSkill, *, at: da
     under_way = drafts.open_of(connection, command.space, command.name)
     if under_way is not None:
         raise Refused(f"draft {under_way.label} is about that skill already")
+    for failed in drafts.failed_of(connection, command.space, command.name):
+        if failed.kind is DraftKind.RETIRE:  # this one takes its place
+            drafts.reject(connection, failed, by=command.by, said="asked for anew", at=at)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
     return drafts.request(
         connection,

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from overlord.adapters.blocks_text import cut, cut_to_end, length, one_line, title
+from overlord.adapters.blocks_text import cut, cut_to_end, one_line, title
 from overlord.domain.chat import (
     Bold,
     Button,
@@ -33,7 +33,7 @@ from overlord.domain.chat import (
     Rule,
     Span,
 )
-from overlord.domain.text import count, visible
+from overlord.domain.text import count, length, visible
 
 Block = dict[str, Any]
 """A piece of JSON for Slack."""

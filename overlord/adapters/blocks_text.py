@@ -4,7 +4,7 @@ import re
 import unicodedata
 from itertools import takewhile
 
-from overlord.domain.text import visible
+from overlord.domain.text import length, visible
 
 CUT = "…"
 BULK_CHARS = 50_000
@@ -12,11 +12,6 @@ BULK_CHARS = 50_000
 BACK_CHARS = 40
 """How far a cut moves for the sake of a letter; a longer pile of marks is none."""
 LINE_BREAK = re.compile(r"\s*[\n\t\u2028\u2029]\s*")
-
-
-def length(text: str) -> int:
-    """Characters as Slack's clients count them, in UTF-16: an emoji has two."""
-    return len(text) + sum(char > "\uffff" for char in text)
 
 
 def cut(text: str, limit: int) -> str:

@@ -340,3 +340,15 @@ def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
         fields=(field,),
         parts=(Paragraph((cut(decision.title, _REASON),)),),
     )
+
+
+def rejection_form(name: str, title: str, value: str) -> Form:
+    """Why a proposal or a draft is rejected, for whoever wants to say so."""
+    return Form(
+        action=FILL,
+        value=value,
+        title=f"Reject {name}",
+        submit="Reject",
+        fields=(FormField(name="text", label="Why", is_long=True, is_optional=True),),
+        parts=(Paragraph((cut(title, 300),)),),
+    )

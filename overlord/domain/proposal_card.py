@@ -7,8 +7,6 @@ from overlord.domain.chat import (
     ButtonStyle,
     ChatMessage,
     Code,
-    Form,
-    FormField,
     Heading,
     Note,
     Paragraph,
@@ -128,15 +126,3 @@ def _outcome(proposal: EnhancementProposal, place: Place, value: ValueOf) -> lis
         parts.append(Paragraph((f"It rests: {cut(proposal.note, _REASON)}",)))
         parts.append(Buttons((Button(action=PRESS, label="Take up again", value=value(APPROVE, "")),)))
     return parts
-
-
-def rejection_form(proposal: EnhancementProposal, value: str) -> Form:
-    """Why it is rejected, for whoever wants to say so."""
-    return Form(
-        action=FILL,
-        value=value,
-        title=f"Reject {proposal.name}",
-        submit="Reject",
-        fields=(FormField(name="text", label="Why", is_long=True, is_optional=True),),
-        parts=(Paragraph((cut(proposal.title, _REASON),)),),
-    )

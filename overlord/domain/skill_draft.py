@@ -152,6 +152,13 @@ class SkillDraft:
         return self.state is DraftState.DEPLOYED and bool(self.note)
 
     @property
+    def way_on(self) -> str:
+        """What a person does to have it done in another way, as a half sentence with the command for it."""
+        if self.kind is DraftKind.RETIRE:
+            return f"ask for it anew (`overlord skills retire {self.name}`)"
+        return f"edit the draft and approve it anew (`overlord skills edit {self.label}`, or its card)"
+
+    @property
     def title(self) -> str:
         """What it is, in a phrase; a skill's name has only letters, digits and hyphens."""
         named = f" “{self.name}”" if self.name else ""

@@ -1,6 +1,7 @@
 """What people read of a draft: its issue at the forge, its card and forms in the chat. Its text is shown whole or not at all:
 nobody is to approve what they have not seen."""
 
+import json
 import re
 
 from overlord.domain.chat import (
@@ -19,19 +20,20 @@ from overlord.domain.chat import (
     Part,
     Points,
     Quote,
+    Span,
 )
 from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.pause import name_of
 from overlord.domain.skill_draft import DECIDABLE, WORKED, DraftKind, DraftState, SkillDraft
 from overlord.domain.skill_rule import Level
-from overlord.domain.text import defused_line
+from overlord.domain.text import defused_line, length, visible
 
 APPROVE, EDIT, REJECT = "approve", "edit", "reject"
 """What its buttons mean."""
 SHOWN_CHARS, SHOWN_BYTES = 2_400, 6_000
-"""The longest text a message shows whole, beside all else that is in it."""
+"""The longest text a message shows whole, beside all else that is in it: as clients count characters, and as it is sent."""
 FIELD_CHARS = 3_000
-"""The longest text a field of a form takes."""
+"""The longest text a field of a form takes, counted likewise."""
 _REASON, _FINDINGS = 300, 10
 _MARKS = {
     DraftState.DRAFTING: "✍️",
@@ -83,20 +85,24 @@ def _fenced(text: str) -> str:
 
 
 def fits_message(draft: SkillDraft) -> bool:
-    """Whether a message shows its text whole."""
-    return len(draft.text) <= SHOWN_CHARS and len(draft.text.encode()) <= SHOWN_BYTES
+    """Whether a message shows its text whole, and as it is."""
+    text = draft.text
+    sent = len(json.dumps(text, ensure_ascii=False).encode())
+    return visible(text) == text and length(text) <= SHOWN_CHARS and sent <= SHOWN_BYTES
 
 
 def fits_form(draft: SkillDraft) -> bool:
-    """Whether a form takes its text whole."""
-    return len(draft.refused or draft.text) <= FIELD_CHARS
+    """Whether a form takes its text whole, and as it is."""
+    text = draft.refused or draft.text
+    return visible(text) == text and length(text) <= FIELD_CHARS
 
 
 def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
     """What would be written, what is held against it, and the answers: none once there is one."""
     mark = "⚠️" if draft.is_altered else _MARKS[draft.state]
     said = f"{mark} Draft {draft.label}: {draft.title}"
-    parts: list[Part] = [Heading(said), Paragraph((Code(draft.path or "a skill"), " in ", Code(draft.space)))]
+    what: tuple[Span, ...] = (Code(draft.path), " in ") if draft.path else ("For ",)
+    parts: list[Part] = [Heading(said), Paragraph((*what, Code(draft.space)))]
     if draft.reason:
         parts.append(Quote(cut(draft.reason, _REASON)))
     if draft.state is DraftState.WAITING:
@@ -114,10 +120,11 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
 
 def _text(draft: SkillDraft) -> list[Part]:
     if draft.kind is DraftKind.RETIRE:
-        return [Paragraph(("The file is deleted; Minions are not offered the skill any more.",))]
+        return [Paragraph(("The file would be deleted, and no Minion offered the skill any more.",))]
     if not fits_message(draft):
         told = f"overlord skills drafts {draft.label}"
-        return [Paragraph(("Its text is too long to be shown here whole. Read it with ", Code(told), "."))]
+        how = ", which says how it is approved" if draft.is_approvable else ""
+        return [Paragraph(("Its text cannot be shown here whole. Read it with ", Code(told), f"{how}."))]
     return [Output(draft.text)]
 
 
@@ -144,18 +151,22 @@ def _outcome(draft: SkillDraft, place: Place) -> list[Part]:
         if draft.said:
             parts.append(Quote(cut(draft.said, _REASON)))
     if draft.is_altered:
-        parts.append(Paragraph(("It was merged, and not as it was approved.",)))
+        said = f"It was merged, and not as it was approved: {cut(draft.note, _REASON)}."
+        parts.append(Paragraph((said,)))
     elif draft.state is DraftState.DEPLOYED and draft.kind is DraftKind.RETIRE:
         parts.append(Paragraph(("It was merged: no Minion is offered the skill any more.",)))
+    elif draft.state is DraftState.IMPLEMENTING and draft.kind is DraftKind.RETIRE:
+        parts.append(Paragraph(("A Minion deletes the file.",)))
     elif draft.state in _STATES:
         parts.append(Paragraph((_STATES[draft.state],)))
     if draft.issue_number is not None:
         parts.append(Paragraph(("Its issue: ", place.issue_at(draft.space, draft.issue_number))))
-    if draft.note:
-        parts.append(Paragraph((cut(draft.note, _REASON),)))
+    if draft.note and not draft.is_altered:
+        parts.append(Paragraph((cut(f"{draft.note[0].upper()}{draft.note[1:]}", _REASON),)))
+    if draft.state is DraftState.FAILED and draft.kind is DraftKind.RETIRE:
+        parts.append(Note(f"To go on: {draft.way_on}."))
     if draft.state in WORKED:
-        note = "To have another text: close the pull request, then edit this draft and approve it anew."
-        parts.append(Note(note))
+        parts.append(Note(f"To have it otherwise: close the pull request, then {draft.way_on}."))
     return parts
 
 
@@ -163,7 +174,8 @@ def _answers(draft: SkillDraft, value: ValueOf) -> list[Part]:
     buttons: list[Button] = []
     is_whole = draft.kind is DraftKind.RETIRE or fits_message(draft)
     if draft.is_approvable and is_whole:
-        confirm = f"Approve {draft.label}? An issue is opened in {draft.space}, and a Minion writes this file word for word."
+        does = "deletes this file" if draft.kind is DraftKind.RETIRE else "writes this file word for word"
+        confirm = f"Approve {draft.label}? An issue is opened in {draft.space}, and a Minion {does}."
         buttons.append(
             Button(
                 action=PRESS,
@@ -176,13 +188,10 @@ def _answers(draft: SkillDraft, value: ValueOf) -> list[Part]:
     if draft.is_editable and fits_form(draft):
         buttons.append(Button(action=FILL, label="Edit …", value=value(EDIT, "")))
     buttons.append(Button(action=FILL, label="Reject …", value=value(REJECT, "")))
-    ways = []
-    if draft.is_approvable and not is_whole:
-        ways.append(f"overlord skills approve {draft.label}")
     if draft.is_editable and not fits_form(draft):
-        ways.append(f"overlord skills edit {draft.label}")
-    typed = [Note(f"Too long for here; on the command line: {' or '.join(ways)}.")] if ways else []
-    return [*typed, Buttons(tuple(buttons))]
+        told = Note(f"It is edited on the command line: overlord skills edit {draft.label}")
+        return [told, Buttons(tuple(buttons))]
+    return [Buttons(tuple(buttons))]
 
 
 def edit_form(draft: SkillDraft, value: str) -> Form:
@@ -200,16 +209,4 @@ def edit_form(draft: SkillDraft, value: str) -> Form:
     )
     return Form(
         action=FILL, value=value, title=f"Edit {draft.label}", submit="Save", fields=(field,), parts=above
-    )
-
-
-def rejection_form(draft: SkillDraft, value: str) -> Form:
-    """Why it is rejected, for whoever wants to say so."""
-    return Form(
-        action=FILL,
-        value=value,
-        title=f"Reject {draft.label}",
-        submit="Reject",
-        fields=(FormField(name="text", label="Why", is_long=True, is_optional=True),),
-        parts=(Paragraph((draft.title,)),),
     )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from overlord.domain.hidden_text import without_hidden_characters
 from overlord.domain.proposal import EnhancementProposal
 from overlord.domain.review_request import fenced
 from overlord.domain.secret import redacted
@@ -14,6 +15,8 @@ from overlord.domain.skill_review import SkillVerdict, review_skill
 from overlord.domain.text import visible
 
 MOST_ANSWER = 64_000
+MOST_TEXT = 36_000
+"""Characters of a skill that a session can be told word for word: what is longer would be cut in its issue's text."""
 _BLOCK = re.compile(r"```(?:ya?ml)?[ \t]*\n(.*)\n```", re.DOTALL)
 _FILE = "skill.yaml"
 _SOURCE_CHARS = 20_000
@@ -81,12 +84,26 @@ def written_in(answer: str, draft: SkillDraft) -> Written | Unwritten:
     return read_text(redacted(tidied(block[1] if block else stripped)), draft)
 
 
+def _undeliverable(text: str) -> str:
+    """Why a session could never write it as it is: what people cannot see is taken out of what it is told, and so are line ends of
+    other kinds; empty where nothing is in the way."""
+    if len(text) > MOST_TEXT:
+        return f"it is longer than {MOST_TEXT:,} characters, and a Minion is told no more of it"
+    if "\r" in text:
+        return "it has a carriage return within a line"
+    if hidden := without_hidden_characters(text).hidden:
+        return f"it holds characters that nobody sees ({visible(hidden[0])[:100]}), which no Minion is told"
+    return ""
+
+
 def read_text(text: str, draft: SkillDraft) -> Written | Unwritten:
     """A draft's text as a skill; what it must not be, whoever wrote it."""
     try:
         content = text.encode()
     except UnicodeEncodeError:
         return Unwritten(reason="it is no text in UTF-8")
+    if why := _undeliverable(text):
+        return Unwritten(reason=why)
     review = review_skill(content, _FILE)
     if review.skill is None or review.verdict is SkillVerdict.REJECT:
         return Unwritten(reason=visible(review.why)[:600].rstrip("."))

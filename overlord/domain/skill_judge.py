@@ -134,10 +134,7 @@ def _elsewhere(draft: SkillDraft, changes: Sequence[Change]) -> Iterator[Finding
 def _moved_base(draft: SkillDraft, base: bytes | None) -> Iterator[Finding]:
     before = draft.base_text.encode() if draft.kind is not DraftKind.NEW else None
     if base != before:
-        message = (
-            f"{draft.path} was changed at base since draft {draft.label} was approved. Close this, edit the draft "
-            "and approve it anew."
-        )
+        message = f"{draft.path} was changed at base since draft {draft.label} was approved. Close this, then {draft.way_on}."
         yield _finding("base-changed", message, draft.path)
 
 

@@ -15,6 +15,11 @@ def visible(text: str) -> str:
     return "".join(char for char in text if char in "\n\t" or not _is_hidden(char))
 
 
+def length(text: str) -> int:
+    """Characters as chats' clients count them, in UTF-16: an emoji has two."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
 def _is_hidden(char: str) -> bool:
     # All of the tags' plane, also what no version of Unicode has given a meaning yet.
     return unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"} or "\U000e0000" <= char <= "\U000e0fff"

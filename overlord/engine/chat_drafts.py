@@ -15,8 +15,10 @@ from overlord.commands_skill import (
     reject_draft,
 )
 from overlord.domain.chat import Form
+from overlord.domain.chat_card import rejection_form
 from overlord.domain.person import Person
-from overlord.domain.skill_draft_card import APPROVE, EDIT, REJECT, edit_form, fits_form, rejection_form
+from overlord.domain.redaction import MARK
+from overlord.domain.skill_draft_card import APPROVE, EDIT, REJECT, edit_form, fits_form
 from overlord.errors import Refused
 from overlord.store import drafts
 from overlord.store.buttons import KnownButton
@@ -72,6 +74,9 @@ def _rejected(
 def _edited(
     connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
 ) -> str:
+    now = drafts.get(connection, number)
+    if request.text.count(MARK) > (now.refused or now.text).count(MARK):
+        raise Refused("that text held what looks like a secret; take it out, none of it was kept")
     command = EditDraft(draft_id=number, by=Person.of(request.actor), text=request.text, digest=digest)
     draft = edit_draft(connection, command, at=at)
     if not draft.trouble:
@@ -88,4 +93,4 @@ def form_for(connection: sqlite3.Connection, button: KnownButton, message: Messa
             raise Refused(f"its text is too long for a form; type `overlord skills edit {draft.label}`")
         return draft.space, edit_form(draft, button.nonce)
     check_decidable(draft)
-    return draft.space, rejection_form(draft, button.nonce)
+    return draft.space, rejection_form(draft.label, draft.title, button.nonce)

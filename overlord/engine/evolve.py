@@ -197,8 +197,9 @@ async def answer_review(
     present = await parts.forge.comments(name, pull.number)
     if any(mark in comment.body for _, comment in present):
         return
+    what = "that this skill goes" if draft.kind is DraftKind.RETIRE else "this text, word for word"
     body = (
-        f"A person approved this text as draft {draft.label}, word for word, and no session may change it. To have another one: "
-        f"close this pull request, then edit the draft and approve it anew (`overlord skills edit {draft.label}`, or its card)."
+        f"A person approved {what}, as draft {draft.label}, and no session may change that. To have it otherwise: close this pull"
+        f" request, then {draft.way_on}."
     )
     await parts.forge.add_comment(name, pull.number, f"{body}\n\n{mark}")

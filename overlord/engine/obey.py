@@ -14,13 +14,12 @@ from structlog.contextvars import bound_contextvars
 from overlord import commands
 from overlord.domain.chat import ChatMessage, Form
 from overlord.domain.chat_answer import done_message, misread_message, refused_message
-from overlord.domain.chat_card import EVIDENCE, RETRY, STOP, answer_form, evidence_message
+from overlord.domain.chat_card import EVIDENCE, RETRY, STOP, answer_form, evidence_message, rejection_form
 from overlord.domain.chat_command import MOST_CHARS, ChatCommand, ChatCommandError, chat_command, typed
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb
 from overlord.domain.decision_words import answer_in
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.names import ChannelId, MessageTs, UserId
-from overlord.domain.proposal_card import rejection_form
 from overlord.engine import chat_drafts, chat_proposals, people
 from overlord.engine.chat_verbs import (
     ACTS,
@@ -256,7 +255,7 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
         if message.kind is MessageKind.PROPOSAL:
             chat_proposals.check_pending(connection, message.ref)
             proposal = proposals.get(connection, message.ref)
-            return proposal.space, rejection_form(proposal, button.nonce)
+            return proposal.space, rejection_form(proposal.name, proposal.title, button.nonce)
         if message.kind is MessageKind.DRAFT:
             return chat_drafts.form_for(connection, button, message)
         decision = decisions.get(connection, button.decision_id or 0)

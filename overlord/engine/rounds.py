@@ -5,6 +5,7 @@ Each thing is taken up once. Those of one look make a round together, and its se
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from minion.protocol import SessionKind
@@ -67,10 +68,9 @@ async def _take_up_said(parts: Parts, job: Job, pull: Pull) -> bool:
 
 
 def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[Asked]) -> None:
-    """What reviewers say of a skill begins no round: they were told how to have another text."""
-    follow_ups.add(
-        connection, [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
-    )
+    """What reviewers say of a skill begins no round: they were told how to have another text, and no commit will answer them."""
+    told = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
+    follow_ups.add(connection, [replace(item, is_owed=False) for item in told])
     drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 

@@ -82,6 +82,12 @@ def open_of(connection: sqlite3.Connection, space: str, name: str) -> SkillDraft
     return next(iter(select(connection, SkillDraft, query, space, name)), None)
 
 
+def failed_of(connection: sqlite3.Connection, space: str, name: str) -> list[SkillDraft]:
+    """Drafts for a skill of this name that went no further, and were not rejected."""
+    query = "SELECT * FROM drafts WHERE space = ? AND name = ? AND state = 'failed' ORDER BY id"
+    return select(connection, SkillDraft, query, space, name)
+
+
 def of_proposal(connection: sqlite3.Connection, proposal_id: int) -> SkillDraft | None:
     """The newest draft of a proposal."""
     query = "SELECT * FROM drafts WHERE proposal_id = ? ORDER BY id DESC LIMIT 1"

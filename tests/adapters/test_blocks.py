@@ -17,7 +17,7 @@ from overlord.adapters.blocks import (
     view_payload,
     weight,
 )
-from overlord.adapters.blocks_text import CUT, cut, cut_to_end, length
+from overlord.adapters.blocks_text import CUT, cut, cut_to_end
 from overlord.domain.chat import (
     ActionId,
     Bold,
@@ -41,7 +41,7 @@ from overlord.domain.chat import (
     Span,
 )
 from overlord.domain.names import UserId
-from overlord.domain.text import visible
+from overlord.domain.text import length, visible
 from overlord.embedded.chat.block_kit import message_faults, text_fault, view_faults
 from overlord.embedded.chat.block_text import plain
 

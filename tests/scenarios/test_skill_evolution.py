@@ -8,10 +8,17 @@ import pytest
 
 from minion.protocol import SessionKind
 from overlord.commands_proposal import ApproveProposal, approve_proposal
-from overlord.commands_skill import RejectDraft, RetireSkill, reject_draft, retire_skill
+from overlord.commands_skill import (
+    ApproveDraft,
+    RejectDraft,
+    RetireSkill,
+    approve_draft,
+    reject_draft,
+    retire_skill,
+)
 from overlord.domain.decision import Verb
 from overlord.domain.evaluation import CheckName
-from overlord.domain.job import JobState
+from overlord.domain.job import Job, JobState
 from overlord.domain.proposal import ProposalStatus
 from overlord.domain.skill_draft import DraftKind, DraftState
 from overlord.domain.skill_record import Origin, SkillAtBase
@@ -131,6 +138,15 @@ async def test_a_text_that_is_no_skill_is_refused_and_kept_to_go_on_with() -> No
         assert "name: [broken" in str(form.spec) and "Not taken" in form.plain
 
 
+async def test_an_edit_with_a_secret_in_it_is_said_to_be_one_and_not_kept() -> None:
+    async with made_talk(**REVIEWED) as talk:
+        await _talk_with_a_draft(talk)
+        await _sends(talk, "Edit …", skill(text="Sign in with ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8."))
+        assert "held what looks like a secret" in talk.chat.ephemerals(talk.alice)[-1].plain
+        found = await draft(talk.world)
+        assert (found.text, found.refused, found.trouble) == (skill(), "", "")
+
+
 async def test_only_an_approver_decides_and_a_rejection_may_say_why() -> None:
     async with made_talk(**REVIEWED) as talk:
         await _talk_with_a_draft(talk)
@@ -154,7 +170,8 @@ async def test_what_is_too_long_for_the_chat_is_said_to_be_and_decided_elsewhere
         await talk.world.settle()
         card = talk.card("📝 Draft d1")
         assert talk.buttons(card) == ["Reject …"]
-        assert "overlord skills approve d1 or overlord skills edit d1" in card.plain
+        assert "overlord skills drafts d1, which says how it is approved" in card.plain
+        assert "overlord skills edit d1" in card.plain
 
 
 async def test_a_hostile_draft_of_the_models_is_asked_for_again_and_then_told(world: World) -> None:
@@ -276,6 +293,7 @@ async def test_reviewers_are_told_how_to_have_another_text_and_no_session_begins
         await world.settle()
     said = [comment.body for comment in world.forge.comments(REPO, pull) if "overlord:draft" in comment.body]
     assert len(said) == 1 and "edit the draft and approve it anew" in said[0]
+    assert not await world.read(lambda c: c.execute("SELECT 1 FROM follow_ups WHERE is_owed").fetchall())
     assert (await world.job(job.id)).round == 0
     assert (await draft(world)).note == "reviewers ask for changes (1 point)"
     await world.forge.close_pull(REPO, pull)
@@ -305,14 +323,35 @@ async def test_a_skill_is_retired_by_name_once_a_person_approves_that(world: Wor
     with pytest.raises(Refused, match="draft d1 is about that skill already"):
         await by_hand(world, retire_skill, retire)
     await approved(world)
+    job = await _deleted(world)
+    await world.forge.review(
+        REPO, job.pull_number or 0, author="alice", state="CHANGES_REQUESTED", body="No."
+    )
+    await world.settle()
+    said = [comment.body for comment in world.forge.comments(REPO, job.pull_number or 0)]
+    assert any("ask for it anew (`overlord skills retire say-why`)" in body for body in said)
+    await world.forge.close_pull(REPO, job.pull_number or 0)
+    await world.settle()
+    assert (await draft(world)).state is DraftState.FAILED
+    await by_hand(world, retire_skill, retire)
+    await until(world, DraftState.WAITING, 2)
+    assert (await draft(world)).state is DraftState.REJECTED
+    await by_hand(world, approve_draft, ApproveDraft(draft_id=2, by=ALICE))
+    job = await _deleted(world)
+    await world.forge.merge(REPO, job.pull_number or 0)
+    await world.settle()
+    assert (await draft(world, 2)).state is DraftState.DEPLOYED
+    assert not [item for item in await world.read(skills.all_of) if item.is_present]
+
+
+async def _deleted(world: World) -> Job:
+    """A Minion deletes the file; its job."""
     world.model.forget()
     world.model_will(run(f"rm {PATH}"), submit("Gone."), when="Delete the file")
     await world.settle()
     [*_, job] = await world.jobs()
     assert job.state is JobState.IN_REVIEW, await world.transcript()
-    await world.forge.merge(REPO, job.pull_number or 0)
-    await world.settle()
-    assert (await draft(world)).state is DraftState.DEPLOYED
+    return job
 
 
 async def test_a_rejected_draft_is_drafted_anew_when_its_proposal_is_taken_up_again(world: World) -> None:
