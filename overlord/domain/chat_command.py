@@ -46,6 +46,7 @@ class ChatVerb(StrEnum):
     SKILLS = "skills"
     APPROVE = "approve"
     REJECT = "reject"
+    RETIRE = "retire"
     ANSWER = "answer"
     BRIEF = "brief"
     HELP = "help"
@@ -67,7 +68,8 @@ class ChatCommand:
     target: Target | None = None
     """The job or issue of `stop`, `retry`, `why`, `scope`, and of `cost` when it is asked of a job; of `work` always an issue."""
     space: str | None = None
-    """The repository to pause, resume or show, as it was named; None for everything."""
+    """The repository to pause, resume or show, as it was named; None for everything. Of `retire`: the skill's, None for the one
+    that has it."""
     span: Span = Span.TODAY
     patterns: tuple[str, ...] = ()
     decision: int | None = None
@@ -75,6 +77,8 @@ class ChatCommand:
     """Of `approve` and `reject`, where it is no decision."""
     draft: int | None = None
     """Of the same."""
+    skill: str = ""
+    """The name of the one to retire."""
     text: str = ""
     """The reason, or the answer."""
 
@@ -125,6 +129,10 @@ USAGES: Mapping[ChatVerb, Usage] = {
     ),
     ChatVerb.REJECT: Usage(
         form="reject 5 too risky", means="say no to one; `reject p3` or `reject d3` as well"
+    ),
+    ChatVerb.RETIRE: Usage(
+        form="retire say-why",
+        means="draft that a skill goes; `retire owner/repo say-why` where several have it",
     ),
     ChatVerb.ANSWER: Usage(form="answer 5 use the second one", means="answer one in words"),
     ChatVerb.BRIEF: Usage(form="brief", means="the morning briefing, now"),
@@ -291,6 +299,19 @@ def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, decision=number, text=text)
 
 
+_SKILL = re.compile(r"[a-z0-9-]{1,100}")
+
+
+def _retire(verb: ChatVerb, said: str) -> ChatCommand:
+    first = _bare(_word(said, 0))
+    space = repository_in(first) if "/" in first else None
+    skipped = int(space is not None)
+    name, text = _bare(_word(said, skipped)), _after(said, skipped + 1)
+    if not _SKILL.fullmatch(name):
+        raise _misread(verb, "Say which skill, by its name.", USAGES[verb].form, "skills")
+    return ChatCommand(verb=verb, space=space, skill=name, text=text)
+
+
 _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.WORK: _work,
     ChatVerb.STOP: _about_a_job,
@@ -304,6 +325,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.APPROVE: _on_a_decision,
     ChatVerb.REJECT: _on_a_decision,
     ChatVerb.ANSWER: _on_a_decision,
+    ChatVerb.RETIRE: _retire,
     ChatVerb.STATUS: _alone,
     ChatVerb.QUEUE: _alone,
     ChatVerb.HISTORY: _alone,

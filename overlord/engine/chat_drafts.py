@@ -8,11 +8,13 @@ from overlord.commands_skill import (
     ApproveDraft,
     EditDraft,
     RejectDraft,
+    RetireSkill,
     approve_draft,
     check_decidable,
     check_editable,
     edit_draft,
     reject_draft,
+    retire_skill,
 )
 from overlord.domain.chat import Form
 from overlord.domain.chat_card import rejection_form
@@ -42,6 +44,15 @@ def reject(
     command = RejectDraft(draft_id=number, by=Person.of(actor), reason=reason, digest=digest)
     draft = reject_draft(connection, command, at=at)
     return f"Draft {draft.label}: rejected."
+
+
+def retire(
+    connection: sqlite3.Connection, space: str, name: str, *, actor: str, reason: str, at: datetime
+) -> str:
+    """Have it drafted that a skill goes, for somebody whose word counts. Raises Refused."""
+    command = RetireSkill(space=space, name=name, by=Person.of(actor), reason=reason)
+    draft = retire_skill(connection, command, at=at)
+    return f"Draft {draft.label} would retire {name} of {space}: it is put to you here once it is judged."
 
 
 def pressed(

@@ -34,7 +34,7 @@ from overlord.domain.job import Job
 from overlord.domain.reference import IssueRef, space_named
 from overlord.engine import chat_drafts, chat_proposals
 from overlord.engine.parts import Parts
-from overlord.errors import Refused
+from overlord.errors import NotFound, Refused
 from overlord.store import decisions, drafts, jobs, ledger, proposals, skill_uses, skills
 
 DAY = timedelta(days=1)
@@ -84,6 +84,8 @@ def space_of(given: Given) -> str:
         return proposals.get(connection, given.command.proposal).space
     if given.command.draft is not None:
         return drafts.get(connection, given.command.draft).space
+    if verb is ChatVerb.RETIRE:
+        return _space_of_skill(given)
     if given.command.decision is not None:
         return space_of_decision(connection, given.decision())
     return given.job().space
@@ -145,6 +147,28 @@ def _scope(given: Given) -> Done:
     command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
     commands.widen_scope(given.connection, command, at=given.at)
     return Done(said=f"Job {job.id} may write {', '.join(patterns)} too, for 14 days.")
+
+
+def _space_of_skill(given: Given) -> str:
+    """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
+    if given.command.space is not None:
+        return given.space()
+    found = skills.spaces_with(given.connection, given.command.skill)
+    if len(found) > 1:
+        raise Refused(
+            f"say whose, as in retire {found[0]} {given.command.skill}; there is {' and '.join(found)}"
+        )
+    if not found:
+        raise NotFound("no repository has a skill of that name; /overlord skills shows those that were seen")
+    return found[0]
+
+
+def _retire(given: Given) -> Done:
+    name, text = given.command.skill, given.command.text
+    said = chat_drafts.retire(
+        given.connection, _space_of_skill(given), name, actor=given.actor, reason=text, at=given.at
+    )
+    return Done(said=said)
 
 
 def _pause(given: Given) -> Done:
@@ -220,6 +244,7 @@ ACTS: Mapping[ChatVerb, Callable[[Given], Done]] = {
     ChatVerb.APPROVE: _approve,
     ChatVerb.REJECT: _reject,
     ChatVerb.ANSWER: _answer,
+    ChatVerb.RETIRE: _retire,
 }
 """What changes something: for approvers."""
 

@@ -62,6 +62,12 @@ def find(connection: sqlite3.Connection, space: str, name: str) -> SkillRecord |
     return next(iter(select(connection, SkillRecord, query, space, name)), None)
 
 
+def spaces_with(connection: sqlite3.Connection, name: str) -> list[str]:
+    """The repositories whose base has a skill of this name."""
+    query = f"SELECT space FROM skills WHERE name = ? AND state = ? AND {_SEEN} ORDER BY space"  # noqa: S608
+    return [row["space"] for row in connection.execute(query, (name, SkillState.PRESENT.value))]
+
+
 def all_of(connection: sqlite3.Connection, space: str | None = None) -> list[SkillRecord]:
     """Every skill that was seen at base, of one space or of all; by space and name."""
     query = f"SELECT * FROM skills WHERE {_SEEN} AND (? IS NULL OR space = ?) ORDER BY space, name"  # noqa: S608

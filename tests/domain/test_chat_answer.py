@@ -347,6 +347,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord drafts`  skills that are drafted, and wait for a person or are under way
 - `/overlord approve 5`  say yes to a decision; approve p3 to a proposal, approve d3 to a draft
 - `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well
+- `/overlord retire say-why`  draft that a skill goes; retire owner/repo say-why where several have it
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord brief`  the morning briefing, now
 - `/overlord help`  this list

@@ -83,6 +83,11 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
         ("scope 7 +src/?", ChatCommand(verb=V.SCOPE, target=JOB, patterns=("src/?",))),
         ("approve 5", ChatCommand(verb=V.APPROVE, decision=5)),
         ("approve decision #5 looks good", ChatCommand(verb=V.APPROVE, decision=5, text="looks good")),
+        ("retire say-why", ChatCommand(verb=V.RETIRE, skill="say-why")),
+        (
+            "retire acme/calc say-why nobody needs it",
+            ChatCommand(verb=V.RETIRE, space="acme/calc", skill="say-why", text="nobody needs it"),
+        ),
         ("reject 5: too risky", ChatCommand(verb=V.REJECT, decision=5, text="too risky")),
         ("answer 5 use the second one", ChatCommand(verb=V.ANSWER, decision=5, text="use the second one")),
         (

@@ -14,7 +14,7 @@ from overlord.embedded.play import call, edit, submit
 from overlord.store import jobs, proposals, skill_uses, skills
 from overlord.store.rows import insert
 from tests.drafting import PATH, drafted, skill
-from tests.quick import made_quick_world
+from tests.quick import made_quick_talk, made_quick_world
 from tests.records import an_issue, contract
 from tests.world import CALC, FIX, REPO
 
@@ -105,6 +105,28 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_re
         draft = await drafted(world, revised)
         assert (draft.kind, draft.state, draft.path) == (DraftKind.REVISE, DraftState.WAITING, PATH)
         assert draft.text == revised
+
+
+async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
+    async with made_quick_talk({**CALC, PATH: skill()}) as talk:
+        await talk.world.settle()
+        at, mine = talk.world.clock.now(), [SkillAtBase.read(SAY_WHY, PATH)]
+
+        def known(connection: sqlite3.Connection) -> None:
+            for space in (REPO, "acme/other"):
+                skills.note_base(connection, space, mine, at=at)
+
+        await talk.world.overlord.parts.database.write("by hand", known)
+        assert "Only approvers decide that" in await talk.command(
+            f"retire {REPO} say-why", by=talk.chat.add_user("bob")
+        )
+        assert "Say whose, as in retire acme/calc say-why" in await talk.command("retire say-why")
+        assert "o repository has a skill of that name" in await talk.command("retire say-how")
+        said = await talk.command(f"retire {REPO} say-why nobody needs it")
+        assert f"Draft d1 would retire say-why of {REPO}" in said
+        card = talk.card("📝 Draft d1").plain
+        assert "Retire the skill “say-why”" in card and "> nobody needs it" in card
+        assert "raft d1 is about that skill already" in await talk.command(f"retire {REPO} say-why")
 
 
 async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() -> None:
