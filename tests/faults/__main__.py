@@ -79,8 +79,9 @@ AREAS = (
         fault="the Docker engine and what lives in it",
         promise="at most one container for a session, none left over; infrastructure spends no attempt",
         tried="engine stopped and killed with and without live-restore, socket gone, calls that hang or whose reply is lost, "
-        "images gone, memory and disk full, others' kill, stop, restart, pause, rename and rm",
-        modules=("test_docker_faults", "test_docker_meddling"),
+        "images gone, memory (of a command, the Minion, the first process) and disk full, others' kill, stop, restart, pause, "
+        "rename and rm; `kill -9` of the daemon at each act of the runner, and where the engine has done it and nobody heard",
+        modules=("test_docker_faults", "test_docker_meddling", "test_docker_kills"),
     ),
     Area(
         fault="the clock jumps, the machine sleeps",

@@ -6,7 +6,11 @@ and a path is one of `Kind`; `seen` lists every request that was let through or 
 
 import asyncio
 import contextlib
+import os
 import re
+import signal
+import socket
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -26,9 +30,12 @@ class Kind(StrEnum):
     """The engine does it; the reply never comes."""
     FAIL = "fail"
     """The engine never hears of it; the reply is its error 500."""
+    KILL = "kill"
+    """The engine does it; whoever asked is killed in place of the reply."""
 
 
-_AFTER = {Kind.LOSE, Kind.HANG_AFTER}
+_AFTER = {Kind.LOSE, Kind.HANG_AFTER, Kind.KILL}
+_PEER = struct.Struct("3i")
 _ERROR = b'{"message":"failed by hand"}'
 _FAILURE = (
     b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
@@ -134,7 +141,9 @@ class _Link:
     async def _pass_back(self, replies: asyncio.StreamReader) -> None:
         with contextlib.suppress(OSError):
             while data := await replies.read(65536):
-                if self._kind is Kind.LOSE:
+                if self._kind is Kind.KILL:
+                    _kill_peer(self._client)
+                if self._kind in {Kind.LOSE, Kind.KILL}:
                     break
                 if self._kind is not Kind.HANG_AFTER:
                     self._client.write(data)
@@ -147,6 +156,13 @@ class _Link:
                 writer.close()
         if self._replies is not None:
             self._replies.cancel()
+
+
+def _kill_peer(client: asyncio.StreamWriter) -> None:
+    """End the process at the other end of a connection."""
+    told = client.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(_PEER.unpack(told)[0], signal.SIGKILL)
 
 
 async def _request(head: bytes, client: asyncio.StreamReader) -> AsyncIterator[bytes]:
