@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
@@ -112,9 +112,16 @@ class AppCredentials:
     """A GitHub App: its installation is found per repository, and each token is good for that repository alone."""
 
     def __init__(
-        self, client: GitHubClient, *, app_id: str, private_key: str, now: Callable[[], datetime] = utc_now
+        self,
+        client: GitHubClient,
+        *,
+        app_id: str,
+        private_key: str,
+        retry_wait_s: float = 1.0,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._client = client
+        self._retry_wait_s = retry_wait_s
         self._app_id = app_id
         self._private_key = private_key
         self._now = now
@@ -141,9 +148,8 @@ class AppCredentials:
         """Where the App is installed for a repository, as GitHub says now. Raises ForgeRefused when it is nowhere, or
         suspended."""
         owner, _, repo = name.partition("/")
-        asked = OPERATIONS["apps/get-repo-installation"]
         try:
-            answer, _ = await self._client.ask(*asked, self._sign_in(), {"owner": owner, "repo": repo})
+            answer = await self._ask("apps/get-repo-installation", {"owner": owner, "repo": repo})
         except ForgeMissing as error:
             raise self._not_installed(name, error) from None
         try:
@@ -201,15 +207,23 @@ class AppCredentials:
         data: dict[str, object] = {"repositories": [name.partition("/")[2]]}
         if for_git:
             data["permissions"] = _git_permissions(name, installation)
-        asked, began = OPERATIONS["apps/create-installation-access-token"], self._now()
-        variables = {"installation_id": installation.id}
-        answer, _ = await self._client.ask(*asked, self._sign_in(), variables, data)
+        asked, began = {"installation_id": installation.id}, self._now()
+        answer = await self._ask("apps/create-installation-access-token", asked, data)
         try:
             made = _AccessToken.model_validate(answer)
             life = made.expires_at - began
         except (ValidationError, TypeError):
             raise ForgeUnavailable(f"GitHub gave no token for {name} that we can read") from None
         return _Held(token=made.token, renew_at=began + max(life - RENEWED_EARLY, life * USED_UP))
+
+    async def _ask(self, operation: str, variables: Mapping[str, Any], data: Any = b"") -> Any:
+        """What is answered to the App itself; a refusal counts when it is said twice."""
+        try:
+            answer, _ = await self._client.ask(*OPERATIONS[operation], self._sign_in(), variables, data)
+        except ForgeRefused:
+            await asyncio.sleep(self._retry_wait_s)
+            answer, _ = await self._client.ask(*OPERATIONS[operation], self._sign_in(), variables, data)
+        return answer
 
     def _sign_in(self) -> SignIn:
         import jwt  # with its cryptography a tenth of the daemon's start, for Apps alone

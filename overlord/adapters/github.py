@@ -55,7 +55,9 @@ class GitHubForge(GitHubConversation, GitHubReview, GitHubContent):
     ) -> Self:
         """Signed in as a GitHub App; `private_key` is the PEM text, and tokens go by the clock `now`."""
         client = GitHubClient(base_url, timeout_s=timeout_s, now=now, meters=meters)
-        credentials = AppCredentials(client, app_id=app_id, private_key=private_key, now=now)
+        credentials = AppCredentials(
+            client, app_id=app_id, private_key=private_key, retry_wait_s=retry_wait_s, now=now
+        )
         return cls(client, credentials, retry_wait_s=retry_wait_s)
 
     async def repository(self, name: RepositoryName) -> Repository:

@@ -112,22 +112,30 @@ class GitHubRequests:
     async def _confirmed(
         self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
     ) -> tuple[Any, str | None]:
-        """One request; a refusal counts when it is said twice."""
+        """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests."""
+        token = await self._credentials.token(name)
         try:
-            return await self._signed(method, address, name, variables, data)
+            return await self._signed(method, address, name, variables, data, token=token)
         except ForgeRefused as refusal:
             said = str(refusal)
             if isinstance(refusal, ForgeElsewhere) or NO_LABEL in said or NO_REFERENCE in said:
                 raise
         await asyncio.sleep(self._retry_wait_s)
-        return await self._signed(method, address, name, variables, data)
+        token = await self._credentials.token(name)
+        return await self._signed(method, address, name, variables, data, token=token)
 
     async def _signed(
-        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
+        self,
+        method: str,
+        address: str,
+        name: RepositoryName,
+        variables: Mapping[str, Any],
+        data: Any,
+        *,
+        token: str,
     ) -> tuple[Any, str | None]:
         """One request; a refused token is replaced once if there may be a better one (nothing was done with it)."""
         address = self._client.graphql_url if address == "/graphql" else address
-        token = await self._credentials.token(name)
         try:
             return await self._client.ask(method, address, SignIn(token=token), variables, data)
         except ForgeUnauthorized:

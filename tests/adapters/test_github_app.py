@@ -55,7 +55,9 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 @pytest.fixture
 async def forge(world: World) -> AsyncIterator[GitHubForge]:
     client = GitHubClient(world.url, now=world.now)
-    credentials = AppCredentials(client, app_id=world.app_id, private_key=keys()[0], now=world.now)
+    credentials = AppCredentials(
+        client, app_id=world.app_id, private_key=keys()[0], retry_wait_s=0, now=world.now
+    )
     forge = GitHubForge(client, credentials, retry_wait_s=0)
     yield forge
     await forge.close()
@@ -180,13 +182,27 @@ async def test_an_installation_that_is_another_now_is_looked_up_again_once(
     world: World, forge: GitHubForge, status: str
 ) -> None:
     await forge.remote(REPO)
-    world.people.fail(MINT, kind=status)
+    world.people.fail(MINT, kind=status, times=2)
     await forge.remote(REPO)
     assert (looked_up(world), len(world.minted())) == (2, 2)
-    world.people.fail(MINT, kind=status, times=2)
+    world.people.fail(MINT, kind=status, times=4)
     with pytest.raises(ForgeRefused):
         await forge.remote(REPO)
     assert looked_up(world) == 3
+
+
+@pytest.mark.parametrize("operation", [MINT, LOOK_UP])
+@pytest.mark.parametrize("status", ["401", "403", "404"])
+async def test_a_refusal_of_the_sign_in_counts_when_it_is_said_twice(
+    world: World, forge: GitHubForge, operation: str, status: str
+) -> None:
+    world.people.fail(operation, kind=status)
+    assert (await forge.remote(REPO)).authorization
+    world.at += timedelta(hours=2)
+    world.people.fail(operation, kind=status, times=2)
+    with pytest.raises(ForgeRefused):
+        await forge.remote(REPO)
+    assert world.people.wire.faults.take(operation) is None
 
 
 async def test_a_removed_installation_is_refused_and_found_again_when_it_is_back(
