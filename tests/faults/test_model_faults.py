@@ -1,5 +1,5 @@
 """The model behind the gateway fails, or says what is of no use: once, and for good. The Minion here is the real one, but
-where it would wait ten minutes for a model to come back.
+where it would wait ten minutes for a model to come back; what is judged is played.
 """
 
 from collections.abc import Mapping
@@ -26,6 +26,7 @@ from overlord.embedded.play import (
 from tests.faults.invariants import check_world
 from tests.faults.player import played
 from tests.faults.spaces import answer_all, start
+from tests.quick import made_quick_world
 from tests.world import FIX, World, made_world
 
 PASSING: Mapping[str, Turn] = {
@@ -61,7 +62,7 @@ MANY: dict[str, Any] = {
 
 
 async def test_a_model_that_fails_once_costs_no_attempt() -> None:
-    async with made_world(**MANY) as world:
+    async with made_quick_world(**MANY) as world:
         for title, turn in PASSING.items():
             await world.issue(title)
             world.model_will(turn, edit(*FIX), submit(), when=title)
@@ -86,7 +87,7 @@ async def test_whichever_of_its_answers_fails_costs_no_attempt(at: int) -> None:
 
 
 async def test_a_model_that_is_of_no_use_ends_at_a_person() -> None:
-    async with made_world(**MANY) as world:
+    async with made_quick_world(**MANY) as world:
         for title, turn in LASTING.items():
             await world.issue(title)
             world.model_will(*[turn] * 60, when=title)
