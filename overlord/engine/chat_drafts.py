@@ -1,6 +1,7 @@
-"""Drafts of skills in the chat: who presses Approve or sends a form is a person, once their standing was looked at; then the verb."""
+"""Drafts of skills in the chat: what a person who was recognised (`engine/obey.py`) presses, types or sends, as the verb it stands for."""
 
 import sqlite3
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
@@ -29,37 +30,37 @@ from overlord.store.requests import Request
 
 
 def approve(
-    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+    connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
     """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
-    command = ApproveDraft(draft_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    command = ApproveDraft(draft_id=number, by=by, reason=reason, digest=digest)
     draft = approve_draft(connection, command, at=at)
     return f"Draft {draft.label}: approved. An issue is opened in {draft.space}."
 
 
 def reject(
-    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+    connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
     """Say no for somebody whose word counts. Raises NotFound, Refused."""
-    command = RejectDraft(draft_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    command = RejectDraft(draft_id=number, by=by, reason=reason, digest=digest)
     draft = reject_draft(connection, command, at=at)
     return f"Draft {draft.label}: rejected."
 
 
 def retire(
-    connection: sqlite3.Connection, space: str, name: str, *, actor: str, reason: str, at: datetime
+    connection: sqlite3.Connection, space: str, name: str, *, by: Person, reason: str, at: datetime
 ) -> str:
     """Have it drafted that a skill goes, for somebody whose word counts. Raises Refused."""
-    command = RetireSkill(space=space, name=name, by=Person.of(actor), reason=reason)
+    command = RetireSkill(space=space, name=name, by=by, reason=reason)
     draft = retire_skill(connection, command, at=at)
     return f"Draft {draft.label} would retire {name} of {space}: it is put to you here once it is judged."
 
 
 def pressed(
     connection: sqlite3.Connection, request: Request, button: KnownButton, message: Message, at: datetime
-) -> tuple[str, partial[str]]:
-    """The space of a draft whose button was pressed, or whose form was sent, and what that does: what is said of it is for
-    whoever did it, where the card does not say it. Raises Refused."""
+) -> tuple[str, Callable[[sqlite3.Connection, Person], str]]:
+    """The space of a draft whose button was pressed, or whose form was sent, and what that does when given by a person whose
+    word counts there: what is said of it is for them, where the card does not say it. Raises Refused."""
     draft = drafts.get(connection, message.ref)
     acts = {APPROVE: _approved, REJECT: _rejected, EDIT: _edited}
     if button.verb not in acts:
@@ -69,26 +70,26 @@ def pressed(
 
 
 def _approved(
-    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+    connection: sqlite3.Connection, by: Person, *, number: int, request: Request, digest: str, at: datetime
 ) -> str:
-    approve(connection, number, actor=request.actor, reason=request.text, digest=digest, at=at)
+    approve(connection, number, by=by, reason=request.text, digest=digest, at=at)
     return ""
 
 
 def _rejected(
-    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+    connection: sqlite3.Connection, by: Person, *, number: int, request: Request, digest: str, at: datetime
 ) -> str:
-    reject(connection, number, actor=request.actor, reason=request.text, digest=digest, at=at)
+    reject(connection, number, by=by, reason=request.text, digest=digest, at=at)
     return ""
 
 
 def _edited(
-    connection: sqlite3.Connection, *, number: int, request: Request, digest: str, at: datetime
+    connection: sqlite3.Connection, by: Person, *, number: int, request: Request, digest: str, at: datetime
 ) -> str:
     now = drafts.get(connection, number)
     if request.text.count(MARK) > (now.refused or now.text).count(MARK):
         raise Refused("that text held what looks like a secret; take it out, none of it was kept")
-    command = EditDraft(draft_id=number, by=Person.of(request.actor), text=request.text, digest=digest)
+    command = EditDraft(draft_id=number, by=by, text=request.text, digest=digest)
     draft = edit_draft(connection, command, at=at)
     if not draft.trouble:
         return ""

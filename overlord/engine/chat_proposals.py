@@ -1,8 +1,8 @@
-"""Proposals in the chat: who presses Approve or sends a rejection is a person, once their standing was looked at; then the verb."""
+"""Proposals in the chat: what a person who was recognised (`engine/obey.py`) presses, types or sends, as the verb it stands for."""
 
 import sqlite3
+from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 
 from overlord.commands_proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
 from overlord.domain.person import Person
@@ -16,10 +16,10 @@ from overlord.store.requests import Request
 
 
 def approve(
-    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+    connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
     """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
-    command = ApproveProposal(proposal_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    command = ApproveProposal(proposal_id=number, by=by, reason=reason, digest=digest)
     proposal = approve_proposal(connection, command, at=at)
     if proposal.is_drafted:
         return f"Proposal {proposal.name}: approved. A skill for {proposal.space} is drafted."
@@ -29,30 +29,29 @@ def approve(
 
 
 def reject(
-    connection: sqlite3.Connection, number: int, *, actor: str, reason: str, digest: str | None, at: datetime
+    connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
     """Say no for somebody whose word counts. Raises NotFound, Refused."""
-    command = RejectProposal(proposal_id=number, by=Person.of(actor), reason=reason, digest=digest)
+    command = RejectProposal(proposal_id=number, by=by, reason=reason, digest=digest)
     proposal = reject_proposal(connection, command, at=at)
     return f"Proposal {proposal.name}: rejected. It comes back only with twice the evidence."
 
 
 def pressed(
     connection: sqlite3.Connection, request: Request, button: KnownButton, message: Message, at: datetime
-) -> tuple[str, partial[str]]:
-    """The space of a proposal whose button was pressed, or whose form was sent, and what that does. Raises Refused."""
+) -> tuple[str, Callable[[sqlite3.Connection, Person], str]]:
+    """The space of a proposal whose button was pressed, or whose form was sent, and what that does when given by a person whose
+    word counts there. Raises Refused."""
     proposal = proposals.get(connection, message.ref)
     verbs = {APPROVE: approve, REJECT: reject}
     if button.verb not in verbs:
         raise Refused("that button means nothing any more")
-    return proposal.space, partial(
-        verbs[button.verb],
-        number=proposal.id,
-        actor=request.actor,
-        reason=request.text,
-        digest=button.digest,
-        at=at,
-    )
+    decide, number = verbs[button.verb], proposal.id
+
+    def act(connection: sqlite3.Connection, by: Person) -> str:
+        return decide(connection, number, by=by, reason=request.text, digest=button.digest, at=at)
+
+    return proposal.space, act
 
 
 def check_pending(connection: sqlite3.Connection, number: int) -> None:

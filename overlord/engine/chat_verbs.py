@@ -31,6 +31,7 @@ from overlord.domain.chat_command import Span as CostSpan
 from overlord.domain.decision import Decision, DecisionKind, Verb
 from overlord.domain.decision_words import OPENS, answer_in, decision_verb
 from overlord.domain.job import Job
+from overlord.domain.person import Person
 from overlord.domain.reference import IssueRef, space_named
 from overlord.engine import chat_drafts, chat_proposals
 from overlord.engine.parts import Parts
@@ -50,12 +51,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A command with who gives it, in one view of the database."""
+    """A command in one view of the database."""
 
     connection: sqlite3.Connection
     parts: Parts
     command: ChatCommand
-    actor: str
     at: datetime
 
     def job(self) -> Job:
@@ -71,6 +71,17 @@ class Given:
         """The repository that is named, as the settings spell it; empty for everything."""
         named = self.command.space
         return space_named(named, self.parts.settings.repositories) if named is not None else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(Given):
+    """A command that changes something, with the person who gives it: their word counts for its space."""
+
+    by: Person
+
+    @property
+    def actor(self) -> str:
+        return self.by.actor
 
 
 def space_of(given: Given) -> str:
@@ -121,27 +132,27 @@ def _issue(given: Given) -> tuple[str, int]:
     return space_named(target.space, given.parts.settings.repositories), target.number
 
 
-def _work(given: Given) -> Done:
+def _work(given: Order) -> Done:
     space, number = _issue(given)
     command = commands.WorkOn(space=space, number=number, actor=given.actor)
     wish = commands.work_on(given.connection, command, at=given.at)
     return Done(said="", wish_id=wish.id)
 
 
-def _stop(given: Given) -> Done:
+def _stop(given: Order) -> Done:
     command = commands.StopJob(job_id=given.job().id, actor=given.actor, reason=given.command.text)
     job = commands.stop_job(given.connection, command, at=given.at)
     return Done(said=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
 
 
-def _retry(given: Given) -> Done:
+def _retry(given: Order) -> Done:
     job = given.job()
     command = commands.RetryJob(job_id=job.id, actor=given.actor)
     commands.retry_job(given.connection, command, at=given.at)
     return Done(said=f"Job {job.id}, {job.issue_ref}, has another try.")
 
 
-def _scope(given: Given) -> Done:
+def _scope(given: Order) -> Done:
     job, patterns = given.job(), given.command.patterns
     _check_requester(given.connection, given.parts, job.id, given.actor)
     command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
@@ -163,15 +174,15 @@ def _space_of_skill(given: Given) -> str:
     return found[0]
 
 
-def _retire(given: Given) -> Done:
+def _retire(given: Order) -> Done:
     name, text = given.command.skill, given.command.text
     said = chat_drafts.retire(
-        given.connection, _space_of_skill(given), name, actor=given.actor, reason=text, at=given.at
+        given.connection, _space_of_skill(given), name, by=given.by, reason=text, at=given.at
     )
     return Done(said=said)
 
 
-def _pause(given: Given) -> Done:
+def _pause(given: Order) -> Done:
     command = commands.PauseWork(space=given.space() or None, actor=given.actor, reason=given.command.text)
     pause = commands.pause_work(given.connection, command, at=given.at)
     return Done(
@@ -179,7 +190,7 @@ def _pause(given: Given) -> Done:
     )
 
 
-def _resume(given: Given) -> Done:
+def _resume(given: Order) -> Done:
     space = given.space() or None
     held = commands.resume_work(
         given.connection, commands.ResumeWork(space=space, actor=given.actor), at=given.at
@@ -188,22 +199,22 @@ def _resume(given: Given) -> Done:
     return Done(said=f"Going on: {space or 'everything'}.{rest}")
 
 
-def _approve(given: Given) -> Done:
+def _approve(given: Order) -> Done:
     return _decided(given, approves=True)
 
 
-def _reject(given: Given) -> Done:
+def _reject(given: Order) -> Done:
     return _decided(given, approves=False)
 
 
-def _decided(given: Given, *, approves: bool) -> Done:
+def _decided(given: Order, *, approves: bool) -> Done:
     command = given.command
     if command.proposal is not None:
         act = chat_proposals.approve if approves else chat_proposals.reject
         said = act(
             given.connection,
             command.proposal,
-            actor=given.actor,
+            by=given.by,
             reason=command.text,
             digest=None,
             at=given.at,
@@ -212,7 +223,7 @@ def _decided(given: Given, *, approves: bool) -> Done:
     if command.draft is not None:
         act = chat_drafts.approve if approves else chat_drafts.reject
         said = act(
-            given.connection, command.draft, actor=given.actor, reason=command.text, digest=None, at=given.at
+            given.connection, command.draft, by=given.by, reason=command.text, digest=None, at=given.at
         )
         return Done(said=said)
     decision = given.decision()
@@ -222,7 +233,7 @@ def _decided(given: Given, *, approves: bool) -> Done:
     return _answered(commands.answer_decision(given.connection, answer, at=given.at))
 
 
-def _answer(given: Given) -> Done:
+def _answer(given: Order) -> Done:
     decision = given.decision()
     verb, text = answer_in(decision, given.command.text)
     check_eyes(given.connection, given.parts, decision, verb, given.actor)
@@ -234,7 +245,7 @@ def _answered(decision: Decision) -> Done:
     return Done(said=f"Decision {decision.id}: {decision.answer}.")
 
 
-ACTS: Mapping[ChatVerb, Callable[[Given], Done]] = {
+ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
     ChatVerb.WORK: _work,
     ChatVerb.STOP: _stop,
     ChatVerb.RETRY: _retry,

@@ -20,12 +20,14 @@ from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb
 from overlord.domain.decision_words import answer_in
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.names import ChannelId, MessageTs, UserId
+from overlord.domain.person import Person
 from overlord.engine import chat_drafts, chat_proposals, people
 from overlord.engine.chat_verbs import (
     ACTS,
     Done,
     Given,
     NotTheirs,
+    Order,
     check_eyes,
     look,
     space_of,
@@ -48,7 +50,7 @@ log = structlog.get_logger()
 GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
 
 
-Act = Callable[[sqlite3.Connection], Done]
+Act = Callable[[sqlite3.Connection, Person], Done]
 
 
 async def step(parts: Parts, speech: Speech) -> bool:
@@ -74,8 +76,8 @@ async def _heard(parts: Parts, speech: Speech, request: Request) -> bool:
             await _note(parts, request, RequestState.OBEYED)
             return True
         space, act = planned
-        await _check_word(parts, speech, request, space)
-        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _settle(c, request, act(c)))
+        by = await _person(parts, speech, request, space)
+        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _settle(c, request, act(c, by)))
         parts.ring()
     except NotTheirs as error:
         await _refuse(parts, request, str(error))
@@ -90,10 +92,13 @@ async def _check_standing(speech: Speech, request: Request) -> None:
         raise NotTheirs(why)
 
 
-async def _check_word(parts: Parts, speech: Speech, request: Request, space: str) -> None:
-    """Raises NotTheirs for whose word does not count for a space."""
+async def _person(parts: Parts, speech: Speech, request: Request, space: str) -> Person:
+    """Who asks: the one place where the chat makes a person. Raises NotTheirs for who is not talked with, and for whose word
+    does not count for a space."""
+    await _check_standing(speech, request)
     if not await people.may_decide(parts, speech, request.user, space):
         raise NotTheirs(people.not_among(parts, request.user, space))
+    return Person.of(request.actor)
 
 
 async def _note(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
@@ -136,10 +141,8 @@ def _plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> tup
     return _plan_press(connection, parts, request)
 
 
-def _given(connection: sqlite3.Connection, parts: Parts, request: Request, command: ChatCommand) -> Given:
-    return Given(
-        connection=connection, parts=parts, command=command, actor=request.actor, at=parts.clock.now()
-    )
+def _given(connection: sqlite3.Connection, parts: Parts, command: ChatCommand) -> Given:
+    return Given(connection=connection, parts=parts, command=command, at=parts.clock.now())
 
 
 def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
@@ -149,9 +152,14 @@ def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request
         return None  # what to type instead is said with the answer
     if command.verb not in ACTS:
         return None
-    given = _given(connection, parts, request, command)
-    act = ACTS[command.verb]
-    return space_of(given), lambda c: act(_given(c, parts, request, command))
+    given = _given(connection, parts, command)
+    verb = ACTS[command.verb]
+
+    def act(connection: sqlite3.Connection, by: Person) -> Done:
+        at = parts.clock.now()
+        return verb(Order(connection=connection, parts=parts, command=command, at=at, by=by))
+
+    return space_of(given), act
 
 
 def _plan_reply(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
@@ -165,7 +173,7 @@ def _plan_reply(connection: sqlite3.Connection, parts: Parts, request: Request) 
     except Refused:
         return None
     return space_of_decision(connection, found), partial(
-        _answer, parts=parts, request=request, decision=found, verb=verb, text=text
+        _answer, parts=parts, decision=found, verb=verb, text=text
     )
 
 
@@ -182,17 +190,17 @@ def _asked_in(connection: sqlite3.Connection, root: Message) -> Decision | None:
 
 def _answer(
     connection: sqlite3.Connection,
+    by: Person,
     *,
     parts: Parts,
-    request: Request,
     decision: Decision,
     verb: Verb,
     text: str,
     digest: str | None = None,
 ) -> Done:
-    check_eyes(connection, parts, decision, verb, request.actor)
+    check_eyes(connection, parts, decision, verb, by.actor)
     command = commands.AnswerDecision(
-        decision_id=decision.id, verb=verb, text=text, actor=request.actor, digest=digest or decision.digest
+        decision_id=decision.id, verb=verb, text=text, actor=by.actor, digest=digest or decision.digest
     )
     commands.answer_decision(connection, command, at=parts.clock.now())
     return Done(said="")
@@ -217,7 +225,6 @@ def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) 
         return space_of_decision(connection, decision), partial(
             _answer,
             parts=parts,
-            request=request,
             decision=decision,
             verb=Verb(button.verb),
             text=request.text or button.text,
@@ -226,19 +233,21 @@ def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) 
     at = parts.clock.now()
     if message.kind is MessageKind.PROPOSAL:
         space, decide = chat_proposals.pressed(connection, request, button, message, at)
-        return space, lambda c: _quietly(decide(c))
+        return space, lambda c, by: _quietly(decide(c, by))
     if message.kind is MessageKind.DRAFT:
         space, answer = chat_drafts.pressed(connection, request, button, message, at)
-        return space, lambda c: Done(said=answer(c))
+        return space, lambda c, by: Done(said=answer(c, by))
     job = jobs.get(connection, message.ref)
     if button.verb == EVIDENCE:
         return None
     if button.verb == STOP:
-        stop = commands.StopJob(job_id=job.id, actor=request.actor)
-        return job.space, lambda c: _quietly(commands.stop_job(c, stop, at=at))
+        return job.space, lambda c, by: _quietly(
+            commands.stop_job(c, commands.StopJob(job_id=job.id, actor=by.actor), at=at)
+        )
     if button.verb == RETRY:
-        retry = commands.RetryJob(job_id=job.id, actor=request.actor)
-        return job.space, lambda c: _quietly(commands.retry_job(c, retry, at=at))
+        return job.space, lambda c, by: _quietly(
+            commands.retry_job(c, commands.RetryJob(job_id=job.id, actor=by.actor), at=at)
+        )
     raise Refused(GONE)
 
 
@@ -268,7 +277,7 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
     try:
         await _check_standing(speech, request)
         space, form = await parts.database.read(found)
-        await _check_word(parts, speech, request, space)
+        await _person(parts, speech, request, space)
     except NotTheirs as error:
         why = str(error)
         await parts.database.write(Point.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
@@ -314,7 +323,7 @@ def _message(
     if request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
         return None
     try:
-        given = _given(connection, parts, request, chat_command(request.text))
+        given = _given(connection, parts, chat_command(request.text))
         return look(given, speech.place.web)
     except ChatCommandError as error:
         return misread_message(error)

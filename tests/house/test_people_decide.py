@@ -1,126 +1,110 @@
 """No path in the code approves a proposal without a person's identity: who may say that somebody is one is a list."""
 
 import ast
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from tests.house.test_imports import ROOT, imported, modules
+import pytest
 
-CLI, CHAT, VERB = (
-    "overlord/entrypoints/cli/proposal.py",
-    "overlord/engine/chat_proposals.py",
-    "overlord/commands_proposal.py",
-)
-DRAFT_CLI, DRAFT_CHAT, DRAFT_VERB = (
-    "overlord/entrypoints/cli/draft.py",
-    "overlord/engine/chat_drafts.py",
-    "overlord/commands_skill.py",
-)
-CALLERS: Mapping[str, set[str]] = {
-    # A person is made where the command line runs as somebody, and where Slack said who pressed or typed.
-    "Person": {CLI, CHAT, DRAFT_CLI, DRAFT_CHAT},
-    # What a person says is one record and one verb.
-    "ApproveProposal": {CLI, CHAT},
-    "RejectProposal": {CLI, CHAT},
-    "approve_proposal": {CLI, CHAT},
-    "reject_proposal": {CLI, CHAT},
-    # The store's way to write it down is the verb's alone.
-    "proposals.approve": {VERB},
-    "proposals.reject": {VERB},
-    # The same of drafts of skills, which a person edits as well.
-    "ApproveDraft": {DRAFT_CLI, DRAFT_CHAT},
-    "RejectDraft": {DRAFT_CLI, DRAFT_CHAT},
-    "EditDraft": {DRAFT_CLI, DRAFT_CHAT},
-    "RetireSkill": {DRAFT_CLI, DRAFT_CHAT},
-    "approve_draft": {DRAFT_CLI, DRAFT_CHAT},
-    "reject_draft": {DRAFT_CLI, DRAFT_CHAT},
-    "edit_draft": {DRAFT_CLI, DRAFT_CHAT},
-    "retire_skill": {DRAFT_CLI, DRAFT_CHAT},
-    "drafts.approve": {DRAFT_VERB},
-    "drafts.reject": {DRAFT_VERB},
-    "drafts.edit": {DRAFT_VERB},
-    # A draft begins with a person's word: to a proposal, or to a skill by its name.
-    "drafts.request": {VERB, DRAFT_VERB},
-}
-"""Every place in the source that uses these, but for saying that something is of their type."""
-TYPED = {VERB, DRAFT_VERB, "overlord/store/proposals.py", "overlord/store/drafts.py"}
-"""What takes a person as an argument."""
-
-
-def used(path: Path) -> Iterator[str]:
-    """What a module makes, calls or hands on, of the names above."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    types = {id(part) for node in ast.walk(tree) for hint in _hints(node) for part in ast.walk(hint)}
-    knows = "overlord.domain.person" in set(imported(path))
-    for node in ast.walk(tree):
-        name = ast.unparse(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-        if id(node) not in types and name in CALLERS and (name != "Person" or knows):
-            yield name
-
-
-def _hints(node: ast.AST) -> Iterator[ast.expr]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
-        yield node.returns
-    elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
-        yield node.annotation
+from tests.house.authority import CALLERS, KNOWING, Source, breaches, knows_people, sources, uses
+from tests.house.test_imports import ROOT, modules
 
 
 def test_whoever_approves_is_a_person() -> None:
     found: dict[str, set[str]] = {name: set() for name in CALLERS}
     knowing = set()
-    for path in modules("overlord"):
-        place = path.relative_to(ROOT).as_posix()
-        for name in used(path):
-            found[name].add(place)
-        if "overlord.domain.person" in set(imported(path)):
-            knowing.add(place)
+    for module, source in sources().items():
+        for name in uses(source):
+            found[name].add(module)
+        if knows_people(source):
+            knowing.add(module)
     assert found == CALLERS
-    assert knowing == {CLI, CHAT, DRAFT_CLI, DRAFT_CHAT} | TYPED
+    assert knowing == KNOWING
 
 
-def test_nothing_but_the_store_writes_that_a_proposal_was_decided() -> None:
-    said = ("PROPOSAL_APPROVED", "PROPOSAL_REJECTED", '"decided_by"', "UPDATE proposals")
-    store = "overlord/store/proposals.py"
-    words = {"overlord/domain/event.py", "overlord/domain/telling.py", "overlord/domain/proposal.py"}
-    writers = {
-        path.relative_to(ROOT).as_posix()
-        for path in modules("overlord")
-        if any(word in path.read_text(encoding="utf-8") for word in said)
-    }
-    assert writers == words | {store, "overlord/store/drafts.py"}
-    functions = [
-        node
-        for node in ast.walk(ast.parse((ROOT / store).read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    ]
-    deciding = {
+def test_nobody_gets_past_that_list() -> None:
+    held = {module: breaches(source) for module, source in sources().items()}
+    assert {module: found for module, found in held.items() if found} == {}
+
+
+ROGUES = {
+    "what the chat does": "from overlord.engine import chat_proposals\ndef step(c, n):\n    chat_proposals.approve(c, n, actor='slack:U1', reason='')",
+    "the store under another name": "from overlord.domain import person\nfrom overlord.store import proposals as rows\n"
+    "def step(c, p):\n    rows.approve(c, p, by=person.Person.of('cli:alice'), reason='')",
+    "the store's function": "from overlord.store.proposals import approve\ndef step(c, p, by):\n    approve(c, p, by=by, reason='')",
+    "what the chat does to drafts": "from overlord.engine import chat_drafts\ndef step(c, n):\n    chat_drafts.approve(c, n, actor='slack:U1')",
+    "the row": "from overlord.store import rows\ndef step(c, n):\n    rows.update(c, 'proposals', n, dict(status='approved', decided_by='x'))",
+    "the verb": "from overlord import commands_proposal as verbs\ndef step(c, order, at):\n    verbs.approve_proposal(c, order, at=at)",
+    "a whole dotted name": "import overlord.store.drafts\ndef step(c, d, by):\n    overlord.store.drafts.approve(c, d, by=by)",
+    "an import in a function": "def step(c, p, by):\n    from overlord.store import proposals as q\n    q.reject(c, p, by=by)",
+    "a name that another module has": "from overlord.engine import obey\ndef step(c, p, by):\n    obey.proposals.approve(c, p, by=by)",
+    "a function that another module has": "from overlord.engine.chat_proposals import approve_proposal as do\ndef step(c, o):\n    do(c, o)",
+    "everything of a module": "from overlord.commands_skill import *\ndef step(c, o, at):\n    approve_draft(c, o, at=at)",
+    "a relative import": "from ..store import drafts\ndef step(c, d, by):\n    drafts.approve(c, d, by=by)",
+    "another name for a module": "from overlord.store import proposals\nq = proposals\ndef step(c, p, by):\n    q.approve(c, p, by=by)",
+    "an attribute by its name": "from overlord.store import proposals\ndef step(c, p, by):\n    getattr(proposals, 'appro' + 've')(c, p, by=by)",
+    "a module by its name": "import importlib\ndef step(c, p, by):\n    importlib.import_module('overlord.store.proposals').approve(c, p)",
+    "a function that is handed on": "from functools import partial\nfrom overlord.store import drafts\nACT = partial(drafts.approve, said='')",
+    "a person of its own": "from overlord.domain.person import Person as P\nME = P.of('cli:alice')",
+    "a kind of person": "from overlord.domain.person import Person\nclass Robot(Person):\n    pass",
+    "a person in a hint": "from overlord.domain.person import Person\ndef step(by: Person.of('cli:a')) -> None: ...",
+    "SQL": "def step(c, n):\n    c.execute('UPDATE proposals SET status = ? WHERE id = ?', ('approved', n))",
+    "SQL in pieces": "def step(c, n):\n    c.execute('UPDATE ' + 'drafts SET state = 1 WHERE id = ?', (n,))",
+    "SQL for a table in a variable": "def step(c, n, table='drafts'):\n    c.execute(f'UPDATE {table} SET state = 1')",
+    "a row of a table in a variable": "from overlord.store.rows import update as put\nT = 'drafts'\ndef step(c, n):\n    put(c, T, n, {'state': 'approved'})",
+    "a row, by keyword": "from overlord.store.rows import update\ndef step(c, n):\n    update(c, table='drafts', key=n, changes={'state': 'approved'})",
+    "a row that somebody wrote in the chat": "from overlord.store import requests\ndef step(c, press):\n    requests.hear(c, press)",
+    "what the command line does": "from overlord.entrypoints.cli import proposal\ndef step():\n    proposal.approve(1)",
+    "the answer to a decision": "from overlord import commands as verbs\ndef step(c, at):\n    verbs.answer_decision(c, verbs.AnswerDecision(decision_id=1), at=at)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ROGUES.values(), ids=ROGUES)
+def test_a_module_that_approves_by_itself_is_seen(source: str) -> None:
+    assert breaches(Source("overlord.engine.rogue", source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from overlord.store import proposals\ndef step(c):\n    return [p for p in proposals.standing(c) if p.is_approved]",
+        "from overlord.domain.person import Person\ndef step(by: Person) -> Person: ...",
+        "from overlord.store.rows import update\ndef step(c, n):\n    update(c, 'jobs', n, {'note': 'proposals'})",
+        "def step(c):\n    c.execute('SELECT * FROM proposals')",
+    ],
+)
+def test_a_module_that_looks_is_not_held_up(source: str) -> None:
+    assert breaches(Source("overlord.engine.honest", source)) == set()
+
+
+@pytest.mark.parametrize(
+    ("store", "words", "deciding"),
+    [
+        ("proposals", ("_decide(", '"decided_by"'), {"approve", "reject", "_decide"}),
+        ("drafts", ("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED"), {"approve", "reject", "edit"}),
+    ],
+)
+def test_what_the_store_writes_of_a_decision_takes_a_person(
+    store: str, words: tuple[str, ...], deciding: set[str]
+) -> None:
+    tree = ast.parse((ROOT / "overlord" / "store" / f"{store}.py").read_text(encoding="utf-8"))
+    found = {
         item.name: ast.unparse(item.args)
-        for item in functions
-        if "_decide(" in ast.unparse(item) or '"decided_by"' in ast.unparse(item).replace("'", '"')
+        for item in tree.body
+        if isinstance(item, ast.FunctionDef)
+        and any(word in ast.unparse(item).replace("'", '"') for word in words)
     }
-    assert deciding.keys() == {"approve", "reject", "_decide"}
-    assert all("by: Person" in arguments for arguments in deciding.values())
+    assert found.keys() == deciding
+    assert all("by: Person" in arguments for arguments in found.values())
 
 
-def test_nothing_but_the_store_writes_that_a_draft_was_decided() -> None:
-    said = ("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED", "UPDATE drafts")
-    store = "overlord/store/drafts.py"
-    words = {"overlord/domain/event.py", "overlord/domain/telling.py", "overlord/domain/skill_draft.py"}
-    writers = {
-        path.relative_to(ROOT).as_posix()
-        for path in modules("overlord")
-        if any(word in path.read_text(encoding="utf-8") for word in said)
-    }
-    assert writers == words | {store}
-    functions = [
-        node
-        for node in ast.walk(ast.parse((ROOT / store).read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    ]
-    deciding = {
-        item.name: ast.unparse(item.args)
-        for item in functions
-        if any(word in ast.unparse(item) for word in ("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED"))
-    }
-    assert deciding.keys() == {"approve", "reject", "edit"}
-    assert all("by: Person" in arguments for arguments in deciding.values())
+@pytest.mark.parametrize(
+    ("said", "own"),
+    [
+        (("PROPOSAL_APPROVED", "PROPOSAL_REJECTED", '"decided_by"'), {"domain/proposal", "store/proposals"}),
+        (("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED"), {"domain/skill_draft"}),
+    ],
+)
+def test_nobody_else_tells_of_a_decision(said: tuple[str, ...], own: set[str]) -> None:
+    texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in modules("overlord")}
+    writers = {path.as_posix() for path, text in texts.items() if any(word in text for word in said)}
+    words = {"domain/event", "domain/telling", "store/drafts", *own}
+    assert writers == {f"overlord/{name}.py" for name in words}
