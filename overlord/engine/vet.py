@@ -39,7 +39,7 @@ from overlord.engine.equip import MOST_FILES
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
 from overlord.engine.trouble import Troubles
-from overlord.errors import ForgeMissing, ForgeRefused
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import drafts, jobs, ledger, messages, vettings
@@ -57,10 +57,8 @@ MOST_KEPT = 400
 async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
     """Vet the open pull requests of a space whose head or base is new; whether none is left for later."""
     wanted = parts.settings.space(name).vet_skills
-    if not wanted:
-        return True
     known = await parts.database.read(lambda c: vettings.of_space(c, name))
-    listed = await parts.forge.open_pulls(name)
+    listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Point.VETTINGS_FORGOTTEN, lambda c: vettings.forget(c, name, gone))
     look, left = _Look(parts=parts, name=name, standing=Standing(parts, name)), MOST_A_LOOK
@@ -124,6 +122,7 @@ class _Look:
         beside = ""
         try:
             change = Change.of(await self.parts.forge.pull_files(self.name, pull.number))
+            await self._check_still(pull)
             if not change:
                 return found
             base = await self._at_base(pull.base_branch)
@@ -135,6 +134,15 @@ class _Look:
             trouble = f"{plain_line(str(error), limit=300)}."
             return replace(found, outcome=Outcome.UNJUDGED, trouble=trouble, is_marked=True, beside=beside)
         return replace(found, outcome=outcome_of(files), files=files, is_marked=True, beside=beside)
+
+    async def _check_still(self, pull: Pull) -> None:
+        """Raises ForgeUnavailable for one that was changed since: what was listed may be another head's, and this one would
+        count as looked at when somebody pushes it again."""
+        now = await self.parts.forge.pull(self.name, pull.number)
+        if (now.head_sha, now.base_branch) != (pull.head_sha, pull.base_branch):
+            raise ForgeUnavailable(
+                f"pull request #{pull.number} of {self.name} changed while it was looked at"
+            )
 
     async def _judged(
         self, pull: Pull, change: Change, base: Mapping[str, TreeEntry]

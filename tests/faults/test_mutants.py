@@ -57,6 +57,13 @@ MUTANTS = (
         points="add_comment",
     ),
     Mutant(
+        name="look for the comment on skills before posting one",
+        file="overlord/engine/vet.py",
+        before="and MARK in comment.body:",
+        after="and number < 0:",
+        points="vetting_told",
+    ),
+    Mutant(
         name="look for a proposal's issue before opening one",
         file="overlord/engine/opening.py",
         before="if key in state.issue.body",

@@ -17,7 +17,7 @@ from overlord.errors import ForgeRefused
 from overlord.store import drafts, ledger, vettings
 from tests.chatting import made_talk
 from tests.drafting import ALICE, PATH, approved, by_hand, skill, until, written
-from tests.engine.between import forge_world
+from tests.engine.between import Instead, forge_world
 from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World
 
@@ -253,6 +253,24 @@ async def test_what_cannot_be_judged_is_an_error_and_is_not_asked_for_again() ->
         assert told(world, number) == ((), ["success"], 1)
 
 
+async def test_a_head_whose_files_may_be_anothers_does_not_count_as_looked_at() -> None:
+    async with forge_world(WITH_SKILL) as (world, forge):
+        world.forge.add_user("mallory", association="NONE")
+        number = await world.forge.fork_pull(REPO, "Help", {PATH: HOSTILE}, author="mallory")
+
+        async def meanwhile(real: Instead, *arguments: Any) -> Any:
+            forge.is_well()
+            await world.forge.push_to_pull(REPO, number, {PATH: None, "a.txt": "a\n"})
+            return await real(*arguments)
+
+        forge.instead["pull_files"] = meanwhile
+        await world.settle()
+        assert await world.read(vettings.of_space, REPO) == {}
+        await world.settle()
+        [row] = (await world.read(vettings.of_space, REPO)).values()
+        assert (row.head_sha, row.outcome) == (world.forge.pull(REPO, number).head_sha, "untouched")
+
+
 async def test_what_the_files_say_is_text_in_the_comment_and_nothing_else(world: World) -> None:
     name = f"{FOLDER}/`x` @alice ![a](www.evil.example) fixes #1.yaml"
     hostile = (
@@ -319,6 +337,13 @@ async def test_it_can_be_switched_off() -> None:
         number = await pulled(world, {PATH: HOSTILE})
         assert told(world, number) == ((), [], 0)
         assert "pulls/list" not in {seen.operation for seen in world.forge.requests}
+        for wanted, rows in ((True, 1), (False, 0), (True, 1)):
+            await world.stop()
+            world.overrides["vet_skills"] = wanted
+            await world.start()
+            await world.settle()
+            assert told(world, number)[::2] == ((LABEL,), 1)
+            assert len(await world.read(vettings.about_skills)) == rows
 
 
 async def test_people_in_the_chat_are_told_once_of_what_they_should_look_at() -> None:
