@@ -13,8 +13,8 @@ from hashlib import sha256
 
 from overlord.domain.event import EventName
 from overlord.domain.proposal import EnhancementProposal, Trigger
+from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_review import SkillVerdict, verdict_of, why_of
-from overlord.domain.skill_scan import SkillFinding
 
 
 class DraftKind(StrEnum):

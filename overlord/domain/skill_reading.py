@@ -1,6 +1,6 @@
-"""A skill's text as it would be understood: in logical lines, and without the disguises a command or a sentence can wear.
+"""A skill's text as it would be understood: without the disguises a command or a sentence can wear.
 
-Each line is read as it stands, and once more with its quotes, escapes, variables and pieces put together. What a reader
+Each logical line is read as it stands, and once more with its quotes, escapes, variables and pieces put together. What a reader
 finds only in the second reading was meant not to be found.
 """
 
@@ -13,14 +13,6 @@ from dataclasses import dataclass
 
 from overlord.domain.hidden_character import unseen
 
-LONGEST = 2_000
-"""A logical line is read in pieces of so many characters, so that no pattern takes long."""
-_OVERLAP = 300
-_MOST_JOINED = 12
-_GOES_ON = re.compile(r"(?:(?<!\\)\\|\||&&)[ \t]*$")
-_NO_PIPE = re.compile(r"[ \t]*(?:(?:-[ \t]+)*(?:[\"'\w-]+:)?[ \t]*\|[ \t]*$|\|)")
-"""Where YAML begins a block of text, and a row of a table."""
-_BEGINS_WITHIN = re.compile(r"^[ \t]*(?:\|(?![^\n]*\|[ \t]*$)|&&)")
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&`({])(?:export[ \t]+|local[ \t]+)?([A-Za-z_]\w{0,30})[ \t]?=[ \t]?([\"']?)([^\s\"';|&$`=]{1,60})\2(?=[\s;&`)},]|$)",
     re.MULTILINE,
@@ -61,50 +53,11 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class LogicalLine:
-    """One line, or several that continue each other, and where it begins in the file."""
-
-    number: int
-    text: str
-    header: str = ""
-    """The line that introduces the list this is an item of."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """One way to read a logical line."""
 
     text: str
     disguised: bool
-
-
-def logical_lines(text: str, first: int = 1) -> Iterator[LogicalLine]:
-    """Lines with those that go on joined, in pieces of a readable length; each knows where it begins."""
-    joined: list[str] = []
-    start, header = first, ""
-    lines = text.split("\n")
-    for number, line in enumerate(lines, first):
-        header = _header(line, header)
-        start = number if not joined else start
-        following = lines[number - first + 1] if number - first + 1 < len(lines) else ""
-        goes_on = _GOES_ON.search(line) and following.strip() and not _NO_PIPE.match(line)
-        joined.append(re.sub(r"\\[ \t]*$", "", line) if goes_on else line)
-        if (goes_on or _BEGINS_WITHIN.match(following)) and len(joined) < _MOST_JOINED:
-            continue
-        whole = joined[0] if len(joined) == 1 else " ".join(part.strip() for part in joined)
-        for at in range(0, max(len(whole), 1), LONGEST - _OVERLAP):
-            yield LogicalLine(start, whole[at : at + LONGEST], header if _ITEM.match(whole) else "")
-        joined = []
-
-
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
-
-
-def _header(line: str, before: str) -> str:
-    """The line that introduces a list; it holds until a line that is no item of one."""
-    if line.rstrip().endswith(":"):
-        return line.strip()
-    return before if _ITEM.match(line) or not line.strip() else ""
 
 
 def names_in(text: str) -> dict[str, str]:

@@ -7,8 +7,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from overlord.domain.skill import Skill, SkillFileError, is_skill_path, parse_skill
+from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_rule import Level
-from overlord.domain.skill_scan import SkillFinding, scan
+from overlord.domain.skill_scan import scan
 from overlord.domain.untrusted_yaml import MAX_BYTES, UntrustedYamlError, compose_yaml
 
 SCHEMA, NAMES, TRIGGERS = "skill/schema", "skill/name-conflict", "skill/trigger-conflict"

@@ -6,7 +6,7 @@ A Minion has a shell without network, in a container that is thrown away; people
 from overlord.domain.skill_rule import Level, rule
 
 _FETCH = r"(?:curl|wget|aria2c|lynx|iwr|irm|invoke-webrequest|invoke-restmethod|nc|ncat|netcat|ftp|tftp|scp|httpie)"
-_DECODE = r"(?:base64|base32|xxd|uudecode|openssl\s+(?:enc|base64)|rev|tr\s+['\"\[\w]\S*|gunzip|gzip\s+-\w*d|zcat|printf|echo\s+-\w*[neE]\w*)"
+_DECODE = r"(?:base64|base32|xxd|uudecode|openssl\s+(?:enc|base64)|rev\b|tr\s+['\"\[\w]\S*|gunzip|gzip\s+-\w*d|zcat|printf|echo\s+-\w*[neE]\w*)"
 _SHELL = r"(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|da|k|c|tc|a|fi)?sh|busybox\s+sh|pwsh|powershell)"
 _INTERPRETER = r"(?:/(?:usr/)?bin/)?(?:python[\d.]*|node|perl|ruby|php|deno|lua)"
 _BEFORE = r"(?:(?:sudo|env|exec|command|nohup|time|setsid|xargs|tee\s+\S+\s*\|)\s+(?:-\S+\s+|\w+=\S*\s+|\{\}\s+|-I\s*\S+\s+)*){0,3}"

@@ -8,7 +8,7 @@ from datetime import datetime
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.person import Person
 from overlord.domain.skill_draft import EVOLUTION, DraftKind, DraftState, SkillDraft
-from overlord.domain.skill_scan import SkillFinding
+from overlord.domain.skill_finding import SkillFinding
 from overlord.errors import IllegalMove, NotFound, Refused
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update

@@ -1,0 +1,27 @@
+"""What is held against a skill: the rule, how grave it is, and where in its file."""
+
+from dataclasses import dataclass
+
+from overlord.domain.secret import redacted
+from overlord.domain.skill_rule import Level
+from overlord.domain.text import visible
+
+EVIDENCE_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFinding:
+    """One thing held against a skill, and where in its file."""
+
+    rule: str
+    level: Level
+    message: str
+    line: int | None = None
+    evidence: str = ""
+    """What stands there, for people: cut, nothing hidden in it, secrets redacted."""
+
+
+def held(rule: str, level: Level, message: str, line: int | None, evidence: str) -> SkillFinding:
+    """A finding with what stands there made fit to be shown."""
+    shown = redacted(" ".join(visible(evidence).split()))[:EVIDENCE_CHARS]
+    return SkillFinding(rule=rule, level=level, message=message, line=line, evidence=shown)
