@@ -29,9 +29,12 @@ MOST_TEXT = 20_000
 """Instructions and examples together: what one tool's output shows a model without a cut."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
+_IDENTIFIER = r"(?:0|[1-9]\d{0,9}|\d{0,20}[a-zA-Z-][0-9a-zA-Z-]{0,20})"
 _VERSION = (
-    r"^(?:0|[1-9]\d{0,5})(?:\.(?:0|[1-9]\d{0,5})){2}(?:-[0-9A-Za-z.-]{1,40})?(?:\+[0-9A-Za-z.-]{1,40})?$"
+    r"^(?:0|[1-9]\d{0,5})(?:\.(?:0|[1-9]\d{0,5})){2}"
+    rf"(?:-{_IDENTIFIER}(?:\.{_IDENTIFIER}){{0,9}})?(?:\+[0-9a-zA-Z-]{{1,40}}(?:\.[0-9a-zA-Z-]{{1,40}}){{0,9}})?$"
 )
+"""As on semver.org, but for how long its parts may be."""
 _TOOL = r"^[a-z][a-z0-9_]{0,39}$"
 
 
@@ -141,7 +144,7 @@ class Skill(BaseModel):
     description: Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_in_one_line)] = Field(
         description="One line that tells an agent when to load it; all it sees of the skill until then."
     )
-    version: Annotated[str, Field(pattern=_VERSION)] = Field(
+    version: Annotated[str, Field(pattern=_VERSION, max_length=100)] = Field(
         description="Semantic version, quoted: '1.0.0'. Another text is another version."
     )
     tags: Annotated[tuple[Words, ...], Field(max_length=20), BeforeValidator(_once)] = Field(

@@ -1,6 +1,7 @@
 """`overlord skills validate`: needs no home and no settings, says what is wrong with each file as it was named."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,45 @@ def test_flags_alone_are_no_failure(folder: Path, overlord: Overlord) -> None:
     assert overlord("skills", "validate", "skills/odd.yaml", "skills/good.yaml").code == 0
 
 
-def test_an_empty_folder_is_no_pass(tmp_path: Path, overlord: Overlord) -> None:
+def test_a_folder_without_skills_is_no_pass(tmp_path: Path, overlord: Overlord) -> None:
+    (tmp_path / "notes.txt").write_text("One.")
     said = overlord("skills", "validate", str(tmp_path), "--json")
-    assert (said.code, json.loads(said.out)["verdict"]) == (1, "reject")
+    [finding] = json.loads(said.out)["findings"]
+    assert (said.code, finding["message"]) == (1, "There are no skill files in it.")
+
+
+def test_what_lies_in_a_folder_and_is_read_by_nobody_is_pointed_out(folder: Path, overlord: Overlord) -> None:
+    (folder / "bad.yaml").unlink()
+    (folder / "more").mkdir()
+    (folder / "same.yml").write_text(GOOD)
+    said = overlord("skills", "validate", "skills", "skills/same.yml", "--json")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    told = [(row["file"], row["verdict"], [item["rule"] for item in row["findings"]]) for row in rows]
+    assert told == [
+        ("skills/good.yaml", "reject", ["skill/name-conflict", "skill/trigger-conflict"]),
+        ("skills/more", "flag", ["skill/misplaced"]),
+        ("skills/odd.yaml", "flag", ["skill/dynamic-code"]),
+        (
+            "skills/same.yml",
+            "reject",
+            ["skill/name-conflict", "skill/trigger-conflict", "skill/misplaced"],
+        ),
+    ]
+
+
+def test_a_file_that_is_named_in_two_ways_is_in_no_conflict_with_itself(
+    folder: Path, overlord: Overlord
+) -> None:
+    names = ["skills/good.yaml", "./skills/good.yaml", str(folder / "good.yaml")]
+    said = overlord("skills", "validate", *names, "--json")
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert [(row["file"], row["verdict"]) for row in rows] == [(name, "accept") for name in names]
+
+
+def test_a_pipe_is_not_waited_for(folder: Path, overlord: Overlord) -> None:
+    os.mkfifo(folder / "pipe.yaml")
+    said = overlord("skills", "validate", "skills/pipe.yaml", "--json")
+    assert json.loads(said.out)["findings"][0]["message"] == "It is no regular file."
 
 
 def test_it_needs_no_home_and_no_sound_settings(folder: Path) -> None:

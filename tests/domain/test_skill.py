@@ -66,6 +66,10 @@ def test_the_least_that_is_a_skill() -> None:
         (("'1.0.0'", "1.0"), "version: must be a semantic version in quotes", 3),
         (("'1.0.0'", "'1.0'"), "version: must be a semantic version in quotes", 3),
         (("'1.0.0'", "'01.0.0'"), "version: must be a semantic version in quotes", 3),
+        (("'1.0.0'", "'1.0.0-01'"), "version: must be a semantic version in quotes", 3),
+        (("'1.0.0'", "'1.0.0-a..b'"), "version: must be a semantic version in quotes", 3),
+        (("'1.0.0'", "'1.0.0-.'"), "version: must be a semantic version in quotes", 3),
+        (("'1.0.0'", "'1.0.0+a+b'"), "version: must be a semantic version in quotes", 3),
         (("description: b", "description: |\n  b\n  c"), "description: must be one line", 2),
         (("description: b", f"description: {'b' * 301}"), "description: String should have at most 300", 2),
         (("[cc]", "[]"), "triggers: say at least one keyword", 4),
@@ -105,6 +109,13 @@ def test_instructions_and_examples_have_one_limit_together() -> None:
     half = "x" * (MOST_TEXT // 2)
     with pytest.raises(SkillFileError, match="together have at most"):
         parsed(LEAST.replace("Do it.", half) + f"examples: [{half}, y]\n")
+
+
+@pytest.mark.parametrize(
+    "version", ["0.0.0", "1.0.0-0", "1.0.0-rc.1+5", "1.0.0--", "1.0.0-01a.x-y", "1.0.0+001"]
+)
+def test_what_is_a_semantic_version_is_one_here(version: str) -> None:
+    assert parsed(LEAST.replace("1.0.0", version)).version == version
 
 
 def test_where_skills_are() -> None:

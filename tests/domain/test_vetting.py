@@ -6,7 +6,7 @@ import pytest
 
 from overlord.domain.forge import PulledFile, TreeEntry
 from overlord.domain.skill_rule import Level
-from overlord.domain.skill_scan import SkillFinding
+from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.vetting import (
     MARK,
     TOO_LARGE,

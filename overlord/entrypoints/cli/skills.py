@@ -1,6 +1,8 @@
 """`overlord skills validate`: what would be held against skill files, before anybody proposes them. Reads the files and nothing else."""
 
-from collections.abc import Iterator
+import os
+import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,9 +28,9 @@ def validate(
     json: Annotated[bool, typer.Option("--json", help="One line of JSON for each file.")] = False,
 ) -> None:
     """Judge skill files: their form, conflicts between them, and what in their text could do harm. 1 if any is rejected."""
-    from overlord.domain.skill_review import SkillVerdict, beside_each_other
+    from overlord.domain.skill_review import SkillVerdict
 
-    reviews = beside_each_other([_review(file) for file in _files(paths)])
+    reviews = _reviews(_files(paths))
     if json:
         for review in reviews:
             typer.echo(json_text(_as_json(review)))
@@ -37,26 +39,46 @@ def validate(
     raise typer.Exit(1 if any(review.verdict is SkillVerdict.REJECT for review in reviews) else 0)
 
 
-def _files(paths: list[str]) -> Iterator[str]:
-    """The paths as they were given, each once; of a folder the skills in it."""
-    found = (file for path in paths for file in ([path] if not Path(path).is_dir() else _in_folder(path)))
-    return iter(dict.fromkeys(found))
+def _files(paths: list[str]) -> dict[str, bool]:
+    """The paths as they were given, each once, and whether each is to be read; of a folder all that is in it."""
+    found: dict[str, bool] = {}
+    for path in paths:
+        inside = sorted(Path(path).iterdir()) if Path(path).is_dir() else []
+        skills = {str(file) for file in inside if file.suffix == ".yaml"}
+        found |= {str(file): str(file) in skills for file in inside} if skills else {path: True}
+    return found
 
 
-def _in_folder(path: str) -> list[str]:
-    return sorted(str(file) for file in Path(path).glob("*.yaml")) or [path]
+def _reviews(files: dict[str, bool]) -> "tuple[SkillReview, ...]":
+    """What is held against each; a file that is named in two ways is in no conflict with itself."""
+    from overlord.domain.skill_review import beside_each_other, misplaced
+
+    places = {file: os.path.realpath(file) for file in files}
+    judged: dict[str, SkillReview] = {}
+    for file, is_read in files.items():
+        judged.setdefault(places[file], _review(file) if is_read else misplaced(file))
+    known = dict(zip(judged, beside_each_other(list(judged.values())), strict=True))
+    return tuple(replace(known[place], file=file) for file, place in places.items())
 
 
 def _review(file: str) -> "SkillReview":
-    from overlord.domain.skill_review import review_skill, unreadable
+    from overlord.domain.skill_review import misplaced, review_skill, unreadable
     from overlord.domain.untrusted_yaml import MAX_BYTES
 
     try:
+        mode = Path(file).stat().st_mode
+        if not stat.S_ISREG(mode):
+            return unreadable(
+                file,
+                "There are no skill files in it." if stat.S_ISDIR(mode) else "It is no regular file.",
+            )
         with Path(file).open("rb") as opened:
-            return review_skill(opened.read(MAX_BYTES + 1), file)
+            review = review_skill(opened.read(MAX_BYTES + 1), file)
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) else None
         return unreadable(file, f"The file cannot be read: {told or error}.")
+    beside = () if Path(file).suffix == ".yaml" else misplaced(file).findings
+    return replace(review, findings=(*beside, *review.findings))
 
 
 def _as_json(review: "SkillReview") -> dict[str, object]:
