@@ -4,9 +4,9 @@ import json
 import sqlite3
 from dataclasses import replace
 
+from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_record import Origin, SkillAtBase
 from overlord.domain.skill_rule import Level
-from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.vetting import Outcome, VettedFile, Vetting
 from overlord.store import skills, vettings
 from tests.cli.conftest import Filled, Overlord

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from overlord.domain.forge import PulledFile, TreeEntry
-from overlord.domain.skill_rule import Level
 from overlord.domain.skill_finding import SkillFinding
+from overlord.domain.skill_rule import Level
 from overlord.domain.vetting import (
     MARK,
     TOO_LARGE,
