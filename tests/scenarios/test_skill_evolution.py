@@ -24,7 +24,7 @@ from overlord.domain.skill_draft import DraftKind, DraftState
 from overlord.domain.skill_record import Origin, SkillAtBase
 from overlord.embedded.play import call, edit, run, say, submit, write
 from overlord.errors import Refused
-from overlord.store import drafts, proposals, sessions, skills
+from overlord.store import drafts, proposals, sessions, skill_uses, skills
 from tests.chatting import Talk, made_talk
 from tests.drafting import (
     ALICE,
@@ -94,6 +94,12 @@ async def test_the_whole_story_in_the_chat() -> None:
         [known] = await world.read(skills.all_of)
         assert (known.name, known.origin, known.is_present) == ("say-why", Origin.EVOLVED, True)
         assert "say-why 1.0.0 in acme/calc, evolved: loaded by 1 of 1 job" in await talk.command("skills")
+        await world.forge.merge(REPO, job.pull_number or 0)
+        await world.settle()
+        assert (
+            await world.read(skill_uses.standing, known)
+        ).told == "1 of 1 job went well, beside no others yet"
+        assert "1 of 1 job went well" in await talk.command("skills")
         assert await told(world) == [
             f"draft_requested by slack:{talk.alice}",
             "draft_composed by overlord",

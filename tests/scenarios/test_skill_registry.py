@@ -4,16 +4,19 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
+import pytest
+
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.job import JobState
-from overlord.domain.proposal import ProposalType, Trigger
+from overlord.domain.proposal import ProposalStatus, ProposalType, Trigger
 from overlord.domain.skill import parse_skill
 from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.skill_record import SkillAtBase, text_digest
-from overlord.embedded.play import call, edit, submit
+from overlord.domain.skill_record import Origin, SkillAtBase, text_digest
+from overlord.embedded.play import call, edit, submit, write
+from overlord.errors import Refused
 from overlord.store import jobs, proposals, skill_uses, skills
 from overlord.store.rows import insert
-from tests.drafting import PATH, drafted, skill
+from tests.drafting import PATH, approved, drafted, edited, skill, until, written
 from tests.quick import made_quick_talk, made_quick_world
 from tests.records import an_issue, contract
 from tests.world import CALC, FIX, REPO
@@ -82,7 +85,7 @@ def past(
         insert(connection, "skill_uses", {**use, **more})
 
 
-async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_revised() -> None:
+async def test_a_skill_that_does_worse_than_work_without_it_is_revised_all_the_way() -> None:
     async with made_quick_world({**CALC, PATH: skill()}) as world:
         await world.settle()
         at = world.clock.now()
@@ -101,10 +104,32 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_proposed_to_be_re
         [proposal] = await world.read(proposals.newest)
         assert (proposal.trigger, proposal.type) == (Trigger.SKILL, ProposalType.REVISED_SKILL)
         assert proposal.title == "Revise the skill “say-why 1.0.0”"
-        revised = skill(text="Say why, in one line.", version="1.1.0")
-        draft = await drafted(world, revised)
+        assert "or retire it (`overlord skills retire" in proposal.action
+        stale = skill(text="Say why, in one line.")
+        draft = await drafted(world, stale)
         assert (draft.kind, draft.state, draft.path) == (DraftKind.REVISE, DraftState.WAITING, PATH)
-        assert draft.text == revised
+        assert draft.text == stale
+        with pytest.raises(Refused, match="rejected by the judge: skill/version"):
+            await approved(world)
+        revised = skill(text="Say why, in one line.", version="1.1.0")
+        await edited(world, revised)
+        await until(world, DraftState.WAITING)
+        await approved(world)
+        await written(world, write(PATH, revised), submit("Revised."))
+        [*_, job] = await world.jobs()
+        assert job.state is JobState.IN_REVIEW, await world.transcript()
+        assert await world.git_show(job.branch, PATH) == revised
+        await world.forge.merge(REPO, job.pull_number or 0)
+        await world.issue("add() subtracts again")
+        world.model.forget()
+        world.model_will(call("use_skill", name="say-why"), edit(*FIX), submit(), when="subtracts again")
+        await world.settle()
+        [known] = await world.read(skills.all_of)
+        assert (known.version, known.origin, known.is_present) == ("1.1.0", Origin.EVOLVED, True)
+        assert await world.read(skill_uses.loaded_by, job.id + 1) == ("say-why 1.1.0",)
+        assert (await world.read(skill_uses.standing, known)).loaded == 1
+        [proposal] = await world.read(proposals.newest)
+        assert proposal.status is ProposalStatus.IMPLEMENTED
 
 
 async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
