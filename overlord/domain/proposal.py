@@ -90,7 +90,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was seen of a pattern so far."""
+    """All that was seen of a pattern so far."""
 
     weight: int
     """What the thresholds count: issues, reports, answers alike."""

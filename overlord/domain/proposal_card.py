@@ -17,11 +17,11 @@ from overlord.domain.chat import (
 from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.pause import name_of
 from overlord.domain.proposal import EnhancementProposal, ProposalStatus, Trigger
-from overlord.domain.text import defused_line, quoted
+from overlord.domain.text import defused_line, last_of, quoted
 
 APPROVE, REJECT = "approve", "reject"
 """What its buttons mean."""
-_TITLE, _REASON, _SHOWN = 140, 300, 10
+_TITLE, _REASON, _SHOWN, _LISTED = 140, 300, 10, 20
 _MARKS = {
     ProposalStatus.PENDING: "💡",
     ProposalStatus.APPROVED: "👍",
@@ -45,7 +45,8 @@ def type_in_words(proposal: EnhancementProposal) -> str:
 
 def issue_body(proposal: EnhancementProposal) -> str:
     """The text of the issue an approved proposal becomes; its last line is what it is found by."""
-    related = ", ".join(f"#{number}" for number in proposal.issues)
+    shown, more = last_of([f"#{number}" for number in proposal.issues], _LISTED)
+    related = ", ".join(shown) + more
     parts = [
         proposal.rationale,
         f"{_QUOTES[proposal.trigger]}:",
@@ -73,7 +74,8 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     if proposal.answer:
         parts += [Paragraph(("People answered:",)), Quote(cut(proposal.answer, 600))]
     parts.append(Paragraph((Bold("Proposed: "), proposal.action)))
-    jobs = ", ".join(map(str, proposal.jobs[-_SHOWN:]))
+    shown, more = last_of([str(number) for number in proposal.jobs], _SHOWN)
+    jobs = ", ".join(shown) + more
     facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "
     parts.append(Paragraph((facts, *_issues(proposal, place), f" · jobs {jobs}")))
     if proposal.status is ProposalStatus.PENDING:
@@ -82,10 +84,18 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
 
 
 def _issues(proposal: EnhancementProposal, place: Place) -> list[Span]:
+    shown, more = last_of([str(number) for number in proposal.issues], _SHOWN)
     spans: list[Span] = []
-    for number in proposal.issues[-_SHOWN:]:
+    for number in map(int, shown):
         spans += [place.issue_at(proposal.space, number), " "]
-    return spans[:-1]
+    return [*spans[:-1], *([more] if more else [])]
+
+
+def seen_at(proposal: EnhancementProposal) -> str:
+    """The issues and jobs it rests on, the last of them by name."""
+    issues, other_issues = last_of(proposal.related, _LISTED)
+    jobs, other_jobs = last_of([str(number) for number in proposal.jobs], _LISTED)
+    return f"seen at {', '.join(issues)}{other_issues} · jobs {', '.join(jobs)}{other_jobs}"
 
 
 def _note(proposal: EnhancementProposal) -> Note:

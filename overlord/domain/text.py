@@ -3,6 +3,7 @@
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _LIVE = re.compile(r"(@(?=\w)|#(?=\w)|GH\\?-(?=\d)|:(?=\\?/\\?/))", re.IGNORECASE)
@@ -67,6 +68,12 @@ def code_block(text: str, *, limit: int = 4000) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text.strip()}\n{fence}"
+
+
+def last_of(items: Sequence[str], most: int) -> tuple[Sequence[str], str]:
+    """The last of many, and how many are not among them: empty, or ` and 3 more`."""
+    more = len(items) - most
+    return items[-most:], f" and {more:,} more" if more > 0 else ""
 
 
 def count(number: int, noun: str) -> str:

@@ -51,7 +51,7 @@ def is_news(connection: sqlite3.Connection) -> bool:
 
 
 def _news(connection: sqlite3.Connection, *, limit: int) -> list[Entry]:
-    names = (*SOURCES, *FOLLOWED)
+    names = (*SOURCES, *FOLLOWED, *DECIDED)
     return ledger.named(connection, names, after=patterns.read_up_to(connection), limit=limit)
 
 
@@ -72,6 +72,8 @@ def _weigh(connection: sqlite3.Connection, *, parts: Parts, settings: Proposals,
             evolve.follow(connection, parts, name, jobs.get(connection, entry.job_id or 0))
         if name in ENDINGS:
             _follow(connection, entry, at)
+        if name in DECIDED:
+            _make_use_of_room(connection, settings, entry, at)
     if news:
         patterns.note_read(connection, news[-1].seq)
     for draft in drafts.not_taken_up(connection):
@@ -105,6 +107,17 @@ def _consider(connection: sqlite3.Connection, settings: Proposals, seen: Pattern
         return
     if proposals.pending_in(connection, pattern.space) < settings.pending:
         proposals.raise_proposal(connection, propose(pattern, evidence, at=at))
+
+
+def _make_use_of_room(
+    connection: sqlite3.Connection, settings: Proposals, entry: Entry, at: datetime
+) -> None:
+    """A person has decided one: ask for what was due while there was no room for it."""
+    space = proposals.get(connection, int(json.loads(entry.data)["proposal"])).space
+    for pattern in patterns.unasked(connection, space):
+        if proposals.pending_in(connection, space) >= settings.pending:
+            return
+        _consider(connection, settings, pattern, at)
 
 
 def threshold(settings: Proposals, pattern: Pattern, evidence: Evidence) -> int | None:
@@ -225,6 +238,8 @@ def _is_worse(connection: sqlite3.Connection, pattern: Pattern) -> bool:
     return skill_uses.standing(connection, skill).is_worse
 
 
+DECIDED = frozenset({EventName.PROPOSAL_APPROVED, EventName.PROPOSAL_REJECTED})
+"""After which one proposal less waits for a person."""
 ENDINGS = frozenset(event for (_, event), state in TRANSITIONS.items() if state in TERMINAL)
 SOURCES: Mapping[EventName, Source] = {
     **dict.fromkeys(

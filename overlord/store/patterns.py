@@ -1,16 +1,15 @@
 """Patterns and where each was seen. A sighting has the name of the row it came from: it counts once, however often it is read."""
 
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
-from overlord.domain.proposal import Evidence, Pattern, Trigger
-from overlord.store.rows import insert, select
+from overlord.domain.proposal import AGAIN, Evidence, Pattern, Trigger
+from overlord.store.rows import from_row, insert, select
 
-MOST_NAMED = 20
-"""Jobs and issues that a proposal names; all are counted."""
+MOST_UNASKED = 50
+"""Patterns that are looked at again when there is room for another proposal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +71,24 @@ def evidence(connection: sqlite3.Connection, pattern: Pattern) -> Evidence:
     return Evidence(
         weight=len(issues) if is_finding else len(seen),
         times=len(seen),
-        jobs=_last(sorted({item.job_id for item in seen})),
-        issues=_last(issues),
+        jobs=tuple(sorted({item.job_id for item in seen})),
+        issues=tuple(issues),
         is_systemic=any(item.is_systemic for item in seen),
         answer=seen[0].answer if seen else "",
     )
 
 
-def _last(numbers: Sequence[int]) -> tuple[int, ...]:
-    return tuple(numbers[-MOST_NAMED:])
+def unasked(connection: sqlite3.Connection, space: str) -> list[Pattern]:
+    """Patterns of a space without an open proposal, and with as much more evidence as it takes after one that was decided: what
+    is systemic and what was seen at most issues first, then what was seen first."""
+    query = """SELECT patterns.* FROM patterns JOIN sightings USING (space, fingerprint)
+        WHERE space = :space AND fingerprint NOT IN (
+            SELECT fingerprint FROM proposals WHERE space = :space AND status IN ('pending', 'approved'))
+        GROUP BY fingerprint HAVING count(*) >= :again * coalesce((SELECT weight FROM proposals AS decided
+            WHERE decided.space = :space AND decided.fingerprint = patterns.fingerprint ORDER BY id DESC LIMIT 1), 0)
+        ORDER BY max(is_systemic) DESC, count(DISTINCT issue_number) DESC, min(sightings.id) LIMIT :most"""
+    found = connection.execute(query, {"space": space, "most": MOST_UNASKED, "again": AGAIN}).fetchall()
+    return [from_row(Pattern, row) for row in found]
 
 
 def read_up_to(connection: sqlite3.Connection) -> int:

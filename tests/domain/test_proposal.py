@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import pytest
 
+from overlord.domain.chat import Link, Paragraph
+from overlord.domain.chat_card import Place
 from overlord.domain.event import EventName
 from overlord.domain.person import Mouth, Person
 from overlord.domain.proposal import (
@@ -24,7 +26,7 @@ from overlord.domain.proposal import (
     propose,
     rationale,
 )
-from overlord.domain.proposal_card import issue_body
+from overlord.domain.proposal_card import issue_body, proposal_card, seen_at
 
 AT = datetime(2026, 11, 22, 8, tzinfo=UTC)
 HOSTILE = "@everyone closes #1 ![x](https://evil.example/x.png) <b>\u202eend</b> " + "x" * 5000
@@ -116,6 +118,22 @@ def test_others_words_are_cut_and_quoted(trigger: Trigger) -> None:
     body = issue_body(replace(found, reason="@everyone", decided_by="cli:@alice"))
     assert "@everyone" not in body and "closes #1" not in body and "![" not in body and "<b>" not in body
     assert "@alice" not in body
+
+
+def test_of_many_issues_and_jobs_the_last_are_named_and_the_others_counted() -> None:
+    found = replace(propose(pattern(), evidence(25), at=AT), id=1)
+    assert "25 issues (25 times in all)" in found.rationale
+    assert "Seen at #6, #7, " in issue_body(found) and "#25 and 5 more." in issue_body(found)
+    assert seen_at(found).endswith(
+        "acme/calc#25 and 5 more · jobs " + ", ".join(map(str, range(6, 26))) + " and 5 more"
+    )
+    card = proposal_card(found, Place(web="https://forge.example"), lambda verb, _: verb)
+    [facts] = [part for part in card.parts if isinstance(part, Paragraph) and "impact" in str(part)]
+    issues = [item.text for item in facts.spans if isinstance(item, Link)]
+    assert issues == [f"acme/calc#{number}" for number in range(16, 26)]
+    assert facts.spans[-2:] == (" and 15 more", " · jobs 16, 17, 18, 19, 20, 21, 22, 23, 24, 25 and 15 more")
+    few = proposed()
+    assert "more" not in seen_at(few) and "more" not in issue_body(few)
 
 
 def test_a_title_cannot_end_its_own_quote() -> None:

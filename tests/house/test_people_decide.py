@@ -99,11 +99,15 @@ def test_what_the_store_writes_of_a_decision_takes_a_person(
 @pytest.mark.parametrize(
     ("said", "own"),
     [
-        (("PROPOSAL_APPROVED", "PROPOSAL_REJECTED", '"decided_by"'), {"domain/proposal", "store/proposals"}),
+        (
+            ("PROPOSAL_APPROVED", "PROPOSAL_REJECTED", '"decided_by"'),
+            {"domain/proposal", "store/proposals", "engine/propose"},
+        ),
         (("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED"), {"domain/skill_draft"}),
     ],
 )
 def test_nobody_else_tells_of_a_decision(said: tuple[str, ...], own: set[str]) -> None:
+    """But for who listens: `engine/propose.py` asks for what waited until one was decided."""
     texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in modules("overlord")}
     writers = {path.as_posix() for path, text in texts.items() if any(word in text for word in said)}
     words = {"domain/event", "domain/telling", "store/drafts", *own}

@@ -65,6 +65,28 @@ async def test_approved_in_the_chat_it_is_worked_on_and_its_card_says_what_becam
     assert (await proposal(talk)).status is ProposalStatus.IMPLEMENTED
 
 
+async def test_what_rests_is_taken_up_again_by_a_button(talk: Talk) -> None:
+    for _ in range(2):
+        talk.world.model_will(edit(*FIX), submit(), when="Give Minions what they lack")
+    await talk.press(talk.card(START), "Approve")
+    await talk.world.settle()
+    _, job = await talk.world.jobs()
+    await talk.world.forge.close_pull(REPO, job.pull_number or 0)
+    await talk.world.settle()
+    card = talk.card("👍 Proposal p1")
+    assert f"It rests: job {job.id} ended without a merge (pr closed)" in card.plain
+    assert talk.buttons(card) == ["Take up again"]
+    bob = talk.chat.add_user("bob")
+    await talk.press(card, "Take up again", by=bob)
+    assert "Only approvers decide that" in talk.chat.ephemerals(bob)[-1].plain
+    await talk.press(card, "Take up again")
+    await talk.world.settle()
+    *_, again = await talk.world.jobs()
+    assert (again.issue.number, again.state) == (job.issue.number, JobState.IN_REVIEW)
+    card = talk.card("👍 Proposal p1")
+    assert "It rests" not in card.plain and talk.buttons(card) == []
+
+
 async def test_more_evidence_edits_the_card_and_posts_no_other(talk: Talk) -> None:
     before = talk.card(START)
     await stuck(talk, "Second")

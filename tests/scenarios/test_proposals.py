@@ -147,7 +147,17 @@ async def test_no_more_wait_for_people_than_the_settings_say() -> None:
             await world.issue(title)
             world.model_will(blocked("I need the password"), when=title)
             await world.settle()
-        assert len(await proposed(world)) == 1
+        [first] = await proposed(world)
+        await reject(world)
+        world.overlord.bell.ring()
+        await world.settle()
+        _, second = await proposed(world)
+        assert (first.trigger, second.trigger, second.status) == (
+            Trigger.FAILURE,
+            Trigger.BLOCKER,
+            ProposalStatus.PENDING,
+        )
+        assert (second.times, second.issues) == (2, (5, 6))
 
 
 async def test_approved_it_is_an_issue_that_is_worked_on_and_merged_it_is_implemented(world: World) -> None:

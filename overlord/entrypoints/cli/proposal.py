@@ -8,7 +8,7 @@ import typer
 from overlord.commands_proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
 from overlord.domain.person import Person
 from overlord.domain.proposal import ProposalStatus
-from overlord.domain.proposal_card import type_in_words
+from overlord.domain.proposal_card import seen_at, type_in_words
 from overlord.domain.reference import proposal_in
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
@@ -70,7 +70,7 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     if proposal.answer:
         say(f"people answered:\n\n  > {line(proposal.answer)}\n")
     say(f"Proposed: {proposal.action}\n")
-    say(f"seen at {', '.join(proposal.related)} · jobs {', '.join(map(str, proposal.jobs))}")
+    say(seen_at(proposal))
     if proposal.decided_by:
         said = f": {line(proposal.reason)}" if proposal.reason else ""
         verb = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
