@@ -141,7 +141,7 @@ async def test_an_environment_that_is_gone_is_made_again(furnished: Stage) -> No
 @pytest.fixture
 async def narrow(engine: OwnEngine) -> AsyncIterator[Stage]:
     """A stage with little memory."""
-    async with set_up(engine, CALC, sessions={"memory_mb": 200}) as stage:
+    async with set_up(engine, CALC, infer_scope=False, sessions={"memory_mb": 200}) as stage:
         yield stage
 
 
