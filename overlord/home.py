@@ -88,19 +88,28 @@ class Home:
         return True
 
     def room(self) -> Room:
-        """What is left of its file system for who is not root."""
-        standing = os.statvfs(self.root)
-        files = standing.f_favail if standing.f_files else None
-        return Room(bytes=standing.f_bavail * standing.f_frsize, files=files)
+        """What is left of its file system for who is not root; of several, the least."""
+        rooms = [_room(place) for place in self._disks()]
+        files = [room.files for room in rooms if room.files is not None]
+        return Room(bytes=min(room.bytes for room in rooms), files=min(files, default=None))
 
     def shortage(self) -> str:
-        """What its file system has too little of for anything to be kept, in a sentence; empty when it has enough."""
-        room = self.room()
-        if room.bytes < LEAST_BYTES:
-            return f"the disk of {self.root} is full"
-        if room.files is not None and room.files < LEAST_FILES:
-            return f"the disk of {self.root} can hold no more files (it has no inodes left)"
+        """What a file system of it has too little of for anything to be kept, in a sentence; empty when all have enough."""
+        for place in self._disks():
+            room = _room(place)
+            if room.bytes < LEAST_BYTES:
+                return f"the disk of {place} is full"
+            if room.files is not None and room.files < LEAST_FILES:
+                return f"the disk of {place} can hold no more files (it has no inodes left)"
         return ""
+
+    def _disks(self) -> list[Path]:
+        """Its root, and those of its larger folders that somebody put onto another file system."""
+        found = {self.root.stat().st_dev: self.root}
+        for folder in (self.evidence, self.mirrors, self.sessions, self.processes):
+            with contextlib.suppress(OSError):  # not there yet
+                found.setdefault(folder.stat().st_dev, folder)
+        return list(found.values())
 
     @property
     def bell(self) -> Path:
@@ -155,3 +164,9 @@ class Home:
 
     def socket(self, session: str) -> Path:
         return self.door(session) / "s"
+
+
+def _room(place: Path) -> Room:
+    standing = os.statvfs(place)
+    files = standing.f_favail if standing.f_files else None
+    return Room(bytes=standing.f_bavail * standing.f_frsize, files=files)

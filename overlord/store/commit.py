@@ -5,6 +5,7 @@ when they cannot be, none of them was.
 """
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -70,9 +71,18 @@ def commit(connection: sqlite3.Connection, transactions: Sequence[Transaction[An
             transaction.error = transaction.error or error
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            _begin_log_again(connection)
         return
     for transaction in transactions:
         transaction.stored()
+
+
+def _begin_log_again(connection: sqlite3.Connection) -> None:
+    """Let what comes next be written over what is in the database by now. SQLite does it after a commit: none comes where its log
+    has filled the disk."""
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 class Commits:

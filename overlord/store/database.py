@@ -26,6 +26,8 @@ from overlord.store.migrations import LATEST, migrate, schema_version
 
 Result = TypeVar("Result")
 BUSY_TIMEOUT_S = 10.0
+LOG_BYTES = 8 << 20
+"""What the log of writes keeps of the disk; while somebody reads for long it takes as much as is written."""
 LOCK_TRIES, LOCK_PAUSE_S = 20, 0.05
 """How long another daemon's lock is waited for: the daemon before may be just ending."""
 
@@ -215,6 +217,7 @@ async def _in_thread(opened: aiosqlite.Connection, act: Callable[[sqlite3.Connec
 def _prepare(connection: sqlite3.Connection) -> None:
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
     migrate(connection)

@@ -18,7 +18,7 @@ from overlord.adapters.github_permission import PERMISSIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from tests.app_keys import keys, write_key
-from tests.faults.test_disk_faults import mounted
+from tests.faults.disks import mounted
 from tests.listener.test_daemon import served
 from tests.world import REPO, made_world
 

@@ -110,9 +110,9 @@ AREAS = (
     Area(
         fault="the disk is full or read-only",
         promise="said clearly, nothing lost, goes on by itself when there is room",
-        tried="bytes and inodes, at commit, WAL and evidence; read-only at the start and under a running daemon; "
-        "running low, where what runs goes on and nothing new is begun",
-        modules=("test_disk_faults",),
+        tried="bytes and inodes: of all the home, of evidence alone, of the database alone, by a WAL that somebody's reading lets grow; "
+        "read-only at the start and under a running daemon; running low, where what runs goes on and nothing new is begun",
+        modules=("test_disk_faults", "test_disk_parts"),
     ),
     Area(
         fault="SIGTERM, and another one",

@@ -18,6 +18,7 @@ from overlord.engine.lookout import interval_s
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.store.database import Database
+from tests.faults.disks import SAID, Disk, mounted
 from tests.faults.invariants import check_world
 from tests.faults.player import OPENING, played
 from tests.required import missing
@@ -26,51 +27,6 @@ from tests.world import World, made_world
 S = JobState
 TRIES = 3
 """Passes in which everything that can be tried is tried in vain."""
-SAID = {"bytes": "is full", "names": "can hold no more files"}
-
-
-@dataclass
-class Disk:
-    """A small file system of its own."""
-
-    root: Path
-
-    def fill(self) -> None:
-        """Leave no byte of it."""
-        with (self.root / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(b"\0" * 4096)
-
-    def name(self) -> None:
-        """Leave no name for another file."""
-        (self.root / "names").mkdir(exist_ok=True)
-        with contextlib.suppress(OSError):
-            for number in range(1_000_000):
-                (self.root / "names" / str(number)).touch()
-
-    def free(self) -> None:
-        (self.root / "filler").unlink(missing_ok=True)
-        for file in (self.root / "names").glob("*"):
-            file.unlink()
-
-    def remount(self, option: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{option}", str(self.root)], check=True)
-
-
-@contextlib.contextmanager
-def mounted(options: str) -> Iterator[Disk]:
-    """A file system at a place of its own; it goes with everything on it."""
-    root = Path(tempfile.mkdtemp(prefix="disk-", dir="/tmp"))
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "overlord-test", str(root)], capture_output=True, check=False
-    )
-    if made.returncode:
-        missing("tmpfs", "no file system can be mounted here: this needs root")
-    try:
-        yield Disk(root)
-    finally:
-        subprocess.run(["umount", "--lazy", str(root)], check=True)
-        root.rmdir()
 
 
 @contextlib.asynccontextmanager

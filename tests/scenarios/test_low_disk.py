@@ -14,8 +14,8 @@ from overlord.home import Home
 from overlord.inquiries import status
 from overlord.store import ledger
 from tests.chatting import Talk, made_talk
+from tests.faults.disks import mounted
 from tests.faults.player import OPENING, played
-from tests.faults.test_disk_faults import mounted
 from tests.world import REPO, World
 
 S = JobState
