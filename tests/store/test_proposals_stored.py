@@ -98,3 +98,36 @@ async def test_the_table_itself_has_no_decision_without_a_person(tmp_path: Path)
 
     async with opened(tmp_path / "x.db") as database:
         await database.write("by hand", act)
+
+
+async def test_what_could_be_asked_for_is_what_nobody_was_asked_and_what_has_doubled_since(
+    tmp_path: Path,
+) -> None:
+    def seen(connection: sqlite3.Connection, mark: str, *issues: int, is_systemic: bool = False) -> None:
+        pattern = Pattern(space=REPO, fingerprint=mark, trigger=Trigger.FAILURE, label=mark, sample=mark)
+        for issue in issues:
+            found = replace(
+                sighting(f"{mark} {issue}", issue=issue), pattern=pattern, is_systemic=is_systemic
+            )
+            patterns.see(connection, found)
+
+    def act(connection: sqlite3.Connection) -> None:
+        claim(connection, 7)
+        seen(connection, "once", 1)
+        seen(connection, "twice", 1, 2)
+        seen(connection, "systemic", 3, is_systemic=True)
+        for mark in ("open", "rejected", "doubled"):
+            seen(connection, mark, 4, 5, 6)
+            asked = propose(connection, fingerprint=mark, weight=2)
+            if mark != "open":
+                proposals.reject(connection, asked, by=ALICE, reason="", at=NOW)
+        seen(connection, "doubled", 7)
+        found = [pattern.label for pattern in patterns.unasked(connection, REPO)]
+        assert found == ["systemic", "doubled", "twice", "once"]
+        assert patterns.unasked(connection, "acme/other") == []
+        for number in range(patterns.MOST_UNASKED):
+            seen(connection, f"more {number}", 1)
+        assert len(patterns.unasked(connection, REPO)) == patterns.MOST_UNASKED
+
+    async with opened(tmp_path / "x.db") as database:
+        await database.write("by hand", act)
