@@ -91,10 +91,26 @@ TABLES: Mapping[str, str] = {
     "requests": REQUESTS,
 }
 """Tables that say what people said, each written by its store alone."""
+_GAP = r"(?:\s|/\*.*?\*/)+"
 _WRITES = re.compile(
-    r"\b(?:update|insert\s+(?:or\s+\w+\s+)?into|replace\s+into|delete\s+from)\s+[\"'`\[]?(\w+|\{\}(?=\s|$))",
-    re.IGNORECASE,
+    rf"\b(?:update{_GAP}(?:or{_GAP}\w+{_GAP})?|(?:insert|replace){_GAP}(?:or{_GAP}\w+{_GAP})?into{_GAP}|delete{_GAP}from{_GAP})"
+    r"(?:main\s*\.\s*)?[\"'`\[]?(\w+|(?:\{\w*\}|%s)(?=\s|$))",
+    re.IGNORECASE | re.DOTALL,
 )
+_RUNS_TEXT = {
+    "__import__",
+    "eval",
+    "exec",
+    "compile",
+    "globals",
+    "importlib.import_module",
+    "importlib.util",
+    "runpy",
+    "sys.modules",
+}
+"""Ways to a module that no list of names can follow."""
+_IN_CONTAINERS = "overlord.adapters.docker_check"
+"""Runs Overlord's own program inside a container, where there is no database."""
 _DYNAMIC = {ROWS, "overlord.store.keeping"}
 """Who writes a statement for a table that is named elsewhere: for callers who name it, and for rows that are old."""
 
@@ -227,9 +243,10 @@ def _written(source: Source) -> Iterator[str]:
             elif TABLES.get(table, source.module) != source.module:
                 yield f"{ast.unparse(node)} of {table}"
         for table in _WRITES.findall(_text(node)):
-            if table != "{}" and TABLES.get(table.lower(), source.module) != source.module:
+            is_named = table.isidentifier()
+            if is_named and TABLES.get(table.lower(), source.module) != source.module:
                 yield f"SQL for {table.lower()}"
-            elif table == "{}" and source.module not in _DYNAMIC:
+            elif not is_named and source.module not in _DYNAMIC:
                 yield "SQL for a table that is not named there"
 
 
@@ -250,5 +267,10 @@ def _unfollowed(source: Source) -> Iterator[str]:
     for node in source.nodes:
         if id(node) not in whole:
             yield from (f"{name}, handed on" for name in source.resolved(node) & WATCHED)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+            yield from (f"{name}.{node.attr}" for name in source.resolved(node.value) & WATCHED)
+        named = source.resolved(node) or ({node.id} if isinstance(node, ast.Name) else set())
+        if named & _RUNS_TEXT and source.module != _IN_CONTAINERS:
+            yield f"{ast.unparse(node)}, which nobody can follow"
         if _text(node).partition(":")[0] in WATCHED:
             yield f"{_text(node)}, by a string"
