@@ -1,5 +1,6 @@
 """What others say of a pull request, as GitHub has it: reviews, comments on the diff, check runs and statuses."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -59,6 +60,14 @@ class GitHubReview(GitHubRequests):
         )
 
     async def check_log(self, name: RepositoryName, log: int, *, limit_bytes: int) -> str:
+        """Where it is kept, a refusal counts when it is said twice as well."""
+        tail = await self._log_tail(name, log, limit_bytes)
+        if not tail:
+            await asyncio.sleep(self._retry_wait_s)
+            tail = await self._log_tail(name, log, limit_bytes)
+        return tail
+
+    async def _log_tail(self, name: RepositoryName, log: int, limit_bytes: int) -> str:
         owner, _, repo = name.partition("/")
         asked = {"owner": owner, "repo": repo, "job_id": log}
         try:

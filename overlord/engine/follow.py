@@ -1,6 +1,5 @@
 """What people do with an issue or a pull request while it is worked on: Overlord reads that when it polls the space."""
 
-import contextlib
 import sqlite3
 from collections.abc import Collection
 from functools import partial
@@ -10,7 +9,7 @@ from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine import edited, gone, project, rounds
 from overlord.engine.parts import Parts
 from overlord.engine.trouble import LOOKS_BACK, Troubles, through
-from overlord.errors import ForgeRefused
+from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
 from overlord.ports import IssueState, Pull, RepositoryName
 from overlord.store import jobs, spaces
@@ -48,8 +47,9 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
     event = fate(pull)
     if event is None:
         return False
+    reason = "its pull request was closed without a merge"
     if event is EventName.MERGED:
-        await _tidy(parts, job)
+        reason = await _tidy(parts, job)
     await parts.database.write(
         Point.FATE_NOTED,
         lambda c: jobs.move(
@@ -59,21 +59,35 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
             at=parts.clock.now(),
             actor="forge",
             data={"pull": pull.number, "head": pull.head_sha},
-            reason="" if pull.merged else "its pull request was closed without a merge",
+            reason=reason,
         ),
     )
     return True
 
 
-async def _tidy(parts: Parts, job: Job) -> None:
-    """After a merge: the issue is done with, and so is the branch. What the forge does not let us do is left to people."""
-    name = RepositoryName(job.space)
-    with contextlib.suppress(ForgeRefused):
-        if (await parts.forge.issue(name, job.issue.number)).open:
+async def _tidy(parts: Parts, job: Job) -> str:
+    """After a merge: the issue is done with, and so is the branch. What the forge does not let us do is left to people; returns
+    what they are told of it."""
+    name, left = RepositoryName(job.space), list[str]()
+    try:
+        if await _is_issue_open(parts, name, job.issue.number):
             await parts.forge.close_issue(name, job.issue.number)
-    if parts.settings.space(job.space).delivery.delete_branch:
-        with contextlib.suppress(ForgeRefused):
+    except ForgeRefused as error:
+        left.append(f"its issue could not be closed: {error}")
+    try:
+        if parts.settings.space(job.space).delivery.delete_branch:
             await parts.forge.delete_branch(name, job.branch)
+    except ForgeRefused as error:
+        left.append(f"its branch could not be deleted: {error}")
+    return "; ".join(left)
+
+
+async def _is_issue_open(parts: Parts, name: RepositoryName, number: int) -> bool:
+    """One that is gone is not to be closed."""
+    try:
+        return (await parts.forge.issue(name, number)).open
+    except ForgeMissing:
+        return False
 
 
 async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:

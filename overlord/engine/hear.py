@@ -24,7 +24,7 @@ from overlord.engine.parts import Parts
 from overlord.engine.standing import OURS, Standing
 from overlord.engine.story import story_of
 from overlord.engine.trouble import LOOKS_BACK, Troubles, through
-from overlord.errors import ForgeRefused, NotFound, Refused
+from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.store import hearings, jobs, ledger, spaces
@@ -228,15 +228,27 @@ _ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
 async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
     """React, and reply where there is something to say; a reply that a crash kept from being noted is found again.
 
-    Where neither is possible (the comment is deleted, the conversation locked) the ledger alone tells what was done.
+    What the forge refuses keeps nothing else from being said. Where neither is possible (the comment is deleted, the
+    conversation locked) the ledger alone tells what was done.
     """
-    try:
-        await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
-        mark = REPLY.format(hearing.comment_id)
-        if hearing.reply:
-            present = await parts.forge.comments(name, hearing.number)
-            if not any(mark in comment.body for _, comment in present):
-                await parts.forge.add_comment(name, hearing.number, f"{hearing.reply}\n\n{mark}")
-    except ForgeRefused as error:
-        log.warning("not_acknowledged", space=name, comment=hearing.comment_id, reason=str(error))
+    for act in (_react, _reply):
+        try:
+            await act(parts, name, hearing)
+        except ForgeRefused as error:
+            log.warning("not_acknowledged", space=name, comment=hearing.comment_id, reason=str(error))
+            if isinstance(error, ForgeMissing):
+                break  # whoever took the comment back waits for no answer
     await parts.database.write(Point.COMMENT_ACKNOWLEDGED, lambda c: hearings.settle(c, hearing))
+
+
+async def _react(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+    await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
+
+
+async def _reply(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+    mark = REPLY.format(hearing.comment_id)
+    if not hearing.reply:
+        return
+    present = await parts.forge.comments(name, hearing.number)
+    if not any(mark in comment.body for _, comment in present):
+        await parts.forge.add_comment(name, hearing.number, f"{hearing.reply}\n\n{mark}")

@@ -50,6 +50,9 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     except FarEndError as error:
         troubles.add(error)
         failure = error
+    for where, why in parts.unopened.values():
+        if where == name:
+            troubles.add(why)
     await parts.database.write(
         Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from overlord.engine.parts import Parts
-from overlord.errors import ForgeRefused
+from overlord.errors import ForgeRefused, ForgeUnavailable
 from overlord.ports import RepositoryName
 
 LOOKS_BACK = timedelta(minutes=10)
@@ -26,12 +26,23 @@ async def opened(
     down that it is about to be opened. Raises ForgeUnavailable, ForgeMissing, ForgeRefused."""
     name = RepositoryName(space)
     if name not in parts.settings.repositories:
+        parts.unopened.pop(key, None)
         raise ForgeRefused(f"{name} is not in Overlord's care any more")
-    if ordered_at is not None:
-        states = await parts.forge.issues_since(name, ordered_at - LOOKS_BACK)
-        found = next((state.issue.number for state in states if key in state.issue.body), None)
-        if found is not None:
-            return found
-    else:
-        await order()
-    return await parts.forge.open_issue(name, title=title, body=body)
+    try:
+        found = await _found(parts, name, key, ordered_at) if ordered_at is not None else None
+        if ordered_at is None:
+            await order()
+        number = found or await parts.forge.open_issue(name, title=title, body=body)
+    except ForgeUnavailable as error:
+        parts.unopened[key] = name, error
+        raise
+    except ForgeRefused:
+        parts.unopened.pop(key, None)  # whoever wants it opened is told
+        raise
+    parts.unopened.pop(key, None)
+    return number
+
+
+async def _found(parts: Parts, name: RepositoryName, key: str, ordered_at: datetime) -> int | None:
+    states = await parts.forge.issues_since(name, ordered_at - LOOKS_BACK)
+    return next((state.issue.number for state in states if key in state.issue.body), None)

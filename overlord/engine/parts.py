@@ -12,9 +12,10 @@ from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout
 from overlord.engine.speech import Speech
+from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.meters import Meters
-from overlord.ports import Assistant, Clock, Forge, Git, Runner
+from overlord.ports import Assistant, Clock, Forge, Git, RepositoryName, Runner
 from overlord.settings import Settings
 from overlord.settings_held import Held
 from overlord.store.database import Database
@@ -48,6 +49,8 @@ class Parts:
     """Skill files by the names of their contents, which never change."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
+    unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)
+    """By its key, an issue of Overlord's own that the forge does not open now, and why: the poll of its space tells of it."""
 
     @property
     def settings(self) -> Settings:
