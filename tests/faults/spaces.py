@@ -7,7 +7,7 @@ the ports of the Overlord that is started; nothing in it waits for real seconds.
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -29,6 +29,8 @@ from tests.faults.player import OPENING, played
 from tests.world import CALC, World, made_world
 
 TITLE = "add() subtracts"
+MOST_POLLS = 30
+"""After which a story that is not through will never be."""
 StandIns = Mapping[str, Callable[[Any], Any]]
 """For each of `forge`, `git`, `runner`, `assistant`, `database` and `model`: what is put before it."""
 _SESSION = re.compile(r"j(\d+)-")
@@ -138,6 +140,15 @@ async def answer_all(world: World) -> None:
 async def is_through(world: World, space: str) -> bool:
     job = await job_of(world, space)
     return job is not None and job.state is JobState.IN_REVIEW
+
+
+async def all_through(world: World, spaces: Collection[str]) -> None:
+    """Until these stories are, however often a poll fails before there is a job; or until that is not to be expected any more."""
+    for _ in range(MOST_POLLS):
+        await world.settle()
+        if all([await is_through(world, space) for space in spaces]):
+            break
+    await world.settle()
 
 
 async def lost(world: World, space: str, *, losses: bool = False) -> list[str]:
