@@ -4,15 +4,15 @@ Once: the story ends as it does without a fault, with one pull request and no at
 which far end keeps it, and goes on to its end when that is back.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import chain, count
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from overlord.errors import ForgeUnavailable, GitFailed, ModelUnavailable, RunnerUnavailable
-from tests.faults.faulty import Faulty, Mode, Plan, every
+from tests.faults.faulty import Call, Faulty, Mode, Plan, told
 from tests.faults.invariants import check_world
 from tests.faults.spaces import (
+    all_through,
     answer_all,
     is_through,
     lost,
@@ -31,7 +31,7 @@ PROMISED = {
     "runner": RunnerUnavailable,
     "assistant": ModelUnavailable,
 }
-AT_ONCE = 10
+AT_ONCE = 5
 """Stories in one world: with more each request looks at more connections, and each look at more issues."""
 TRIES = 3
 """How often what fails for good is tried before it is mended."""
@@ -40,43 +40,56 @@ GIT_EFFECTS = (
     *("canonical_commit", "push", "remove_session"),
 )
 """Of git's calls most only read: failing after that is failing before it."""
+_calls: dict[str, Sequence[Call]] = {}
 
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("port", PROMISED)
 async def test_whichever_call_fails_the_story_ends_as_it_does_without_a_fault(port: str, mode: Mode) -> None:
-    numbers, found, reached, any_fired = _numbers(port), list[str](), True, False
-    while reached:
-        plans = {
-            name_of(index): Plan(number=next(numbers), mode=mode, error=PROMISED[port])
-            for index in range(1, (2 if port == "assistant" else AT_ONCE) + 1)
-        }
-        found += await _told(port, mode, plans)
-        reached = all(plan.fired for plan in plans.values())
-        any_fired |= any(plan.fired for plan in plans.values())
-    assert any_fired, "no call was counted"
-    assert not found, "\n".join(found)
-
-
-def _numbers(port: str) -> Iterator[int]:
-    """Every call; of git's many, those that come late (they look at what is judged, again and again) in steps."""
-    return chain(range(1, 17), count(17, every(5))) if port == "git" else count(1)
-
-
-async def _told(port: str, mode: Mode, plans: Mapping[str, Plan]) -> list[str]:
-    """Tell these stories in one world; what went wrong in them."""
     only = GIT_EFFECTS if port == "git" and mode is Mode.AFTER else ()
+    calls = [call for call in await _calls_of(port) if not only or call[0] in only]
+
+    async def tell(chains: list[list[Call]]) -> list[Plan]:
+        plans = [Plan(left=chain, mode=mode, error=PROMISED[port]) for chain in chains]
+        found = list[str]()
+        for first in range(0, len(plans), AT_ONCE):
+            some = {name_of(number): plan for number, plan in enumerate(plans[first : first + AT_ONCE], 1)}
+            found += await _told(port, mode, some, only)
+        assert not found, "\n".join(found)
+        return plans
+
+    await told(calls, tell)
+
+
+async def _calls_of(port: str) -> Sequence[Call]:
+    """Every call that a story makes of this port where nothing fails."""
+    if not _calls:
+        plans = {each: Plan(mode=Mode.BEFORE, error=error) for each, error in PROMISED.items()}
+        async with made_spaces(1) as world:
+            find = space_finder(world)
+            before = {
+                each: lambda real, plan=plan: Faulty(real, {name_of(1): plan}, find)
+                for each, plan in plans.items()
+            }
+            await start(world, before)
+            await all_through(world, [name_of(1)])
+            assert await lost(world, name_of(1)) == []
+        _calls.update({each: plan.seen for each, plan in plans.items()})
+    return _calls[port]
+
+
+async def _told(port: str, mode: Mode, plans: Mapping[str, Plan], only: Sequence[str]) -> list[str]:
+    """Tell these stories in one world; what went wrong in them."""
     async with made_spaces(len(plans)) as world:
         find = space_finder(world)
         await start(world, {port: lambda real: Faulty(real, plans, find, only=only)})
         found = []
         try:
             if mode is Mode.FOR_GOOD:
-                found = await _held_up(world, port, plans)
-                await answer_all(world)
-            await world.settle()
+                found += await _held_up(world, port, plans)
+            await all_through(world, plans)
             for plan in plans.values():
-                plan.is_lifted = True  # or it is another poll that fails, after the story
+                plan.end()
             await world.settle()
         except TimeoutError:
             return [f"{port}: {plan}: {await trouble_of(world, name)}" for name, plan in plans.items()]
@@ -90,21 +103,32 @@ async def _told(port: str, mode: Mode, plans: Mapping[str, Plan]) -> list[str]:
 
 
 async def _held_up(world: World, port: str, plans: Mapping[str, Plan]) -> list[str]:
-    """Let every story go as far as it gets; then mend what was broken. What people were not told."""
+    """Let every story go as far as it gets, mend what is broken, and so on until all are through. What people were not
+    told."""
 
     async def is_stuck() -> bool:
         for name, plan in plans.items():
-            is_told = len(plan.fired) >= TRIES and "as was arranged" in await trouble_of(world, name)
+            is_told = plan.failures and "as was arranged" in await trouble_of(world, name)
             if not is_told and not await is_through(world, name):
                 return False
         return True
 
-    await world.make_due()
-    await world.until(is_stuck)
-    found = []
-    for name, plan in plans.items():
-        told = await trouble_of(world, name)
-        if not await is_through(world, name) and not any(f"{method} failed" in told for method in plan.fired):
-            found.append(f"{port}: {plan}: people are told {told!r}")
-        plan.is_lifted = True
+    async def is_tried() -> bool:
+        tried = {name for name, plan in plans.items() if len(plan.failures) >= TRIES}
+        return all([name in tried or await is_through(world, name) for name in plans])
+
+    found, is_down = [], True
+    while is_down:
+        await world.make_due()
+        await world.until(is_stuck)
+        if not await is_tried():
+            continue
+        is_down = any(plan.failures for plan in plans.values())
+        for name, plan in plans.items():
+            trouble = await trouble_of(world, name)
+            is_named = any(f"{call} failed" in trouble for call in plan.failures)
+            if not is_named and not await is_through(world, name):
+                found.append(f"{port}: {plan}: people are told {trouble!r}")
+            plan.lift()
+        await answer_all(world)
     return found

@@ -11,58 +11,80 @@ from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.store import database, migrations
 from overlord.store.database import Database
-from tests.faults.faulty import Faulty, Mode, Plan, every
+from tests.faults.faulty import Call, Faulty, Mode, Plan, told
 from tests.faults.invariants import check_world
-from tests.faults.spaces import is_through, lost, made_spaces, name_of, start, trouble_of
+from tests.faults.spaces import all_through, is_through, lost, made_spaces, name_of, start, trouble_of
 from tests.world import World
 
 pytestmark = pytest.mark.timeout(1200)
 AT_ONCE = 5
 SPACE = name_of(1)
 TRIES = 3
+_commits: list[Call] = []
 
 
 @pytest.mark.parametrize("mode", Mode)
 async def test_whichever_commit_fails_the_story_ends_as_it_does_without_a_fault(mode: Mode) -> None:
-    found, first, fired = list[str](), 1, True
-    step = 1 if mode is Mode.BEFORE else every(2)
-    while fired:
-        told = await asyncio.gather(*(_told(mode, first + step * index) for index in range(AT_ONCE)))
-        found += [wrong for wrongs, _ in told for wrong in wrongs]
-        fired = all(has_fired for _, has_fired in told)
-        first += step * AT_ONCE
-    assert not found, "\n".join(found)
+    async def tell(chains: list[list[Call]]) -> list[Plan]:
+        plans, found = [_plan(mode, chain) for chain in chains], list[str]()
+        for first in range(0, len(plans), AT_ONCE):
+            some = await asyncio.gather(*(_told(plan) for plan in plans[first : first + AT_ONCE]))
+            found += [wrong for wrongs in some for wrong in wrongs]
+        assert not found, "\n".join(found)
+        return plans
+
+    await told(await _commits_of_a_story(), tell)
 
 
-async def _told(mode: Mode, number: int) -> tuple[list[str], bool]:
-    """A story in which a commit fails; what is otherwise then, and whether it was reached."""
-    plan = Plan(
-        number=number, mode=mode, error=lambda told: sqlite3.OperationalError(f"disk I/O error: {told}")
-    )
+def _plan(mode: Mode, chain: list[Call]) -> Plan:
+    return Plan(left=chain, mode=mode, error=lambda said: sqlite3.OperationalError(f"disk I/O error: {said}"))
+
+
+async def _commits_of_a_story() -> list[Call]:
+    """Every commit that a story makes where none fails."""
+    if not _commits:
+        plan = _plan(Mode.BEFORE, [])
+        assert await _told(plan) == []
+        _commits.extend(plan.seen)
+    return _commits
+
+
+async def _told(plan: Plan) -> list[str]:
+    """A story in which these commits fail; what is otherwise then."""
     async with made_spaces(1) as world:
-        await start(
-            world, {"database": lambda real: Faulty(real, {"": plan}, lambda _: None, only={"write"})}
-        )
+        await start(world, {"database": lambda real: _faulty(real, plan)})
         try:
-            if mode is Mode.FOR_GOOD:
-                await world.make_due()
-                await world.until(lambda: _is_stuck(world, plan))
-                plan.is_lifted = True
-            await world.settle()
-            plan.is_lifted = True
+            if plan.mode is Mode.FOR_GOOD:
+                await _mended(world, plan)
+            await all_through(world, [SPACE])
+            plan.end()
             await world.settle()
         except TimeoutError:
-            return [f"database: {plan}: {await trouble_of(world, SPACE)}"], True
+            return [f"database: {plan}: {await trouble_of(world, SPACE)}"]
         found = await lost(world, SPACE, losses=True)
         try:
             await check_world(world)
         except AssertionError as error:
             found.append(str(error))
-        return [f"database: {plan}: {wrong}" for wrong in found], bool(plan.fired)
+        return [f"database: {plan}: {wrong}" for wrong in found]
+
+
+def _faulty(real: object, plan: Plan) -> Faulty:
+    return Faulty(real, {"": plan}, lambda _: None, only={"write"}, by_argument=True)
+
+
+async def _mended(world: World, plan: Plan) -> None:
+    """Let the story go as far as it gets, mend the database, and so on until it is through."""
+    is_down = True
+    while is_down:
+        await world.make_due()
+        await world.until(lambda: _is_stuck(world, plan))
+        is_down = bool(plan.failures)
+        plan.lift()
 
 
 async def _is_stuck(world: World, plan: Plan) -> bool:
-    return len(plan.fired) >= TRIES or await is_through(world, SPACE)
+    return len(plan.failures) >= TRIES or await is_through(world, SPACE)
 
 
 async def test_a_lock_that_somebody_else_holds_is_waited_out(monkeypatch: pytest.MonkeyPatch) -> None:
