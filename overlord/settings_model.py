@@ -271,6 +271,8 @@ class Disk(Section):
 
 def secrets_in(section: object) -> Iterator[str]:
     """Every secret value in a part of the settings."""
+    if section is None or isinstance(section, (str, int, float)):
+        return  # most of what there is; what comes below asks more of a type than its name
     if isinstance(section, Environments):
         yield from section.signed_in().values()
     elif isinstance(section, SecretStr):

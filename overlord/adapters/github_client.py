@@ -150,7 +150,7 @@ class GitHubClient(GitHubAPI):
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, Mapping[str, str], bytes]:
-        if _origin(url) != _origin(self.base_url):
+        if self.path_of(url) is None and _origin(url) != _origin(self.base_url):
             raise ValueError("an address on another host would be sent our token")
         kept = self._etags.get(url) if method == "GET" else None
         condition = {"if-none-match": kept.etag} if kept else {}

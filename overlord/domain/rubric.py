@@ -1,6 +1,7 @@
 """The rules of a review and what each weighs: Overlord's own, from `config/rubric.yaml`, never a branch's or a model's."""
 
 from enum import StrEnum
+from functools import cache
 from typing import Annotated
 
 import yaml
@@ -49,6 +50,7 @@ class Rubric(BaseModel):
         return {rule.id: rule.severity for rule in self.rules}
 
 
+@cache
 def load_rubric(text: str, source: str) -> Rubric:
     """Read a rubric's YAML. Raises SettingsError that names the key and the place it came from."""
     try:

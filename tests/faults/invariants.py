@@ -186,18 +186,16 @@ def _processes(root: Path) -> Iterator[tuple[int, str]]:
 
 def _told(home: Home, forge: EmbeddedForge, canaries: Sequence[str]) -> Iterator[str]:
     """Nothing secret in what is kept, nor in anything that people can read."""
-    for canary in filter(None, canaries):
-        for path in home.root.rglob("*"):
-            with contextlib.suppress(FileNotFoundError):
-                if canary in path.name or (path.is_file() and not path.is_symlink() and _holds(path, canary)):
+    secret = [canary for canary in canaries if canary]
+    for path in home.root.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            held = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+            for canary in secret:
+                if canary in path.name or canary.encode() in held:
                     yield f"{path.relative_to(home.root)} holds {canary[:4]}…"
-        for repository in forge.repositories():
-            if canary in _readable(forge, repository.name):
-                yield f"{repository.name} shows {canary[:4]}…"
-
-
-def _holds(path: Path, text: str) -> bool:
-    return text.encode() in path.read_bytes()
+    for repository in forge.repositories():
+        shown = _readable(forge, repository.name)
+        yield from (f"{repository.name} shows {canary[:4]}…" for canary in secret if canary in shown)
 
 
 def _readable(forge: EmbeddedForge, name: str) -> str:

@@ -14,8 +14,9 @@ from minion.protocol import Finding, Issue, StepResult
 from overlord.adapters.http import open_client
 from overlord.domain.job import Job
 from overlord.domain.paths import guard_of, is_lint_configuration
+from overlord.domain.rubric import load_rubric
 from overlord.domain.session import Session
-from overlord.settings import contract_for, load
+from overlord.settings import contract_for, load, packaged
 from overlord.store.environments import Environment
 from overlord.store.evaluations import EvaluationRow
 from overlord.store.follow_ups import FollowUp
@@ -44,6 +45,7 @@ def _ready() -> None:
     for name in LATE:
         importlib.import_module(name)
     contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
+    load_rubric(packaged("rubric.yaml"), "the built-in rubric")
     open_client("http://127.0.0.1:9", Timeout(1.0))
     guard_of(PLAIN)
     is_lint_configuration(PLAIN)
