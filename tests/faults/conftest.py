@@ -51,10 +51,10 @@ HERE = Path(__file__).parent
 
 
 LONGEST = (
-    *("test_mutants", "test_forge_matrix", "test_sqlite_faults", "test_soak", "test_nth_call"),
-    *("test_random_kills", "test_docker_faults"),
+    *("test_soak", "test_mutants", "test_forge_matrix", "test_nth_call", "test_chat_faults"),
+    *("test_sqlite_faults", "test_random_kills", "test_docker_faults"),
 )
-"""Modules with tests of half a minute."""
+"""Modules with tests of a quarter of a minute and more, the longest first."""
 
 
 @pytest.hookimpl(trylast=True)  # after the order was shuffled

@@ -139,7 +139,7 @@ MUTANTS = (
         file="overlord/adapters/git_session.py",
         before="fsckObjects = true",
         after="fsckObjects = false",
-        tests=("tests/door/test_git_door.py",),
+        tests=("tests/door/test_git_door.py::test_a_hostile_tree_is_not_taken_in",),
     ),
     Mutant(
         name="secrets are taken out of what is kept",
