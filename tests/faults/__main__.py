@@ -47,8 +47,8 @@ AREAS = (
     Area(
         fault="a call to GitHub, git, the runner or the model fails",
         promise="once: the story ends as ever; for good: the job says whom it waits for, and goes on when it is back",
-        tried="the first, second, … call of a whole story, before and after its effect; of git's many, every fifth from the 17th on "
-        "(`make soak`: each)",
+        tried="the first, second, … call of a whole story, before and after its effect; several in one telling of it "
+        "(`make soak`: each in its own); the git program itself, now and then",
         modules=("test_nth_call", "test_git_faults"),
     ),
     Area(
@@ -72,7 +72,7 @@ AREAS = (
     Area(
         fault="SQLite is busy, full, broken or from another version",
         promise="what was acknowledged is stored; a database that cannot be used is left alone",
-        tried="every commit of a story (for good: every other; `make soak`: each), locks, limits, corrupt and newer files",
+        tried="every commit of a story, locks, limits, corrupt and newer files",
         modules=("test_sqlite_faults",),
     ),
     Area(
