@@ -55,7 +55,7 @@ AREAS = (
         fault="GitHub answers badly",
         promise="no duplicate, no lost label, no endless loop",
         tried="each endpoint × 14 faults: 401 to 502 with HTML, limits, timeouts and resets on both sides of the effect, bad JSON",
-        modules=("test_forge_matrix",),
+        modules=("test_forge_matrix", "test_forge_matrix_after"),
     ),
     Area(
         fault="Slack answers badly, is away, or is cut off",

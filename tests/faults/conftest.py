@@ -51,7 +51,14 @@ HERE = Path(__file__).parent
 
 
 LONGEST = (
-    *("test_soak", "test_mutants", "test_forge_matrix", "test_nth_call", "test_chat_faults"),
+    *(
+        "test_soak",
+        "test_mutants",
+        "test_forge_matrix",
+        "test_forge_matrix_after",
+        "test_nth_call",
+        "test_chat_faults",
+    ),
     *("test_sqlite_faults", "test_random_kills", "test_docker_kills", "test_docker_faults"),
 )
 """Modules with tests of a quarter of a minute and more, the longest first."""

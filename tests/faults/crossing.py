@@ -1,16 +1,18 @@
 """Faults of the embedded forge for one repository at a time, so that many stories can fail differently in one world."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from json import loads
+from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
 from overlord.embedded.fault import Fault, Faults
 from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.forge.record import CheckRun, Repository
 from overlord.embedded.forge.shape import node_id
 from overlord.embedded.forge.wire import Wire
 
@@ -70,20 +72,38 @@ class _Front(Wire):
         parts = scope["path"].split("/")
         if parts[1] == "repos":
             _SPACE.set("/".join(parts[2:4]))
-        elif parts[1] == "graphql":
+        elif parts[1] in {"graphql", "app"}:
             message = await receive()  # small enough to come in one piece
-            asked = loads(message["body"])["variables"]
-            _SPACE.set(self._space_of(asked["id"]) if "id" in asked else f"{asked['owner']}/{asked['name']}")
+            _SPACE.set(self._space_asked(loads(message["body"])))
             receive = _again(message, receive)
+        elif parts[1] == "logs":
+            _SPACE.set(self._space_of_log(parts[2]))
         elif len(parts) > 2:
             _SPACE.set(f"{parts[1]}/{parts[2].removesuffix('.git')}")
         await super().__call__(scope, receive, send)
 
+    def _space_asked(self, body: Mapping[str, Any]) -> str:
+        """Of a query or mutation, or of a token for an App."""
+        if "repositories" in body:
+            return next(
+                item.name
+                for item in self._repositories()
+                if item.name.endswith(f"/{body['repositories'][0]}")
+            )
+        asked = body["variables"]
+        return self._space_of(asked["id"]) if "id" in asked else f"{asked['owner']}/{asked['name']}"
+
     def _space_of(self, node: str) -> str:
-        for repository in self.state.repositories():
+        for repository in self._repositories():
             if any(node_id("PR", pull.id) == node for pull in self.state.pulls(repository.name)):
                 return repository.name
         return ""
+
+    def _space_of_log(self, key: str) -> str:
+        return next((run.repository for run in self.state.shelf.all(CheckRun) if run.log_key == key), "")
+
+    def _repositories(self) -> Sequence[Repository]:
+        return self.state.repositories()
 
 
 def _again(first: Message, receive: Receive) -> Receive:

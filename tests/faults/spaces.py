@@ -38,14 +38,15 @@ _SESSION = re.compile(r"j(\d+)-")
 
 @contextlib.asynccontextmanager
 async def made_spaces(count: int, title: str = TITLE, **overrides: Any) -> AsyncIterator[World]:
-    """A world with repositories `acme/s1` to `acme/s<count>`."""
+    """A world with repositories `acme/s1` to `acme/s<count>`. Without a title there are no issues."""
     async with made_world(**overrides) as world:
         names = [name_of(number) for number in range(1, count + 1)]
         world.overrides |= {"repositories": names, "process": {"python": played(world.root)}}
         world.overrides["sessions"] = {"grace_s": 1, "concurrent": 2 * count}
         for name in names:
             await world.forge.create_repository(name, files=CALC)
-            await world.forge.open_issue(name, title, "", labels=["nebulus-ready"])
+            if title:
+                await world.forge.open_issue(name, title, "", labels=["nebulus-ready"])
         world.model_will(say("Go on."), when=OPENING)
         yield world
 
@@ -59,9 +60,7 @@ async def start(world: World, stand_ins: StandIns, *, timeout_s: float = 20.0) -
     await world.start()
     running, stack = world._running, world._stack
     assert running is not None
-    forge = GitHubForge.with_token(
-        world.forge.token, base_url=world.forge_url, timeout_s=timeout_s, retry_wait_s=0.001
-    )
+    forge = _signed_in(world, timeout_s)
     stack.push_async_callback(forge.close)
 
     def before(port: str, given: Any) -> Any:
@@ -82,6 +81,14 @@ async def start(world: World, stand_ins: StandIns, *, timeout_s: float = 20.0) -
     tick = Tick(parts)
     stack.push_async_callback(tick.close)
     world._running = replace(running, parts=parts, doors=doors, tick=tick)
+
+
+def _signed_in(world: World, timeout_s: float) -> GitHubForge:
+    at = world.settings().forge
+    asked: dict[str, Any] = {"base_url": world.forge_url, "timeout_s": timeout_s, "retry_wait_s": 0.001}
+    if not at.app_id:
+        return GitHubForge.with_token(world.forge.token, **asked)
+    return GitHubForge.with_app(at.app_id, at.private_key.get_secret_value(), now=world.clock.now, **asked)
 
 
 async def _no_pause(_seconds: float) -> None:
