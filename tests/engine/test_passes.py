@@ -122,7 +122,7 @@ async def test_a_setup_that_may_not_begin_yet_wakes_nobody(paused: bool) -> None
         ENVIRONMENT: f"setup: '{setup}'\ndetect: false\ninputs: [requirements.txt]\n",
         "requirements.txt": "first\n",
     }
-    async with made_quick_world(files, sessions={"concurrent": 1}) as world:
+    async with made_quick_world(files, infer_scope=False, sessions={"concurrent": 1}) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), write("requirements.txt", "first\nsecond\n"), submit(), when="(1)")
         await world.settle()
