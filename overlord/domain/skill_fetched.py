@@ -15,12 +15,13 @@ _SAVED = re.compile(
     re.IGNORECASE,
 )
 _BY_ADDRESS = re.compile(
-    r"\b(?:wget|curl\s+(?:-\w+\s+)*-\w*O\w*|curl\s+--remote-name)\b[^\n]{0,300}?https?://[^\s\"'`]+/(?P<file>[\w.-]{2,80}\.(?:sh|py|pl|rb|js|bin|run|ps1|exe|out))\b",
+    r"\b(?:wget|curl\s+(?:-\w+\s+)*-\w*O\w*|curl\s+--remote-name)\b[^\n]{0,300}?https?://[^\s\"'`]+/(?P<file>[\w.-]{2,80}\.(?:sh|py|pl|rb|js|bin|run|ps1|exe|out|txt|env|conf))\b",
     re.IGNORECASE,
 )
 _RUN = (
     r"(?:\b(?:sh|bash|zsh|dash|source|python[\d.]*|perl|ruby|node|sudo|exec|nohup)\s+(?:-\S+\s+)*(?:<\s*)?|\bchmod\s+\S*[x75]\S*\s+|"
-    r"(?:^|[;&|`]\s*|\brun\s+[`\"']?)(?:\./|/|~/|\.\s+))[\"']?(?:[\w.$/~{{}}-]*/)?{name}(?![\w-])"
+    r"(?:^|[;&|`]\s*|\brun\s+[`\"']?)(?:\./|/|~/|\.\s+))[\"']?(?:[\w.$/~{{}}-]*/)?{name}(?![\w-])|"
+    r"\bcat\s+\S{{0,60}}?{name}[\"']?\s*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
 )
 _MOST_SAVED = 50
 

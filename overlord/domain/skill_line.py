@@ -48,12 +48,13 @@ class LogicalLine:
         return self.seams[found - 1][1] if found else self.number
 
     @property
-    def continued(self) -> Iterator[int]:
-        """The lines that begin within a sentence, by all that is seen of them."""
+    def continued(self) -> Iterator[tuple[int, str]]:
+        """The lines that begin within a sentence, by all that is seen of them, and the end of what precedes each."""
         if not self.is_code:
             for at, number in self.seams[1:]:
-                if self.text[:at].rstrip()[-1:] not in ".!?:;" and self.text[at : at + 1].islower():
-                    yield number
+                before = self.text[max(at - 40, 0) : at].rstrip()
+                if before[-1:] not in ".!?:;" and self.text[at : at + 1].islower():
+                    yield number, before
 
     def span_at(self, at: int) -> tuple[int, int]:
         """The lines a place may be on: one, but where the lines of a value are not those of the file."""

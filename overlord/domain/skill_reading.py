@@ -5,6 +5,7 @@ finds only in the second reading was meant not to be found.
 """
 
 import binascii
+import codecs
 import re
 import unicodedata
 from base64 import b64decode
@@ -38,7 +39,7 @@ _CHAR_CODES = re.compile(
     r"(?:fromCharCode|bytes|bytearray|pack|map\(chr,)\s*\(?\s*\[?((?:\s*(?:0x[0-9a-fA-F]{2}|\d{2,3})\s*,){3,}\s*(?:0x[0-9a-fA-F]{2}|\d{2,3}))"
 )
 _BRACED = re.compile(r"(?<![\w$])\{([\w./-]+(?:,[^\s{},]+)+)\}")
-_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){4,}\w(?!\w)")
+_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){2,}\w(?!\w)")
 _REVERSED = re.compile(
     r"([\"'])([^\"'\n]{6,300})\1\s*\[\s*::\s*-1\s*\]|\b(?:rev|reverse)\b\s*<<<\s*([\"'])([^\"'\n]{4,300})\3|echo\s+([\"'])([^\"'\n]{4,300})\5\s*\|\s*rev\b"
 )
@@ -46,9 +47,17 @@ _BLOB = re.compile(r"(?<![\w/+.-])(?:[A-Za-z0-9+/]{16,}|[A-Za-z0-9_-]{16,})={0,2
 _HEX_BLOB = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){8,}(?!\w)")
 _LEAST_READABLE = 8
 _LOOKALIKES = str.maketrans(
-    "аеосурхіјѕһԁԛԝӏвкмнтАВЕКМНОРСТХУІЈЅԚԜӀοαερικντυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳɑɡɩʀᴄᴏᴠᴡᴢꜱꮯᎪᎬᏢᏚᏔ",
-    "aeocypxijshdqwlBKMHTABEKMHOPCTXYIJSQWIoaepikvtuxyABEZHIKMNOPTYXcjagiRcovwzscAEPSW",
+    "օսհցʀɪɢɴʟʏʙᴀᴅᴇꜰᴊᴋᴍᴘʜᴛᴜꜱаеосурхіјѕһԁԛԝӏвкмнтАВЕКМНОРСТХУІЈЅԚԜӀοαερικντυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳɑɡɩʀᴄᴏᴠᴡᴢꜱꮯᎪᎬᏢᏚᏔ",
+    "oubgRiGnLyBADEFJKMPHTUSaeocypxijshdqwlBKMHTABEKMHOPCTXYIJSQWIoaepikvtuxyABEZHIKMNOPTYXcjagiRcovwzscAEPSW",
 )
+_SMALL_CAPITALS = frozenset("ʀɪɢɴʟʏʙᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘʜᴛᴜᴠᴡᴢꜱ")
+_ACCENTED = re.compile("([A-Za-z])[\u0300-\u036f]+")
+_MIXED = re.compile(
+    r"(?<![\w./$-])(?=[013457]*[A-Za-z])[A-Za-z013457]*[013457][A-Za-z013457]*(?![\w/-]|\.\w)"
+)
+_FIGURES = str.maketrans("013457", "oieast")
+_ROTATED = re.compile(r"\brot-?13\b|n-za-m", re.IGNORECASE)
+_BACKWARDS = re.compile(r"\bbackwards?\b|\breversed?\b|\bright\s+to\s+left\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 
 
@@ -58,6 +67,8 @@ class Reading:
 
     text: str
     disguised: bool
+    in_words: bool = False
+    """Whether only what is said to an agent could be meant by it, and no command."""
 
 
 def names_in(text: str) -> dict[str, str]:
@@ -72,8 +83,8 @@ def readings(line: str, names: Mapping[str, str]) -> tuple[Reading, ...]:
     found = [Reading(plain, disguised=False)]
     undone = undisguised(plain, names)
     found += [Reading(undone, disguised=True)] if undone != plain else []
-    for blob in decoded_blobs(plain):
-        found += [Reading(seen(blob), disguised=True)]
+    found += [Reading(seen(blob), disguised=True) for blob in decoded_blobs(plain)]
+    found += [Reading(other, disguised=True, in_words=True) for other in _in_other_letters(plain)]
     known: dict[str, Reading] = {}
     for reading in found:
         known.setdefault(reading.text, reading)
@@ -92,6 +103,24 @@ def seen(line: str) -> str:
     return _WORD.sub(lambda word: _latin(word[0]), plain)
 
 
+def _in_other_letters(plain: str) -> Iterator[str]:
+    """What a line says without accents, with letters for the figures in its words, and as it says itself that it is to be read."""
+    folded = _MIXED.sub(lambda word: word[0].translate(_FIGURES), _without_accents(plain))
+    if folded != plain:
+        yield folded
+    if _ROTATED.search(plain):
+        yield codecs.encode(plain, "rot13")
+    if _BACKWARDS.search(plain):
+        yield plain[::-1]
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    parted = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", _ACCENTED.sub(r"\1", parted))
+
+
 def lookalike(word: str) -> bool:
     """Whether a word mixes Latin letters with others that look like Latin ones, and nothing else."""
     return not word.isascii() and _latin(word) != word
@@ -107,7 +136,7 @@ def _latin(word: str) -> str:
 
 
 def _latin_part(part: str) -> str:
-    if part.isascii() or not any("a" <= char.casefold() <= "z" for char in part):
+    if part.isascii() or not any("a" <= char.casefold() <= "z" or char in _SMALL_CAPITALS for char in part):
         return part
     folded = part.translate(_LOOKALIKES)
     return folded if folded.isascii() else part

@@ -174,7 +174,7 @@ COMMAND_RULES = (
         r"\bdocker\s+(?:system|volume)\s+prune\b[^\n]{0,60}(?:-\w*a|--volumes)",
         r"\bdropdb\b",
         r"\bredis-cli\b[^\n]{0,40}flushall",
-        unless=r"createdb|localhost|_test\b|--if-exists",
+        unless=r"createdb|localhost|_test\b|--if-exists|\b(?:rejects?|refuses?|forbids?|den(?:y|ies)|blocks?)\b",
     ),
     rule(
         _DYNAMIC,

@@ -31,7 +31,7 @@ _YOU = (
 )
 _WORK = any_of(
     r"pull[\s-]?requests? prs? merge\s+requests? changes? diffs? reviews? work commits? branch(?:es)? patch(?:es)?",
-    r"skills? decisions? gates? evaluations? submissions?",
+    r"skills? decisions? gates? evaluations? submissions? proposals? drafts? cards?",
 )
 _LOOKS = r"(?:reviews?|reviewers?|approvals?|looking|checks?|confirmation|asking|person|human|anyone|anybody|reading)"
 _PEOPLE = any_of(
@@ -57,6 +57,7 @@ SPEECH_RULES = (
         r"\b(?:ignore|disregard|forget|override)\s+(?:everything|anything|all|what(?:ever)?)\s+"
         r"(?:(?:that|of|you|the|what|was|were|is|has|have|been|i|we|they|overlord)\s+){0,5}(?:above|before|previously|earlier|told|"
         r"said|so far|prior)\b(?!\s+the)",
+        unless=r"\b(?:sub|child|base|parent|derived)?[\s-]?class(?:es)?\s+(?:(?:may|can|must|should)\s+)?override\b|\boverride\b[^\n.]{0,60}\bby\s+defining\b",
     ),
     rule(
         _OVERRIDES,

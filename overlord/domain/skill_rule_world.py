@@ -38,8 +38,8 @@ WORLD_RULES = (
         _SYSTEM,
         _F,
         "This names a place where people keep credentials.",
-        rf"(?:{_HOME}[\"']?(?:\s*/\s*[\"']?|/)){_CREDENTIALS}",
-        r"\bid_(?:rsa|ed25519|ecdsa|dsa)\b",
+        rf"(?:{_HOME}[\"']?(?:\s*/\s*[\"']?|/))(?!\.ssh/[\w-]{{1,60}}\.pub\b){_CREDENTIALS}",
+        r"\bid_(?:rsa|ed25519|ecdsa|dsa)\b(?!\.pub\b)",
     ),
     rule(
         _SYSTEM,

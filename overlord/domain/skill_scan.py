@@ -20,11 +20,19 @@ from overlord.domain.skill_prohibition import forbidden, sentence
 from overlord.domain.skill_reading import lookalike, names_in, readings, seen, spelt_letters, words
 from overlord.domain.skill_rule import Level, Rule
 from overlord.domain.skill_rule_command import COMMAND_RULES
+from overlord.domain.skill_rule_override import OVERRIDE_RULES
+from overlord.domain.skill_rule_program import PROGRAM_RULES
 from overlord.domain.skill_rule_speech import SPEECH_RULES
 from overlord.domain.skill_rule_world import WORLD_RULES
 from overlord.domain.text import visible
 
-RULES: Sequence[Rule] = (*SPEECH_RULES, *COMMAND_RULES, *WORLD_RULES)
+SAID: Sequence[Rule] = (*SPEECH_RULES, *OVERRIDE_RULES)
+RULES: Sequence[Rule] = (*SAID, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES)
+_MIDST = re.compile(
+    r"\b(?:cannot|can|could|may|might|not|never|who|that|which|they|people|nobody|would)$", re.IGNORECASE
+)
+"""After which words a line goes on with what somebody else does, or nobody."""
+_IN_WORDS = re.compile(r"[\w\s,.'’-]+")
 _DISGUISED = " It is written so that it does not look like that."
 _TOLD_APART = 12
 _GRAVITY = {Level.NOTE: 0, Level.FLAG: 1, Level.REJECT: 2}
@@ -47,7 +55,7 @@ class _Find:
 
     @property
     def is_speech(self) -> bool:
-        return self.rule < len(SPEECH_RULES)
+        return self.rule < len(SAID) or _IN_WORDS.fullmatch(self.text, self.start, self.end) is not None
 
     @property
     def begins_speech(self) -> bool:
@@ -84,7 +92,7 @@ class _Reader:
         judged = [(whole, find) for whole in wholes for find in self._finds(whole)]
         settled = {(find.key, *whole.span_at(find.start)) for whole, find in judged if not find.disguised}
         ranges = [place for place in settled if place[1] != place[2]]
-        continued = {number for whole in wholes for number in whole.continued}
+        continued = dict(place for whole in wholes for place in whole.continued)
         undone: set[tuple[int, str]] = set()
         alone = [(line, find) for line in lines for find in self._finds(line)]
         for line, find in alone:
@@ -94,9 +102,12 @@ class _Reader:
             )
             if is_settled and not find.disguised:
                 continue
+            is_part = find.begins_speech and number in continued
+            if is_part and _MIDST.search(continued[number]):
+                continue
             for finding in _judged(line, find):
                 undone |= {find.key} if find.disguised else set()
-                yield _shown(finding) if number in continued and find.begins_speech else finding
+                yield _shown(finding) if is_part else finding
         for whole, find in judged:
             if not find.disguised or find.key not in undone:
                 yield from _judged(whole, find)
@@ -107,7 +118,7 @@ class _Reader:
     def _finds(self, line: LogicalLine) -> tuple[_Find, ...]:
         key = (line.text, line.is_code)
         if key not in self._known:
-            rules = SPEECH_RULES if line.is_code else RULES
+            rules = SAID if line.is_code else RULES
             self._known[key] = tuple(_finds(line.text, rules, self._names))
         return self._known[key]
 
@@ -117,7 +128,7 @@ def _finds(text: str, rules: Sequence[Rule], names: Mapping[str, str]) -> Iterat
     plain: Counter[tuple[int, str]] = Counter()
     for reading in readings(text, names):
         left = Counter(plain)
-        for number, rule in enumerate(rules):
+        for number, rule in enumerate(SAID if reading.in_words else rules):
             for match in rule.pattern.finditer(reading.text):
                 key = (number, match[0])
                 if not reading.disguised:

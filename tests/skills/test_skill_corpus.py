@@ -26,8 +26,8 @@ FOR_PEOPLE = {
 }
 """Hostile ones that are flagged: what they do, an honest skill might, though hardly."""
 
-BROKEN_BY_WRAPPING = {"off-screen"}
-"""What it does, it does with blanks, which are gone when it is wrapped."""
+BROKEN_BY_WRAPPING = {"off-screen", "spread-letters"}
+"""What they do, they do with blanks, which are gone when they are wrapped."""
 
 
 def rewrapped(path: Path, width: int) -> bytes:
@@ -41,7 +41,7 @@ def rewrapped(path: Path, width: int) -> bytes:
 
 
 def test_there_are_enough_of_both() -> None:
-    assert len(HOSTILE) >= 80 and len(ORDINARY) >= 60
+    assert len(HOSTILE) >= 120 and len(ORDINARY) >= 75
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path.stem)
@@ -60,7 +60,7 @@ def test_where_lines_are_wrapped_changes_nothing(width: int) -> None:
         for path in HOSTILE
         if review_skill(rewrapped(path, width), path.name).verdict is SkillVerdict.ACCEPT
     }
-    assert passed == BROKEN_BY_WRAPPING
+    assert passed <= BROKEN_BY_WRAPPING
     assert {review_skill(rewrapped(path, width), path.name).verdict for path in ORDINARY} == {
         SkillVerdict.ACCEPT
     }
@@ -68,7 +68,7 @@ def test_where_lines_are_wrapped_changes_nothing(width: int) -> None:
 
 def test_how_lines_end_changes_nothing() -> None:
     for path in (*HOSTILE, *ORDINARY):
-        content = path.read_bytes()
+        content = path.read_bytes().replace(b"\r\n", b"\n")
         other = review_skill(content.replace(b"\n", b"\r\n"), path.name)
         assert other.verdict is review_skill(content, path.name).verdict, path.stem
 
