@@ -92,7 +92,7 @@ class Load:
             await self.told.issue(self.chance.choice(WORDS))
         for _ in range(sum(self.chance.random() < SHARE for _ in range(size))):
             self.faults += 1
-            await self._fault(daemon)
+            await self._fault(daemon, size)
         await daemon.until(lambda: self._rest(size, S.IN_REVIEW))
         for job in self._of(S.IN_REVIEW):
             await self.told.world.forge.close_pull(REPO, job.pull_number or 0)
@@ -100,20 +100,24 @@ class Load:
         self.done += size
         self.samples.append(sample(daemon.pid, self.told.place.home, self.done))
 
-    async def _fault(self, daemon: Daemon) -> None:
+    async def _fault(self, daemon: Daemon, size: int) -> None:
         world, kind = self.told.world, self.chance.choice(("forge", "model", "session", "daemon"))
         if kind == "forge":
             world.forge.fail("*", kind=self.chance.choice(PASSING), after=self.chance.randrange(60))
         elif kind == "model":
             world.model_will(status(500), say("Go on."), when=OPENING)
         elif kind == "session":
-            await daemon.until(lambda: bool(self._live()))
+            await daemon.until(lambda: self._is_met(size))
             await world.kill_session(self.chance.choice(self._live() or ["none"]))
         else:
-            await daemon.until(lambda: bool(self._live()))
+            await daemon.until(lambda: self._is_met(size))
             daemon.send(signal.SIGKILL)
             await daemon.code()
             raise _Killed
+
+    def _is_met(self, size: int) -> bool:
+        """Whether a session is there for a fault to meet, or all of a batch are over: then it meets a daemon at rest."""
+        return bool(self._live()) or self._rest(size, S.IN_REVIEW)
 
     def _live(self) -> list[str]:
         return asked(self.told, lambda c: [item.id for item in sessions.live(c) if item.started_at], [])
