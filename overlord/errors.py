@@ -57,6 +57,10 @@ class ForgeRefused(FarEndError):
     """The forge understood and said no: permission, validation. Repeating will not help."""
 
 
+class ForgeTooLarge(ForgeRefused):
+    """What was asked for is more than the forge lists, or than is read here."""
+
+
 class ForgeMissing(ForgeRefused):
     """No such repository, issue or pull request, or none that we may see."""
 

@@ -16,7 +16,7 @@ from overlord.adapters.github_client import ForgeForbidden
 from overlord.adapters.github_payload import PullPayload
 from overlord.adapters.github_requests import GitHubRequests
 from overlord.domain.forge import PulledFile, TreeEntry
-from overlord.errors import ForgeRefused, ForgeUnavailable
+from overlord.errors import ForgeTooLarge, ForgeUnavailable
 from overlord.ports import Pull, RepositoryName, Sha
 
 PAGE = 100
@@ -61,7 +61,9 @@ class GitHubContent(GitHubRequests):
 
     async def login(self, name: RepositoryName) -> str:
         if name not in self._logins:
-            self._logins[name] = await self._asked_login(name)
+            if not (login := await self._asked_login(name)):
+                return ""
+            self._logins[name] = login
         return self._logins[name]
 
     async def _asked_login(self, name: RepositoryName) -> str:
@@ -80,7 +82,7 @@ class GitHubContent(GitHubRequests):
         asked = {"pull_number": number, "per_page": PAGE}
         found = [payload.record() async for payload in self._pages(_File, "pulls/list-files", name, **asked)]
         if len(found) >= MOST_LISTED:
-            raise ForgeRefused(
+            raise ForgeTooLarge(
                 f"pull request #{number} changes more files than GitHub lists ({MOST_LISTED:,})"
             )
         return found
@@ -97,7 +99,7 @@ class GitHubContent(GitHubRequests):
     async def _entries(self, name: RepositoryName, tree: str) -> dict[str, TreeEntry]:
         found = await self._read(_Tree, "git/get-tree", name, tree_sha=tree)
         if found.truncated:
-            raise ForgeRefused(f"a directory at {tree} of {name} has more entries than GitHub lists")
+            raise ForgeTooLarge(f"a directory at {tree} of {name} has more entries than GitHub lists")
         return {item.path: TreeEntry(mode=item.mode, sha=item.sha, size=item.size) for item in found.tree}
 
     async def blob(self, name: RepositoryName, sha: str) -> bytes:

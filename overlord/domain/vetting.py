@@ -3,7 +3,7 @@ of that at the forge. What a verdict cannot be made of is said to be so; it is n
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 
@@ -21,6 +21,8 @@ MOST_CHANGED = 20
 _MOST_TOLD = 40
 """Findings in the comment."""
 _CUT = 160
+_LEVELS = (Level.REJECT, Level.FLAG, Level.NOTE)
+_GRAVITY = ("success", "pending", "error", "failure")
 _PARENT = SKILLS_DIRECTORY.partition("/")[0]
 MARK = "<!-- overlord:skills -->"
 
@@ -175,6 +177,12 @@ TOO_LARGE = b" " * (MAX_BYTES + 1)
 """Stands for a file that is not fetched: whatever is as long as this is refused for it."""
 
 
+def shortened(file: VettedFile) -> VettedFile:
+    """With the gravest of its findings alone, once a verdict was made of all of them."""
+    by_weight = sorted(file.findings, key=lambda item: _LEVELS.index(item.level))
+    return replace(file, findings=tuple(by_weight[:_MOST_TOLD]))
+
+
 # What is said of it at the forge
 
 
@@ -193,6 +201,18 @@ class Saying:
             return ""
         said = (head_sha, self.state, self.description, self.body, str(self.is_labelled))
         return sha256("\0".join(said).encode()).hexdigest()[:16]
+
+
+def agreed(said: Collection[tuple[Vetting, Saying]]) -> Iterator[tuple[Vetting, Saying]]:
+    """What pull requests of a space say, where they are of the same commit: its status is the gravest of theirs, as it has one."""
+    worst: dict[str, Saying] = {}
+    for vetting, words in sorted(said, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
+        if words.state:
+            worst[vetting.head_sha] = words
+    for vetting, words in said:
+        if words.state:
+            gravest = worst[vetting.head_sha]
+            yield vetting, replace(words, state=gravest.state, description=gravest.description)
 
 
 def saying(vetting: Vetting, *, every: bool, approved_by: str = "") -> Saying:
@@ -246,10 +266,12 @@ def _body(vetting: Vetting, approved_by: str = "") -> str:
 
 def _listed(files: Sequence[VettedFile]) -> Iterator[str]:
     left = _MOST_TOLD
-    for file in files:
-        if file.is_removed:
-            yield f"- 🗑️ {_code(file.path)} is removed"
-            continue
+    removed = [file for file in files if file.is_removed]
+    for file in removed[:_MOST_TOLD]:
+        yield f"- 🗑️ {_code(file.path)} is removed"
+    if len(removed) > _MOST_TOLD:
+        yield f"- and {count(len(removed) - _MOST_TOLD, 'file')} more are removed"
+    for file in (file for file in files if not file.is_removed):
         yield f"- {_MARKS[file.verdict]} {_code(file.path)}"
         for item in file.findings[:left]:
             place = f"line {item.line}, " if item.line else ""

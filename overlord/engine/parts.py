@@ -47,6 +47,8 @@ class Parts:
     """Scopes that were told from issues: the same words at the same commit say the same."""
     skills_at_base: dict[str, bytes] = field(default_factory=dict)
     """Skill files by the names of their contents, which never change."""
+    vetting_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
+    """What vetting has asked of the forge for a space, and since when by the daemon's own clock."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
     unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)

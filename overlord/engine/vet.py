@@ -29,17 +29,19 @@ from overlord.domain.vetting import (
     Saying,
     VettedFile,
     Vetting,
+    agreed,
     fingerprint,
     judge,
     outcome_of,
     readable,
     saying,
+    shortened,
 )
 from overlord.engine.equip import MOST_FILES
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
 from overlord.engine.trouble import Troubles
-from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeTooLarge, ForgeUnavailable
 from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import drafts, jobs, ledger, messages, vettings
@@ -50,7 +52,14 @@ log = structlog.get_logger()
 STATUS_CONTEXT = "overlord/skills"
 MOST_A_LOOK = 20
 """New heads of a space that are looked at in one poll; the others are in the next ones."""
-MOST_KEPT = 400
+AGAIN = "again"
+"""In the place of the skills at base: the forge said no, which may pass, so the same head is looked at again."""
+MOST_REQUESTS = 1_000
+"""What vetting asks of the forge for one space within an hour, whoever pushes how often: a fifth of what GitHub allows."""
+HOUR_S = 3600.0
+MOST_READ = 256 * 1024
+"""Bytes of skills in one pull request."""
+MOST_KEPT = 200
 """Contents of skill files at base that are remembered, by their names."""
 
 
@@ -61,18 +70,25 @@ async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
     listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Point.VETTINGS_FORGOTTEN, lambda c: vettings.forget(c, name, gone))
-    look, left = _Look(parts=parts, name=name, standing=Standing(parts, name)), MOST_A_LOOK
-    for pull in listed:
+    look, left, is_all = _Look(parts=parts, name=name, standing=Standing(parts, name)), MOST_A_LOOK, True
+    refused = {number for number, row in known.items() if row.beside == AGAIN}
+    said: dict[int, tuple[Vetting, Saying]] = {}
+    for pull in sorted(listed, key=lambda pull: pull.number in refused):
         with troubles.kept():
             row = known.get(pull.number)
             if row is None or await look.is_new(pull, row):
-                if not left:
-                    return False
+                if not left or look.has_asked_enough():
+                    is_all &= pull.number in refused
+                    continue
                 left -= 1
                 row = await _noted(parts, await look.vetted(pull, row), row)
-            said = saying(row, every=wanted == "every", approved_by=await look.approver(row))
-            await _tell(parts, name, row, said)
-    return True
+            said[pull.number] = row, saying(row, every=wanted == "every")
+            if by := await look.approver(row):
+                said[pull.number] = row, saying(row, every=wanted == "every", approved_by=by)
+    for row, words in agreed(said.values()):
+        with troubles.kept():
+            await _tell(parts, name, row, words)
+    return is_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +100,22 @@ class _Look:
     standing: Standing
     bases: dict[str, Mapping[str, TreeEntry]] = field(default_factory=dict)
 
+    def has_asked_enough(self) -> bool:
+        """Whether the hour's requests are used up; a new hour begins with none."""
+        now, known = self.parts.clock.monotonic(), self.parts.vetting_asked
+        since, asked = known.get(self.name, (now, 0))
+        known[self.name] = (since, asked) if now - since < HOUR_S else (now, 0)
+        return known[self.name][1] >= MOST_REQUESTS
+
+    def _count(self, requests: int) -> None:
+        since, asked = self.parts.vetting_asked[self.name]
+        self.parts.vetting_asked[self.name] = since, asked + requests
+
     async def is_new(self, pull: Pull, row: Vetting) -> bool:
         """Whether a pull request is another one than was judged, or stands beside other skills."""
         if (row.head_sha, row.base_branch) != (pull.head_sha, pull.base_branch):
+            return True
+        if row.beside == AGAIN:
             return True
         return bool(row.beside) and row.beside != fingerprint(await self._at_base(pull.base_branch))
 
@@ -121,7 +150,10 @@ class _Look:
             )
         beside = ""
         try:
-            change = Change.of(await self.parts.forge.pull_files(self.name, pull.number))
+            self._count(2)
+            listed = await self.parts.forge.pull_files(self.name, pull.number)
+            self._count(len(listed) // 100)
+            change = Change.of(listed)
             await self._check_still(pull)
             if not change:
                 return found
@@ -132,8 +164,10 @@ class _Look:
             raise
         except ForgeRefused as error:
             trouble = f"{plain_line(str(error), limit=300)}."
+            beside = beside if isinstance(error, ForgeTooLarge) else AGAIN
             return replace(found, outcome=Outcome.UNJUDGED, trouble=trouble, is_marked=True, beside=beside)
-        return replace(found, outcome=outcome_of(files), files=files, is_marked=True, beside=beside)
+        kept = tuple(map(shortened, files))
+        return replace(found, outcome=outcome_of(files), files=kept, is_marked=True, beside=beside)
 
     async def _check_still(self, pull: Pull) -> None:
         """Raises ForgeUnavailable for one that was changed since: what was listed may be another head's, and this one would
@@ -147,12 +181,19 @@ class _Look:
     async def _judged(
         self, pull: Pull, change: Change, base: Mapping[str, TreeEntry]
     ) -> tuple[VettedFile, ...]:
+        self._count(3)
         head = await self.parts.forge.folder(self.name, Sha(pull.head_sha), SKILLS_DIRECTORY)
         seen = [path for path in change.left[:MOST_CHANGED] if is_skill_path(path)]
-        contents = {path: await self._content(head.get(path.rpartition("/")[2])) for path in seen}
+        entries = {path: head.get(path.rpartition("/")[2]) for path in seen}
+        if sum((entry.size or 0) for entry in entries.values() if entry is not None) > MOST_READ:
+            raise ForgeTooLarge(
+                f"its skills are more than {MOST_READ // 1024} kB, and no more are read at once"
+            )
+        self._count(len(entries))
+        contents = {path: await self._content(entry) for path, entry in entries.items()}
         others = [item for item in readable(base).items() if item[0] not in change.paths]
         if len(others) > MOST_FILES:
-            raise ForgeRefused(f"its base has {len(others):,} skills, and {MOST_FILES} are read at most")
+            raise ForgeTooLarge(f"its base has {len(others):,} skills, and {MOST_FILES} are read at most")
         beside = {path: await self._remembered(entry.sha) for path, entry in others}
         files = await asyncio.to_thread(judge, change, contents, beside)
         return await self._as_approved(pull, files, contents)
@@ -220,19 +261,12 @@ async def _noted(parts: Parts, found: Vetting, before: Vetting | None) -> Vettin
 
 
 async def _tell(parts: Parts, name: RepositoryName, vetting: Vetting, said: Saying) -> None:
-    """Have label, comment and status say what the row says. What the forge refuses of that keeps the rest from nothing."""
+    """Have label, comment and status say what the row says. What the forge refuses of that keeps nothing of the rest back; raises
+    ForgeRefused for the status, which a merge may hang on."""
     stamp = said.stamp(vetting.head_sha)
-    if stamp == vetting.told:
+    if stamp == vetting.told or not said.state:
         return
-    number, label = vetting.number, parts.settings.space(name).labels.skill_change
-    with _refusable(name, number, "status"):
-        await parts.forge.set_status(
-            name,
-            Sha(vetting.head_sha),
-            state=said.state,
-            context=STATUS_CONTEXT,
-            description=said.description,
-        )
+    number, label, refused = vetting.number, parts.settings.space(name).labels.skill_change, None
     with _refusable(name, number, "label"):
         if said.is_labelled:
             await parts.forge.add_label(name, number, label)
@@ -242,9 +276,16 @@ async def _tell(parts: Parts, name: RepositoryName, vetting: Vetting, said: Sayi
     with _refusable(name, number, "comment"):
         if said.body:
             comment = await _comment(parts, name, vetting, said.body)
+    try:
+        head, words = Sha(vetting.head_sha), said.description
+        await parts.forge.set_status(name, head, state=said.state, context=STATUS_CONTEXT, description=words)
+    except ForgeRefused as error:
+        stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told
     await parts.database.write(
         Point.VETTING_TOLD, lambda c: vettings.tell(c, vetting, stamp=stamp, comment_id=comment)
     )
+    if refused is not None:
+        raise refused
 
 
 @contextlib.contextmanager
@@ -263,9 +304,11 @@ async def _comment(parts: Parts, name: RepositoryName, vetting: Vetting, body: s
             await parts.forge.edit_comment(name, vetting.comment_id, body)
             return vetting.comment_id
     login = await parts.forge.login(name)
+    if not login:  # there would be no finding it again; label and status say it
+        return None
     present = await parts.forge.comments(name, vetting.number)
     for number, comment in present:
-        if login and comment.author.casefold() == login.casefold() and MARK in comment.body:
+        if comment.author.casefold() == login.casefold() and MARK in comment.body:
             if comment.body != body:
                 await parts.forge.edit_comment(name, number, body)
             return number

@@ -14,11 +14,13 @@ from overlord.domain.vetting import (
     Outcome,
     VettedFile,
     Vetting,
+    agreed,
     fingerprint,
     judge,
     outcome_of,
     readable,
     saying,
+    shortened,
     told,
 )
 from tests.drafting import PATH, skill
@@ -177,3 +179,30 @@ def test_words_of_files_are_text_and_no_markup() -> None:
 def test_people_are_told_in_a_sentence() -> None:
     assert told(vetted(Outcome.REJECT, FOUND)) == f"rejected: skill/rm in {PATH}:8: It deletes."
     assert told(vetted(Outcome.ACCEPT)) == "accepted"
+
+
+def test_pull_requests_of_one_commit_say_the_gravest_of_what_is_held_against_them() -> None:
+    """A commit has one status, and may be offered to several branches."""
+    rows = [
+        replace(ROW, number=number, outcome=outcome, is_marked=True)
+        for number, outcome in ((1, Outcome.REJECT), (2, Outcome.ACCEPT), (3, Outcome.UNTOUCHED))
+    ]
+    rows.append(replace(ROW, number=4, head_sha="b" * 40, outcome=Outcome.ACCEPT))
+    said = {row.number: words for row, words in agreed([(row, saying(row, every=False)) for row in rows])}
+    assert {number: words.state for number, words in said.items()} == {
+        1: "failure",
+        2: "failure",
+        3: "failure",
+        4: "success",
+    }
+    assert "accepted" in said[2].body, "what is said at each is about itself"
+    assert list(agreed([(ROW, saying(ROW, every=False))])) == []
+
+
+def test_of_many_findings_the_gravest_are_kept() -> None:
+    def found(level: Level, line: int) -> SkillFinding:
+        return SkillFinding(rule="skill/a", level=level, message="A.", line=line)
+
+    many = [found(Level.NOTE, line) for line in range(100)] + [found(Level.REJECT, 200)]
+    file = shortened(VettedFile(path=PATH, findings=tuple(many)))
+    assert (len(file.findings), file.findings[0].line, outcome_of([file])) == (40, 200, Outcome.REJECT)

@@ -16,10 +16,12 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.person import Person
 from overlord.domain.proposal import EnhancementProposal, ProposalStatus
 from overlord.embedded.forge.record import Comment, Pull
+from overlord.engine.vet import STATUS_CONTEXT
 from overlord.store import decisions, follow_ups, hearings, proposals, sessions
 from overlord.store.rows import select
 from tests import stored
 from tests.app_keys import keys, write_key
+from tests.drafting import PATH, skill
 from tests.faults.player import FIXED
 from tests.faults.spaces import job_of, made_spaces, name_of, trouble_of
 from tests.world import World
@@ -27,6 +29,7 @@ from tests.world import World
 LOG, QUESTION, EXPLAINED = "what the log says", "/overlord explain", "explanations"
 REACTION, ISSUE, BRANCH = "reactions/create-for-issue-comment", "issues/update", "git/delete-ref"
 REPLY, CHECKS = "pulls/create-reply-for-review-comment", "checks/list-for-ref"
+STRANGER = "mallory"
 READ_LOG, KEPT_LOG = "actions/download-job-logs-for-workflow-run", "log"
 OPERATIONS = (
     "apps/get-repo-installation",
@@ -39,7 +42,10 @@ OPERATIONS = (
     KEPT_LOG,
     ISSUE,
     BRANCH,
+    "git/get-tree",
+    "git/get-blob",
 )
+VETTED = "vetted"
 
 
 @contextlib.asynccontextmanager
@@ -50,6 +56,7 @@ async def made_stage(count: int) -> AsyncIterator[World]:
         names = [name_of(number) for number in range(1, count + 1)]
         app = world.forge.add_app("overlord", keys()[1], names)
         key = str(write_key(world.root / "key.pem"))
+        world.forge.add_user(STRANGER, association="NONE")
         world.overrides["forge"] = {"token": "", "app_id": str(app.id), "private_key_file": key}
         yield world
 
@@ -149,6 +156,22 @@ async def _is_over(world: World, space: str) -> bool:
     return (await the_job(world, space)).state is JobState.COMPLETED
 
 
+async def _offer(world: World, space: str) -> None:
+    await world.forge.fork_pull(space, "A skill", {PATH: skill()}, author=STRANGER)
+
+
+async def _is_vetted(world: World, space: str) -> bool:
+    return _vetted(world, space)[:1] == ["success"]
+
+
+def _vetted(world: World, space: str) -> list[str]:
+    """The newest status of what a stranger offers: its state, and its words."""
+    offered = [pull for pull in world.forge.pulls(space) if pull.author == STRANGER]
+    found = [item for pull in offered for item in world.forge.statuses(space, pull.head_sha)]
+    mine = [item for item in found if item.context == STATUS_CONTEXT]
+    return [mine[-1].state, mine[-1].description or ""] if mine else []
+
+
 STEPS = (
     Step(name="approved", act=_propose, is_done=_is_delivered),
     Step(name="asked about", act=_ask, is_done=_is_answered),
@@ -156,6 +179,7 @@ STEPS = (
     Step(name="pushed to", act=_push, is_done=_is_replied),
     Step(name="failing", act=_fail, is_done=_is_asked),
     Step(name="merged", act=_merge, is_done=_is_over),
+    Step(name="offered a skill", act=_offer, is_done=_is_vetted),
 )
 
 
@@ -166,7 +190,7 @@ async def the_job(world: World, space: str) -> Job:
 
 
 def the_pull(world: World, space: str) -> Pull:
-    [pull] = world.forge.pulls(space)
+    [pull] = [pull for pull in world.forge.pulls(space) if pull.author != STRANGER]
     return pull
 
 
@@ -175,6 +199,8 @@ async def told(world: World, space: str) -> str:
     far_end = (f"/repos/{space}", "/app/installations", f"installed on {space}", "the log of a check")
     lines = (await trouble_of(world, space)).splitlines()
     said = [line for line in lines if any(words in line for words in far_end)]
+    vetted = _vetted(world, space)
+    said += vetted[1:] if vetted[:1] == ["error"] else []
     return "\n".join([*said, (await proposal_of(world, space)).note]).strip()
 
 
@@ -215,6 +241,7 @@ async def came_of(world: World, space: str) -> Mapping[str, Any]:
         READ_LOG: any(LOG in item.finding.evidence for item in found),
         ISSUE: issue.open,
         BRANCH: pull.head_branch in await world.forge.heads(space),
+        VETTED: _vetted(world, space)[:1],
     }
 
 
@@ -229,4 +256,5 @@ EXPECTED: Mapping[str, Any] = {
     READ_LOG: True,
     ISSUE: False,
     BRANCH: False,
+    VETTED: ["success"],
 }

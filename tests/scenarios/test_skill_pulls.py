@@ -13,8 +13,8 @@ from overlord.domain.vetting import MARK
 from overlord.embedded.forge.forge import AGENT
 from overlord.embedded.forge.repository import Content, Link
 from overlord.embedded.play import edit, submit, write
-from overlord.errors import ForgeRefused
-from overlord.store import drafts, ledger, vettings
+from overlord.errors import ForgeRefused, ForgeTooLarge
+from overlord.store import drafts, ledger, spaces, vettings
 from tests.chatting import made_talk
 from tests.drafting import ALICE, PATH, approved, by_hand, skill, until, written
 from tests.engine.between import Instead, forge_world
@@ -241,7 +241,7 @@ async def test_what_is_no_plain_file_is_never_a_pass(world: World) -> None:
 async def test_what_cannot_be_judged_is_an_error_and_is_not_asked_for_again() -> None:
     async with forge_world(WITH_SKILL) as (world, forge):
         world.forge.add_user("mallory", association="NONE")
-        forge.fails("pull_files", ForgeRefused("it changes more files than GitHub lists"))
+        forge.fails("pull_files", ForgeTooLarge("it changes more files than GitHub lists"))
         number = await pulled(world, {"README.md": "Hm.\n"})
         assert told(world, number) == ((LABEL,), ["error"], 1)
         assert "That is no pass." in said(world, number)[0]
@@ -251,6 +251,18 @@ async def test_what_cannot_be_judged_is_an_error_and_is_not_asked_for_again() ->
         await world.forge.push_to_pull(REPO, number, {"README.md": "Better.\n"})
         await world.settle()
         assert told(world, number) == ((), ["success"], 1)
+
+
+async def test_what_the_forge_does_not_let_be_seen_is_an_error_until_it_does() -> None:
+    async with forge_world(WITH_SKILL) as (world, forge):
+        world.forge.add_user("mallory", association="NONE")
+        forge.fails("blob", ForgeRefused("Resource not accessible by integration"))
+        number = await pulled(world, {PATH: skill()})
+        assert told(world, number) == ((LABEL,), ["error"], 1)
+        assert "not accessible" in statuses(world, number)[0][1]
+        forge.is_well()
+        await world.settle()
+        assert told(world, number) == ((LABEL,), ["error", "success"], 1)
 
 
 async def test_a_head_whose_files_may_be_anothers_does_not_count_as_looked_at() -> None:
@@ -306,6 +318,17 @@ async def test_a_locked_conversation_keeps_neither_status_nor_label_away(world: 
     assert told(world, number) == ((LABEL,), ["failure"], 0)
 
 
+async def test_a_status_that_is_refused_is_told_of_and_set_once_it_may_be(world: World) -> None:
+    world.forge.fail("repos/create-commit-status", kind="403", times=1000)
+    number = await pulled(world, {PATH: HOSTILE})
+    assert told(world, number) == ((LABEL,), [], 1)
+    space = await world.read(lambda c: spaces.get(c, REPO))
+    assert "/statuses/" in space.trouble
+    world.forge.wire.faults.pending.clear()
+    await world.settle()
+    assert told(world, number) == ((LABEL,), ["failure"], 1)
+
+
 OURS: dict[str, Any] = {"vet_skills": "every"}
 
 
@@ -329,6 +352,12 @@ async def test_every_pull_request_can_be_given_the_status_ours_too_and_no_round_
         assert [*dict.fromkeys(state for state, _ in statuses(world, job.pull_number or 0))] == ["failure"]
         job = await world.job()
         assert job.round_kind != "ci", "our own status is nobody's check"
+        await world.stop()
+        world.overrides["vet_skills"] = True
+        await world.start()
+        await world.settle()
+        assert (await world.read(lambda c: spaces.get(c, REPO))).trouble == ""
+        assert len(statuses(world, number)) == 1, "what was said under `every` stays as it is"
 
 
 async def test_it_can_be_switched_off() -> None:
