@@ -19,6 +19,7 @@ from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
 
 from minion.protocol import (
+    SCOPE_PATH,
     Brief,
     CheckReport,
     CheckStep,
@@ -247,6 +248,8 @@ class _Handler(BaseHTTPRequestHandler):
             if self.door.held_brief is not None:
                 self.door.held_brief(self)
             return self.answer(200, encode(self.door.brief))
+        if self.path == SCOPE_PATH:
+            return self.answer(200, self.door.brief.scope.to_json().encode())
         return self.door.answers.pop(0)(self)
 
     def do_POST(self) -> None:
