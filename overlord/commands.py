@@ -234,17 +234,19 @@ class WidenScope:
     actor: str
 
 
-def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: datetime) -> None:
-    """It holds at once: for the running session, the next brief and the check of the diff. Raises NotFound for an unknown job,
-    Refused for one that has ended."""
+def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: datetime) -> str:
+    """It holds at once: for the running session, the next brief and the check of the diff. What the job may write now, in words.
+    Raises NotFound for an unknown job, Refused for one that has ended."""
     job = jobs.get(connection, command.job_id)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already: {job.state}")
     asked = decisions.waiting(connection, job.id)
     if unknown := next((item for item in asked if Verb.LIMIT in item.verbs), None):
         text = " ".join(command.patterns)
+        if patterns_in(text) != tuple(dict.fromkeys(command.patterns)):
+            raise Refused("a pattern with a blank or a comma in it is no answer here: write `?` in its place")
         _answered_by(connection, unknown, Verb.LIMIT, command, text=text, at=at)
-        return
+        return f"{', '.join(command.patterns)} and nothing else"
     live = sessions.live_of(connection, job.id)
     widen(connection, job.id, command.patterns, by=command.actor, session_id=live.id if live else None, at=at)
     data: dict[str, Json] = {"patterns": list(command.patterns)}
@@ -253,6 +255,7 @@ def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: date
     for item in asked:
         if Verb.GRANT in item.verbs and all(covers(wider, pattern) for pattern in item.patterns):
             _answered_by(connection, item, Verb.GRANT, command, at=at)
+    return f"{', '.join(command.patterns)} too, for 14 days"
 
 
 def _answered_by(

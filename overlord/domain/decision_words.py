@@ -1,7 +1,7 @@
 """How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
 
 from overlord.domain.budget import parse_amount
-from overlord.domain.decision import Decision, Verb, label_of
+from overlord.domain.decision import Decision, Subject, Verb, label_of
 from overlord.domain.scope_approval import EXAMPLE
 from overlord.errors import Refused
 
@@ -16,6 +16,8 @@ _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 def decision_verb(decision: Decision, *, approves: bool) -> Verb:
     """The one answer of a decision that `approve` or `reject` stands for. Raises Refused, saying what to type, where there is
     none or it could be several."""
+    if approves and decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs:
+        raise Refused(f"decision {decision.id} has no plain yes: {_how(decision)}")
     ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
     offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
     found = next(filter(None, offered), [])

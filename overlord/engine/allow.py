@@ -6,6 +6,7 @@ is that of all the job's work, looks at whether those paths are still as that se
 stands in the same way: a scope limits sessions.
 """
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -194,7 +195,12 @@ async def settled(parts: Parts, job: Job, head: Sha, changes: Sequence[Change]) 
     latest: dict[str, Sha] = {}
     for one in sorted(left, key=lambda one: one.at):
         latest |= dict.fromkeys(one.paths, one.commit)
-    since = {commit: await _paths_between(parts, job, commit, head) for commit in set(latest.values())}
+    since: dict[Sha, frozenset[str]] = {}
+    for commit in set(latest.values()):
+        # A restored database may know of commits that are nowhere any more; nothing is known of what they left.
+        with contextlib.suppress(GitFailed):
+            since[commit] = await _paths_between(parts, job, commit, head)
+    latest = {path: commit for path, commit in latest.items() if commit in since}
     changed = {path: commit for path, commit in latest.items() if path in since[commit]}
     return Settled(standing=frozenset(latest.keys() - changed.keys()), left=changed)
 
@@ -204,7 +210,8 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
     may be others since, and so may what is made of them."""
     facts = await parts.database.read(lambda c: facts_of(c, job, at=parts.clock.now()))
     found = []
-    if is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
+    is_told = is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts)
+    if is_told or facts.answered is not None:  # both go by the issue's text
         for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
             if session.kind is SessionKind.WORK and session.taken_sha:
                 paths = frozenset(filter(Scope.parse(session.scope).allows, written))
@@ -225,12 +232,10 @@ async def _left_by_people(parts: Parts, job: Job, written: set[str]) -> list[_Le
     pushes = await parts.database.read(lambda c: _pushes(c, job))
     found = []
     for at, before, head in pushes:
-        try:
+        with contextlib.suppress(GitFailed):  # as above
             paths = await _paths_between(parts, job, before, head)
-        except GitFailed:
-            continue  # a restored database may know of commits that are nowhere any more
-        theirs = frozenset(path for path in paths & written if not is_protected(path))
-        found.append(_Left(at=at, commit=head, paths=theirs))
+            theirs = frozenset(path for path in paths & written if not is_protected(path))
+            found.append(_Left(at=at, commit=head, paths=theirs))
     return found
 
 

@@ -115,7 +115,8 @@ def check_eyes(
     connection: sqlite3.Connection, parts: Parts, decision: Decision, verb: Verb, actor: str
 ) -> None:
     """Raises NotTheirs where four eyes are asked for and somebody would allow what their own work asks."""
-    if decision.kind is DecisionKind.APPROVAL and decision.job_id is not None and verb in OPENS:
+    is_asked = decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT
+    if is_asked and decision.job_id is not None and verb in OPENS:
         _check_requester(connection, parts, decision.job_id, actor)
 
 
@@ -156,8 +157,8 @@ def _scope(given: Order) -> Done:
     job, patterns = given.job(), given.command.patterns
     _check_requester(given.connection, given.parts, job.id, given.actor)
     command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
-    commands.widen_scope(given.connection, command, at=given.at)
-    return Done(said=f"Job {job.id} may write {', '.join(patterns)} too, for 14 days.")
+    told = commands.widen_scope(given.connection, command, at=given.at)
+    return Done(said=f"Job {job.id} may write {told}.")
 
 
 def _space_of_skill(given: Given) -> str:

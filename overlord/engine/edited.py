@@ -52,8 +52,9 @@ def _note(connection: sqlite3.Connection, read: Job, now: Issue, at: datetime) -
 
 
 def _is_asked(connection: sqlite3.Connection, job: Job) -> bool:
-    """Whether the job waits for nothing but an answer about an edit."""
-    return any(item.subject is Subject.ISSUE_EDITED for item in decisions.waiting(connection, job.id))
+    """Whether what the job waits for is asked about a text that is gone: which text counts, or which files it means."""
+    about = (Subject.ISSUE_EDITED, Subject.SCOPE_UNKNOWN)
+    return any(item.subject in about for item in decisions.waiting(connection, job.id))
 
 
 def _ask_anew(connection: sqlite3.Connection, job: Job, at: datetime) -> None:

@@ -113,7 +113,7 @@ def _make_use_of_room(
     connection: sqlite3.Connection, settings: Proposals, entry: Entry, at: datetime
 ) -> None:
     """A person has decided one: ask for what was due while there was no room for it."""
-    space = proposals.get(connection, int(json.loads(entry.data)["proposal"])).space
+    space = proposals.get(connection, int(str(entry.details["proposal"]))).space
     for pattern in patterns.unasked(connection, space):
         if proposals.pending_in(connection, space) >= settings.pending:
             return

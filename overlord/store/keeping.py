@@ -91,12 +91,21 @@ def _until(table: str, before: datetime, now: datetime) -> str:
     return (now - KEPT if table == "requests" else before).isoformat()
 
 
+_NEEDED = (
+    "SELECT space, base_sha, head_sha, phase_sha, pushing_sha, pushed_sha FROM jobs WHERE is_open",
+    "SELECT space, taken_sha FROM jobs JOIN sessions ON job_id = jobs.id WHERE is_open",
+    """SELECT space, json_extract(data, '$.before'), json_extract(data, '$.head')
+       FROM jobs JOIN ledger ON ledger.job_id = jobs.id WHERE is_open AND ledger.name = 'foreign_push_found'""",
+)
+
+
 def commits_needed(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """The commits that open jobs stand on, by repository, in small letters."""
+    """The commits that open jobs stand on, and that what was left by sessions and people is told from; by repository, in small
+    letters."""
     found: dict[str, set[str]] = {}
-    query = "SELECT space, base_sha, head_sha, phase_sha, pushing_sha, pushed_sha FROM jobs WHERE is_open"
-    for space, *commits in connection.execute(query):
-        found.setdefault(space.casefold(), set()).update(filter(None, commits))
+    for query in _NEEDED:
+        for space, *commits in connection.execute(query):
+            found.setdefault(space.casefold(), set()).update(filter(None, commits))
     return {space: frozenset(commits) for space, commits in found.items()}
 
 

@@ -86,8 +86,8 @@ def unasked(connection: sqlite3.Connection, space: str) -> list[Pattern]:
             SELECT fingerprint FROM proposals WHERE space = :space AND status IN ('pending', 'approved'))
         GROUP BY fingerprint HAVING count(*) >= :again * coalesce((SELECT weight FROM proposals AS decided
             WHERE decided.space = :space AND decided.fingerprint = patterns.fingerprint ORDER BY id DESC LIMIT 1), 0)
-        ORDER BY max(is_systemic) DESC, count(DISTINCT issue_number) DESC, min(sightings.id) LIMIT :most"""
-    found = connection.execute(query, {"space": space, "most": MOST_UNASKED, "again": AGAIN}).fetchall()
+        ORDER BY max(is_systemic) DESC, count(DISTINCT issue_number) DESC, min(sightings.id)"""
+    found = connection.execute(query, {"space": space, "again": AGAIN}).fetchall()
     return [from_row(Pattern, row) for row in found]
 
 

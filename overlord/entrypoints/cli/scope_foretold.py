@@ -70,6 +70,7 @@ def _explained(job: Job) -> bool:
     with state.reading() as connection:
         session = sessions.last_of(connection, job.id, SessionKind.WORK)
         granted = grants.scope_ever_granted(connection, job.id)
+        upcoming = grants.scope_granted(connection, job.id, at=datetime.now(UTC)) if job.is_open else ()
     if session is None:
         return False
     say(
@@ -77,8 +78,8 @@ def _explained(job: Job) -> bool:
     )
     for reason in scope_reasons(session, granted):
         say(f"  {line(reason)}")
-    for grant in granted:
-        if not grant.session_id and not set(grant.patterns) <= set(Scope.parse(session.scope).patterns):
+    for grant in upcoming:
+        if not set(grant.patterns) <= set(Scope.parse(session.scope).patterns):
             say(
                 f"Its next session may write {line(', '.join(grant.patterns))} too: granted by {line(grant.by)}."
             )

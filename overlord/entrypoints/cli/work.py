@@ -88,14 +88,13 @@ def scope(
     except ScopeError as error:
         raise typer.BadParameter(str(error)) from None
 
-    def widen(connection: sqlite3.Connection) -> Job:
+    def widen(connection: sqlite3.Connection) -> tuple[Job, str]:
         meant = inquiries.job_meant(connection, target)
         command = commands.WidenScope(job_id=meant.id, patterns=wider, actor=person())
-        commands.widen_scope(connection, command, at=datetime.now(UTC))
-        return meant
+        return meant, commands.widen_scope(connection, command, at=datetime.now(UTC))
 
-    meant = state.write(Point.DECISION_ANSWERED, widen)
-    say(f"Job {meant.id} may write {line(', '.join(wider))} too.")
+    meant, told = state.write(Point.DECISION_ANSWERED, widen)
+    say(f"Job {meant.id} may write {line(told)}.")
 
 
 def pause(
