@@ -189,9 +189,8 @@ class Campaign:
     def expect(self, issue: int, *states: JobState) -> Job:
         """The last job of an issue, which must be in one of these states."""
         job = self.job(issue)
-        assert job.state in states, (
-            f"job {job.id} is {job.state} ({job.reason}), not {' or '.join(states)}\n{self.log()}"
-        )
+        wrong = f"job {job.id} is {job.state} ({job.reason}), not {' or '.join(states)}"
+        must_hold([wrong] * (job.state not in states), self.log())
         return job
 
     def events(self, issue: int) -> list[str]:

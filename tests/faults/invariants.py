@@ -69,14 +69,22 @@ async def check_world(world: World, *, canaries: Sequence[str] = (), restart: bo
 
 
 def must_hold(found: Sequence[str], *beside: str) -> None:
-    """Raise AssertionError where something does not hold, and note it where FAULT_VIOLATIONS says: no second try excuses it."""
-    if not found:
-        return
-    said = "\n".join(["violations:", *(f"- {violation}" for violation in found)])
-    if noted := os.environ.get("FAULT_VIOLATIONS"):
-        with Path(noted).open("a", encoding="utf-8") as file:
-            file.write(f"{os.environ.get('PYTEST_CURRENT_TEST', '')}\n{said}\n")
-    raise AssertionError("\n".join([said, *beside]))
+    """Raise AssertionError where something does not hold, and note it: no second try excuses it."""
+    if noted(found):
+        raise AssertionError("\n".join([_listed(found), *beside]))
+
+
+def noted(found: Sequence[str]) -> Sequence[str]:
+    """The same, once they are written down where FAULT_VIOLATIONS says: for who fails on them later, with what else they found."""
+    where = os.environ.get("FAULT_VIOLATIONS")
+    if found and where:
+        with Path(where).open("a", encoding="utf-8") as file:
+            file.write(f"{os.environ.get('PYTEST_CURRENT_TEST', '')}\n{_listed(found)}\n")
+    return found
+
+
+def _listed(found: Sequence[str]) -> str:
+    return "\n".join(["violations:", *(f"- {violation}" for violation in found)])
 
 
 def violations(

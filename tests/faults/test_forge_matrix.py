@@ -11,7 +11,7 @@ from overlord.adapters.github_requests import READ_ATTEMPTS
 from overlord.engine.lookout import interval_s
 from overlord.store import jobs
 from tests.faults.crossing import Crossing, arrange
-from tests.faults.invariants import check_world
+from tests.faults.invariants import check_world, must_hold
 from tests.faults.spaces import (
     MOST_POLLS,
     answer_all,
@@ -80,8 +80,7 @@ async def test_a_request_that_fails_once_changes_nothing(kind: str, monkeypatch:
         except TimeoutError:
             raise AssertionError(await _told(world, crossings)) from None
         await check_world(world)
-        found = [f"{crossings[name]}: {wrong}" for name in crossings for wrong in await lost(world, name)]
-        assert not found, "\n".join(found)
+        must_hold([f"{crossings[name]}: {wrong}" for name in crossings for wrong in await lost(world, name)])
         assert not _unmet(crossings), "every story makes every request"
 
 
@@ -119,8 +118,7 @@ async def test_what_fails_for_good_is_waited_for_and_told(
         for crossing in crossings.values():
             crossing.lift(OPERATIONS)
         await check_world(world)
-        found = [f"{crossings[name]}: {wrong}" for name in crossings for wrong in await lost(world, name)]
-        assert not found, "\n".join(found)
+        must_hold([f"{crossings[name]}: {wrong}" for name in crossings for wrong in await lost(world, name)])
 
 
 async def _start(world: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +172,7 @@ async def test_a_forge_that_answers_git_with_something_else_is_waited_for_and_no
         crossing.lift(OPERATIONS)
         await world.settle()
         await world.settle()
-        assert await lost(world, space) == []
+        must_hold(await lost(world, space))
 
 
 @pytest.mark.parametrize("kind", ["500", "404", "403-rate-limit", "reset", "bad-json"])

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from overlord.embedded.forge.forge import AGENT
 from overlord.embedded.play import blocked, edit, submit
 from overlord.home import Home
 from overlord.store import evidence
-from tests.faults.invariants import check_world, violations
+from tests.faults.invariants import check_world, must_hold, noted, violations
 from tests.world import FIX, REPO, World, made_world
 
 FORGED = "DROP TRIGGER ledger_is_never_changed; DROP TRIGGER ledger_is_never_shortened;"
@@ -75,7 +76,25 @@ def _after(world: World, change: str, replies: int) -> list[str]:
         return violations(copy, world.forge, home, replies=replies)
 
 
-async def test_what_is_outside_the_database_is_seen_too(world: World) -> None:
+def test_what_must_hold_and_does_not_is_noted_for_who_may_try_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = tmp_path / "violations"
+    monkeypatch.setenv("FAULT_VIOLATIONS", str(where))
+    must_hold([])
+    assert (noted([]), where.exists()) == ([], False)
+    with pytest.raises(AssertionError, match="two jobs\nand its log"):
+        must_hold(["two jobs"], "and its log")
+    assert noted(["two pull requests"]) == ["two pull requests"]
+    said = where.read_text()
+    assert "test_what_must_hold" in said
+    assert [line for line in said.splitlines() if line[0] == "-"] == ["- two jobs", "- two pull requests"]
+
+
+async def test_what_is_outside_the_database_is_seen_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FAULT_VIOLATIONS", raising=False)  # what is found here is meant
     await world.issue("add() subtracts")
     world.model_will(edit(*FIX), submit("the canary-7f3a sings"))
     await world.settle()
