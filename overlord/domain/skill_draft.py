@@ -63,7 +63,7 @@ EVOLUTION: Mapping[tuple[DraftState, EventName], DraftState] = {
     },
     **{
         (state, _E.DRAFT_FAILED): _D.FAILED
-        for state in (_D.DRAFTING, _D.CHECKING, _D.APPROVED, _D.IMPLEMENTING, _D.IN_REVIEW, _D.MERGED)
+        for state in (_D.DRAFTING, _D.CHECKING, _D.APPROVED, _D.IMPLEMENTING, _D.IN_REVIEW)
     },
 }
 """All that can become of one. To be edited, approved or rejected takes a person."""

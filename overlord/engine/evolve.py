@@ -26,7 +26,7 @@ from overlord.engine import draft as drafting
 from overlord.engine.draft import NotDrafted, at_base, fail
 from overlord.engine.opening import opened
 from overlord.engine.parts import Parts
-from overlord.errors import ForgeRefused, Refused
+from overlord.errors import ForgeRefused, ForgeUnavailable, Refused
 from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import drafts, proposals, skills, wishes
@@ -96,7 +96,10 @@ def _dispatched(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft,
 
 async def _compared(parts: Parts, draft: SkillDraft) -> None:
     """A merge is a person's, and may bring in more or less than was approved: what is there by now is what counts, and is said."""
-    files = await at_base(parts, draft.space)
+    try:
+        files = await at_base(parts, draft.space)
+    except NotDrafted as error:  # it is merged whatever cannot be seen of it just now
+        raise ForgeUnavailable(f"what was merged of draft {draft.label} cannot be compared: {error}") from None
     reviews = await asyncio.to_thread(review_skills, files)
     present = files.get(draft.path)
     note, known = at_base_instead(draft, present, reviews), at_base_of(reviews)
@@ -123,7 +126,6 @@ _FAILS = {
     DraftState.DRAFTING: Point.DRAFT_WRITTEN,
     DraftState.CHECKING: Point.DRAFT_CHECKED,
     DraftState.APPROVED: Point.DRAFT_DISPATCHED,
-    DraftState.MERGED: Point.DRAFT_COMPARED,
 }
 
 

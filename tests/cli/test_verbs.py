@@ -203,7 +203,7 @@ def test_a_scope_is_widened(overlord: Overlord, filled: Filled, home: Home) -> N
     filled(story)
     assert (
         overlord("scope", "acme/calc#7", "+src/**", "docs/a.md").out
-        == "Job 1 may write src/**, docs/a.md too.\n"
+        == "Job 1 may write src/**, docs/a.md too, for 14 days.\n"
     )
     assert read(home, lambda c: grants.scope_patterns(c, 1, at=NOW)) == ("src/**", "docs/a.md")
 

@@ -64,6 +64,14 @@ def test_yes_and_no_stand_for_one_answer_or_are_refused(subject: Subject, approv
     assert all(f"`overlord decisions answer 5 {verb}" in str(caught.value) for verb in decision.verbs)
 
 
+def test_a_grant_beside_another_try_takes_more_than_a_yes() -> None:
+    verbs = (Verb.ONE_MORE, Verb.GRANT, Verb.DROP)
+    decision = a_decision(id=5, subject=Subject.ESCALATION, verbs=verbs, patterns=("a.py",))
+    with pytest.raises(Refused, match="decision 5 has no plain yes"):
+        decision_verb(decision, approves=True)
+    assert answer_in(decision, "grant") == (Verb.GRANT, "")
+
+
 @pytest.mark.parametrize(
     ("subject", "words", "wanted"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from overlord import commands
 from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
@@ -74,6 +75,34 @@ async def test_a_person_may_let_it_write_any_file_and_is_not_asked_again() -> No
         assert await scopes(world) == [{"mode": "unrestricted", "patterns": []}] * 2
         assert (await world.events()).count("decision_raised") == 1
         assert issue == 1
+
+
+async def test_an_edit_that_says_it_takes_the_question_away() -> None:
+    async with asking() as world:
+        issue = await world.issue(VAGUE)
+        world.model_will(edit(*FIX), submit())
+        await asked(world)
+        await world.forge.edit_issue(REPO, issue, body="`add` in calc.py subtracts.")
+        decision = await asked(world)
+        assert decision.subject is Subject.ISSUE_EDITED
+        await world.answer(decision, Verb.ADOPT)
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        assert "calc.py" in str((await scopes(world))[0])
+
+
+async def test_patterns_with_blanks_are_no_answer_that_opens_others() -> None:
+    async with asking() as world:
+        await world.issue(VAGUE)
+        world.model_will(edit(*FIX), submit())
+        decision = await asked(world)
+        command = commands.WidenScope(job_id=1, patterns=("Old **",), actor="cli:alice")
+        at = world.clock.now()
+        with pytest.raises(Refused, match="with a blank or a comma"):
+            await world.overlord.parts.database.write(
+                "by hand", lambda c: commands.widen_scope(c, command, at=at)
+            )
+        assert await world.decisions() == [decision]
 
 
 async def test_an_issue_that_says_it_asks_nobody() -> None:
