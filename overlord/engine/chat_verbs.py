@@ -121,9 +121,8 @@ def check_eyes(
 
 
 def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, actor: str) -> None:
-    first = next(ledger.entries(connection, job_id=job_id), None)
     own = parts.settings.space(jobs.get(connection, job_id).space)
-    if own.four_eyes and first is not None and first.actor == actor:
+    if own.four_eyes and ledger.asked_for_by(connection, job_id) == actor:
         raise NotTheirs("You asked for this work, so somebody else is to approve it.")
 
 

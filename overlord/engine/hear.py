@@ -199,8 +199,7 @@ def _retry(connection: sqlite3.Connection, told: _Told) -> str:
 
 
 def _scope(connection: sqlite3.Connection, told: _Told) -> str:
-    asked = next(ledger.entries(connection, job_id=told.job.id), None)
-    if told.four_eyes and asked is not None and asked.actor == told.actor:
+    if told.four_eyes and ledger.asked_for_by(connection, told.job.id) == told.actor:
         raise Refused("you asked for this work, so somebody else is to say that it may write more")
     command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
     commands.widen_scope(connection, command, at=told.at)

@@ -93,9 +93,8 @@ async def _check_standing(speech: Speech, request: Request) -> None:
 
 
 async def _person(parts: Parts, speech: Speech, request: Request, space: str) -> Person:
-    """Who asks: the one place where the chat makes a person. Raises NotTheirs for who is not talked with, and for whose word
+    """Who asks, of whom `_check_standing` knows: the one place where the chat makes a person. Raises NotTheirs for whose word
     does not count for a space."""
-    await _check_standing(speech, request)
     if not await people.may_decide(parts, speech, request.user, space):
         raise NotTheirs(people.not_among(parts, request.user, space))
     return Person.of(request.actor)

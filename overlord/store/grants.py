@@ -48,12 +48,6 @@ def scope_granted(connection: sqlite3.Connection, job_id: int, *, at: datetime) 
     )
 
 
-def scope_patterns(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> tuple[str, ...]:
-    """The patterns of these grants."""
-    granted = scope_granted(connection, job_id, at=at)
-    return tuple(dict.fromkeys(pattern for grant in granted for pattern in grant.patterns))
-
-
 def scope_once(connection: sqlite3.Connection, job_id: int) -> tuple[ScopeGrant, ...]:
     """What sessions of a job may write, or might, that no other of its sessions may; oldest first."""
     return tuple(grant for grant in scope_ever_granted(connection, job_id) if grant.session_id)

@@ -64,6 +64,12 @@ def entries(connection: sqlite3.Connection, *, job_id: int | None = None, after:
         yield Entry(**dict(row))
 
 
+def asked_for_by(connection: sqlite3.Connection, job_id: int) -> str:
+    """Who asked for a job: the actor of its first event. Empty where it has none."""
+    first = next(entries(connection, job_id=job_id), None)
+    return first.actor if first is not None else ""
+
+
 def with_spaces(connection: sqlite3.Connection, *, after: int, limit: int) -> list[tuple[Entry, str]]:
     """At most so many events after a known one, each with the space of its job; without a job that is empty."""
     query = """SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger

@@ -205,7 +205,8 @@ def test_a_scope_is_widened(overlord: Overlord, filled: Filled, home: Home) -> N
         overlord("scope", "acme/calc#7", "+src/**", "docs/a.md").out
         == "Job 1 may write src/**, docs/a.md too, for 14 days.\n"
     )
-    assert read(home, lambda c: grants.scope_patterns(c, 1, at=NOW)) == ("src/**", "docs/a.md")
+    [granted] = read(home, lambda c: grants.scope_granted(c, 1, at=NOW))
+    assert granted.patterns == ("src/**", "docs/a.md")
 
 
 def test_a_job_is_tried_again(overlord: Overlord, filled: Filled) -> None:

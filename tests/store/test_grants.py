@@ -16,17 +16,14 @@ async def test_granted_patterns_hold_until_they_expire(database: Database) -> No
             "by hand",
             lambda c, p=patterns, u=until: give(c, one.id, GrantKind.SCOPE, p, by="x", at=NOW, expires_at=u),  # type: ignore[misc]
         )
-    assert await database.read(lambda c: grants.scope_patterns(c, one.id, at=NOW)) == (
-        "docs/**",
-        "a [1]",
-        "b",
-    )
-    assert await database.read(lambda c: grants.scope_patterns(c, one.id, at=later(30))) == (
-        "docs/**",
-        "a [1]",
-    )
-    assert await database.read(lambda c: grants.scope_patterns(c, one.id, at=later(60))) == ("docs/**",)
-    assert await database.read(lambda c: grants.scope_patterns(c, other.id, at=NOW)) == ()
+    for job, at, expected in (
+        (one, NOW, [("docs/**",), ("a [1]", "docs/**"), ("b",)]),
+        (one, later(30), [("docs/**",), ("a [1]", "docs/**")]),
+        (one, later(60), [("docs/**",)]),
+        (other, NOW, []),
+    ):
+        granted = await database.read(lambda c, j=job, a=at: grants.scope_granted(c, j.id, at=a))  # type: ignore[misc]
+        assert [item.patterns for item in granted] == expected
 
 
 async def test_a_space_is_known_by_what_was_noted(database: Database) -> None:

@@ -129,7 +129,7 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert (space.polled_at, space.heard_at, space.seen_at) == (NOW, NOW, NOW)
     assert hearings.is_known(connection, REPO, 1)
     assert refusals.of(connection, REPO, 2) is not None
-    assert grants.scope_patterns(connection, 1, at=NOW) == ("docs/**",)
+    assert [item.patterns for item in grants.scope_granted(connection, 1, at=NOW)] == [("docs/**",)]
     assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
 
 
