@@ -8,9 +8,6 @@ from itertools import takewhile
 from overlord.domain.proposal import AGAIN, Evidence, Pattern, Trigger
 from overlord.store.rows import from_row, insert, select
 
-MOST_UNASKED = 50
-"""Patterns that are looked at again when there is room for another proposal."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:

@@ -111,6 +111,9 @@ async def test_what_could_be_asked_for_is_what_nobody_was_asked_and_what_has_dou
             )
             patterns.see(connection, found)
 
+    def unasked(connection: sqlite3.Connection) -> list[str]:
+        return [pattern.label for pattern in patterns.unasked(connection, REPO)]
+
     def act(connection: sqlite3.Connection) -> None:
         claim(connection, 7)
         seen(connection, "once", 1)
@@ -122,12 +125,14 @@ async def test_what_could_be_asked_for_is_what_nobody_was_asked_and_what_has_dou
             if mark != "open":
                 proposals.reject(connection, asked, by=ALICE, reason="", at=NOW)
         seen(connection, "doubled", 7)
-        found = [pattern.label for pattern in patterns.unasked(connection, REPO)]
-        assert found == ["systemic", "doubled", "twice", "once"]
+        assert unasked(connection) == ["systemic", "doubled", "twice", "once"]
         assert patterns.unasked(connection, "acme/other") == []
-        for number in range(patterns.MOST_UNASKED):
-            seen(connection, f"more {number}", 1)
-        assert len(patterns.unasked(connection, REPO)) == patterns.MOST_UNASKED
+        seen(connection, "rejected", 7)  # at four issues now, of which it takes twice those it was asked with
+        assert unasked(connection) == ["systemic", "rejected", "doubled", "twice", "once"]
+        more = [f"more {number}" for number in range(100)]
+        for mark in more:
+            seen(connection, mark, 1)
+        assert unasked(connection)[-100:] == more, "none is out of sight because others came first"
 
     async with opened(tmp_path / "x.db") as database:
         await database.write("by hand", act)
