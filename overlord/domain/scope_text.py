@@ -18,7 +18,7 @@ MOST_PLAIN = 8
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _QUOTE = re.compile(r"\s{0,3}> ?")
 _SPAN = re.compile(r"`([^`\n]{1,300})`")
-_CLAUSE = re.compile(r"(?<=[,;:.!?])\s+|\s+(?:but|although|however)\s+")
+_CLAUSE = re.compile(r"(?<=[,;:.!?])\s++|(?<!\s)\s++(?:but|although|however)\s+")
 _DENIED = re.compile(
     r"\b(?:(?:is|are|looks?|seems?|was|works?) (?:fine|right|ok(?:ay)?|correct|innocent|unaffected|good)|no relation|unrelated"
     r"|suspected|nothing to do|not (?:the|a) (?:problem|cause|culprit|issue)|not affected|not related|no problem|works as)\b",

@@ -15,11 +15,11 @@ _SAVED = re.compile(
     re.IGNORECASE,
 )
 _BY_ADDRESS = re.compile(
-    r"\b(?:wget|curl\s+(?:-\w+\s+)*-\w*O\w*|curl\s+--remote-name)\b[^\n]{0,300}?https?://[^\s\"'`]+/(?P<file>[\w.-]{2,80}\.(?:sh|py|pl|rb|js|bin|run|ps1|exe|out|txt|env|conf))\b",
+    r"\b(?:wget|curl\s+(?:-\w+\s+)*-\w*O\w*|curl\s+--remote-name)\b[^\n]{0,300}?https?://[^\s\"'`]{1,300}/(?P<file>[\w.-]{2,80}\.(?:sh|py|pl|rb|js|bin|run|ps1|exe|out|txt|env|conf))\b",
     re.IGNORECASE,
 )
 _RUN = (
-    r"(?:\b(?:sh|bash|zsh|dash|source|python[\d.]*|perl|ruby|node|sudo|exec|nohup)\s+(?:-\S+\s+)*(?:<\s*)?|\bchmod\s+\S*[x75]\S*\s+|"
+    r"(?:\b(?:sh|bash|zsh|dash|source|python[\d.]*|perl|ruby|node|sudo|exec|nohup)\s+(?:-\S+\s+){{0,8}}(?:<\s*)?|\bchmod\s+\S{{0,30}}[x75]\S{{0,30}}\s+|"
     r"(?:^|[;&|`]\s*|\brun\s+[`\"']?)(?:\./|/|~/|\.\s+))[\"']?(?:[\w.$/~{{}}-]*/)?{name}(?![\w-])|"
     r"\bcat\s+\S{{0,60}}?{name}[\"']?\s*\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
 )

@@ -60,8 +60,8 @@ _HEADER = re.compile(
 )
 _ITEM = re.compile(rf"\s*(?:[-*+]|\d+[.)])\s+{_OTHERS}[`\"']*")
 _NAMED_FIRST = re.compile(
-    rf"(?:\s*(?:[-*+]|\d+[.)])\s+)?(?:\s*(?:the|a|an|any)?\s*(?:commands?|calls?|lines?|code|things?|anything|constructs?|patterns?)?\s*"
-    rf"(?:such as|like)?\s*){_OTHERS}[`\"'*]*",
+    r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:(?:the|a|an|any)\b\s*)?(?:(?:commands?|calls?|lines?|code|things?|anything|constructs?|patterns?)\b\s*)?"
+    rf"(?:(?:such as|like)\b\s*)?{_OTHERS}[`\"'*]*",
     re.IGNORECASE,
 )
 _FORBIDDEN_AFTER = re.compile(
@@ -75,7 +75,7 @@ _FORBIDDEN_AFTER = re.compile(
 _WHERE = r"(?:in|on|at|for|to|from|into|inside|within|with|against|over|of|by|as|outside|anywhere|ever|at\s+all|(?:not\s+)?even|either|too|here|again)"
 _WHY = r"(?:because|since|as\s+(?:it|they|that|this)|which|that|so\s+that|for\s+it|[–—(-])"
 _AFTER = re.compile(
-    r"(?:[\s`\"'*_(),/]|`[^`\n]{1,200}`|\b(?:and|or|nor|no)\b(?=\s*`)|\b(?:or|and)\s+(?:anything|others?|the\s+like|similar)(?:\s+like\s+(?:it|that|them))?\b)*"
+    r"(?:`[^`\n]{1,200}`|`(?![^`\n]{1,200}`)|[\s\"'*_(),/]|\b(?:and|or|nor|no)\b(?=\s*`)|\b(?:or|and)\s+(?:anything|others?|the\s+like|similar)(?:\s+like\s+(?:it|that|them))?\b)*"
     rf"(?:(?:\b{_WHERE}\b|(?<![\w-]){_WHY})(?P<more>[^\n]{{0,160}}))?\W*",
     re.IGNORECASE,
 )

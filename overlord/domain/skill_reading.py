@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from overlord.domain.hidden_character import unseen
 
+_MANY_BLANKS = re.compile(r"\s{4,}")
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&`({])(?:export[ \t]+|local[ \t]+)?([A-Za-z_]\w{0,30})[ \t]?=[ \t]?([\"']?)([^\s\"';|&$`=]{1,60})\2(?=[\s;&`)},]|$)",
     re.MULTILINE,
@@ -52,9 +53,7 @@ _LOOKALIKES = str.maketrans(
 )
 _SMALL_CAPITALS = frozenset("ʀɪɢɴʟʏʙᴀᴄᴅᴇꜰᴊᴋᴍᴏᴘʜᴛᴜᴠᴡᴢꜱ")
 _ACCENTED = re.compile("([A-Za-z])[\u0300-\u036f]+")
-_MIXED = re.compile(
-    r"(?<![\w./$-])(?=[013457]*[A-Za-z])[A-Za-z013457]*[013457][A-Za-z013457]*(?![\w/-]|\.\w)"
-)
+_MIXED = re.compile(r"(?<![\w./$-])(?=[013457]*[A-Za-z])[A-Za-z]*+[013457][A-Za-z013457]*+(?![\w/-]|\.\w)")
 _FIGURES = str.maketrans("013457", "oieast")
 _ROTATED = re.compile(r"\brot-?13\b|n-za-m", re.IGNORECASE)
 _BACKWARDS = re.compile(r"\bbackwards?\b|\breversed?\b|\bright\s+to\s+left\b", re.IGNORECASE)
@@ -92,15 +91,25 @@ def readings(line: str, names: Mapping[str, str]) -> tuple[Reading, ...]:
 
 
 def seen(line: str) -> str:
-    """One form for each character, nothing nobody sees, and letters that only look Latin as the Latin ones."""
+    """One form for each character, nothing nobody sees, few blanks together, and letters that only look Latin as the Latin ones."""
     parts, at = [], 0
     for hidden in unseen(line):
         parts.append(line[at : hidden.start])
         at = hidden.end
-    plain = unicodedata.normalize("NFKC", "".join([*parts, line[at:]]))
+    plain = few_blanks(unicodedata.normalize("NFKC", "".join([*parts, line[at:]])))
     if plain.isascii():
         return plain
     return _WORD.sub(lambda word: _latin(word[0]), plain)
+
+
+def few_blanks(text: str) -> str:
+    """A text without long runs of blanks, which mean no more than short ones and cost every pattern that lets some stand."""
+    return _MANY_BLANKS.sub("   ", text)
+
+
+def has_many_blanks(text: str) -> bool:
+    """Whether there are such runs in a text."""
+    return _MANY_BLANKS.search(text) is not None
 
 
 def _in_other_letters(plain: str) -> Iterator[str]:
@@ -154,7 +163,7 @@ def undisguised(line: str, names: Mapping[str, str]) -> str:
     made = _PLUS.sub("", made)
     made = _WHOLE.sub(r"\2", _LISTED.sub(" ", made))
     made = _QUOTED.sub("", _NOTHING.sub("", _BEGUN.sub(r"\2", made)))
-    return _SPACED.sub(_joined_letters, made)
+    return few_blanks(_SPACED.sub(_joined_letters, made))
 
 
 def _joined_letters(match: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ _FETCH = r"(?:curl|wget|aria2c|lynx|iwr|irm|invoke-webrequest|invoke-restmethod|
 _DECODE = r"(?:base64|base32|xxd|uudecode|openssl\s+(?:enc|base64)|rev\b|tr\s+['\"\[\w]\S*|gunzip|gzip\s+-\w*d|zcat|printf|echo\s+-\w*[neE]\w*)"
 _SHELL = r"(?:/(?:usr/)?(?:local/)?bin/)?(?:(?:ba|z|da|k|c|tc|a|fi)?sh|busybox\s+sh|pwsh|powershell)"
 _INTERPRETER = r"(?:/(?:usr/)?bin/)?(?:python[\d.]*|node|perl|ruby|php|deno|lua)"
-_BEFORE = r"(?:(?:sudo|env|exec|command|nohup|time|setsid|xargs|tee\s+\S+\s*\|)\s+(?:-\S+\s+|\w+=\S*\s+|\{\}\s+|-I\s*\S+\s+)*){0,3}"
+_BEFORE = r"(?:(?:sudo|env|exec|command|nohup|time|setsid|xargs|tee\s+\S+\s*\|)\s+(?:(?-i:-I)\s+\S+\s+|-(?!(?-i:I)\s)\S+\s+|\w+=\S*\s+|\{\}\s+)*){0,3}"
 _ENDS = r"(?=\s*(?:$|[;&|)\"'`<>]|-\s|-$|-s\b|-\w+\s*(?:$|[;&|)\"'`]|-|\w+=)))"
 _INTO_SHELL = rf"\|&?\s*{_BEFORE}(?:{_SHELL}\b(?!\.)|{_INTERPRETER}\b{_ENDS}(?!\s+-[mc]\b))"
 _RUN = rf"(?:{_SHELL}|eval|exec|source|{_INTERPRETER}|(?<![\w.])\.)"
@@ -242,7 +242,7 @@ COMMAND_RULES = (
         _REMOTE,
         _R,
         _FETCHES,
-        r"\b(?:fetch|download|get|retrieve|load|pull)\b[^\n]{0,120}?https?://\S+[^\n]{0,40}\b(?:and|then)\s+(?:then\s+)?(?:run|execute|source|eval\w*|follow)\b",
+        r"\b(?:fetch|download|get|retrieve|load|pull)\b[^\n]{0,120}?https?://\S{1,120}[^\n]{0,40}\b(?:and|then)\s+(?:then\s+)?(?:run|execute|source|eval\w*|follow)\b",
         r"\bdecode\b[^\n.]{0,60}\b(?:and|then)\s+(?:run|execute|eval\w*|pipe|source)\b",
     ),
     rule(

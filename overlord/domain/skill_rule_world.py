@@ -14,9 +14,9 @@ _CREDENTIALS = (
     r"\.(?:ssh(?:/[\w.*-]*)?|aws(?:/\w+)?|netrc|git-credentials|gnupg|kube/config|docker/config\.json|pypirc|config/(?:gh|gcloud)\b|vault-token|"
     r"(?:ba|z)sh_history|npmrc|password-store|mozilla/firefox|config/google-chrome)"
 )
-_SECRET_NAME = r"(?-i:\b(?:[A-Z][A-Z0-9]*_)*(?:TOKEN|SECRET|API_?KEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|PASSWORD|PASSWD|CREDENTIALS?)(?:_[A-Z0-9]+)*\b)"
+_SECRET_NAME = r"(?-i:\b(?:[A-Z][A-Z0-9]*_)*(?:TOKEN|SECRET|API_?KEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|PASSWORD|PASSWD|CREDENTIALS?)(?:_[A-Z0-9]++)*+\b)"
 _VALUE_OF = r"(?:\$\{?|environ(?:\.get)?\s*[\[(]\s*[\"']|getenv\(\s*[\"']|process\.env\.|process\.env\[[\"']|env\[[\"']|\$env:)"
-_ELSEWHERE = r"(?:https?|ftp|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|[\w-]+(?::\d+)(?:/|\b)(?!\.))[^\s]*)"
+_ELSEWHERE = r"(?:https?|ftp|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|[\w-]+(?::\d+)(?:/|\b)(?!\.))[^\s]*+)"
 _ALL_ENVIRONMENT = (
     r"(?:dict\(os\.environ|os\.environ\.(?:items|copy)\(\)|json\.dumps\(\s*(?:dict\()?os\.environ|"
     r"print\(\s*(?:dict\()?os\.environ\s*\)|str\(os\.environ\)|json\.stringify\(\s*process\.env|console\.log\(\s*process\.env\s*\)|"
@@ -224,7 +224,7 @@ WORLD_RULES = (
         _SENDS,
         _R,
         "This names a place where things are dropped for strangers.",
-        r"\b(?:webhook\.site|requestbin\.\w+|[\w-]+\.ngrok(?:-free)?\.\w+|pastebin\.com|transfer\.sh|file\.io|0x0\.st|ix\.io|"
+        r"\b(?:webhook\.site|requestbin\.\w+|[\w-]{1,63}\.ngrok(?:-free)?\.\w+|pastebin\.com|transfer\.sh|file\.io|0x0\.st|ix\.io|"
         r"termbin\.com|hastebin\.\w+|burpcollaborator\.net|oastify\.com|interact\.sh|oast\.\w+|requestcatcher\.com|pipedream\.net|"
         r"beeceptor\.com|discord(?:app)?\.com/api/webhooks|hooks\.slack\.com/\S+|api\.telegram\.org/bot)",
     ),
@@ -274,7 +274,7 @@ WORLD_RULES = (
         r"\b(?:send|upload|post|forward|transmit|submit|email|mail|push|leak|exfiltrate|copy|ship|deliver|"
         r"report)\b[^\n]{0,80}?\b(?:secrets?|credentials?|source(?: code)?|repository|repo|environment|env|keys?|tokens?|diff|files?|"
         r"contents?|conversation|transcript|prompt|everything|results? of|output of|issue text)\b[^\n]{0,60}?\b(?:to|at|"
-        r"into)\b\s*(?:the\s+(?:url|address|endpoint|server|webhook)\s*)?[<`\"'(]*(?:https?://|[\w.+-]+@[\w-]+\.\w+|"
+        r"into)\b\s*(?:the\s+(?:url|address|endpoint|server|webhook)\s*)?[<`\"'(]*(?:https?://|[\w.+-]{1,64}+@[\w-]+\.\w+|"
         r"(?:\d{1,3}\.){3}\d{1,3})",
         unless=r"localhost|127\.0\.0\.1",
     ),

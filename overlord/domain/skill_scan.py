@@ -17,7 +17,15 @@ from overlord.domain.skill_finding import SkillFinding, held
 from overlord.domain.skill_hidden import MOST_LINES, hidden_in
 from overlord.domain.skill_line import LogicalLine, comments, logical_lines, paragraphs
 from overlord.domain.skill_prohibition import forbidden, sentence
-from overlord.domain.skill_reading import lookalike, names_in, readings, seen, spelt_letters, words
+from overlord.domain.skill_reading import (
+    has_many_blanks,
+    lookalike,
+    names_in,
+    readings,
+    seen,
+    spelt_letters,
+    words,
+)
 from overlord.domain.skill_rule import Level, Rule
 from overlord.domain.skill_rule_command import COMMAND_RULES
 from overlord.domain.skill_rule_override import OVERRIDE_RULES
@@ -146,7 +154,7 @@ def _shown(finding: SkillFinding) -> SkillFinding:
 
 def _as_seen(line: LogicalLine) -> LogicalLine:
     """The same with its seams where they are in what is read of it."""
-    if len(line.seams) < 2 or line.text.isascii():
+    if len(line.seams) < 2 or (line.text.isascii() and not has_many_blanks(line.text)):
         return line
     places = [place for place, _ in line.seams]
     parts = [line.text[at:to] for at, to in zip(places, [*places[1:], len(line.text)], strict=True)]
