@@ -1,6 +1,7 @@
 """What is held against a skill: the rule, how grave it is, and where in its file."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from overlord.domain.secret import redacted
 from overlord.domain.skill_rule import Level
@@ -23,5 +24,10 @@ class SkillFinding:
 
 def held(rule: str, level: Level, message: str, line: int | None, evidence: str) -> SkillFinding:
     """A finding with what stands there made fit to be shown."""
-    shown = redacted(" ".join(visible(evidence).split()))[:EVIDENCE_CHARS]
-    return SkillFinding(rule=rule, level=level, message=message, line=line, evidence=shown)
+    return SkillFinding(rule=rule, level=level, message=message, line=line, evidence=_shown(evidence))
+
+
+@lru_cache(maxsize=16)
+def _shown(evidence: str) -> str:
+    """Remembered, for much is found in one line one after another."""
+    return redacted(" ".join(visible(evidence).split()))[:EVIDENCE_CHARS]

@@ -43,6 +43,8 @@ _MIDST = re.compile(
 _IN_WORDS = re.compile(r"[\w\s,.'’-]+")
 _DISGUISED = " It is written so that it does not look like that."
 _TOLD_APART = 12
+MANY_FINDINGS = 200
+"""After so many of a file, only what is graver than all of them is looked for: the verdict is the same."""
 _GRAVITY = {Level.NOTE: 0, Level.FLAG: 1, Level.REJECT: 2}
 
 
@@ -92,8 +94,26 @@ class _Reader:
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
         self._known: dict[tuple[str, bool], tuple[_Find, ...]] = {}
+        self._gravest: dict[tuple[str, int | None], int] = {}
+        self._gravest_of_all = 0
 
     def found(self, text: str, node: yaml.Node | None) -> Iterator[SkillFinding]:
+        """What there is in a text, and how grave the gravest is of each rule and line."""
+        for finding in self._found(text, node):
+            key, gravity = (finding.rule, finding.line), _GRAVITY[finding.level]
+            self._gravest[key] = max(gravity, self._gravest.get(key, 0))
+            self._gravest_of_all = max(gravity, self._gravest_of_all)
+            yield finding
+
+    def _is_known(self, line: LogicalLine, find: _Find) -> bool:
+        """Whether a find can be no graver than what is known of its rule and line, or of a file with much in it."""
+        rule = RULES[find.rule]
+        if len(self._gravest) >= MANY_FINDINGS:
+            return _GRAVITY[rule.level] <= self._gravest_of_all
+        known = self._gravest.get((rule.name, line.number_at(find.start)), -1)
+        return _GRAVITY[rule.level] <= known and not find.disguised
+
+    def _found(self, text: str, node: yaml.Node | None) -> Iterator[SkillFinding]:
         """A line that is a part of a paragraph is judged as that part: with the sentence it is in."""
         lines = list(map(_as_seen, logical_lines(text)))
         wholes = list(map(_as_seen, (*_of_values(node), *comments(text))))
@@ -108,7 +128,7 @@ class _Reader:
             is_settled = (find.key, number, number) in settled or any(
                 key == find.key and first <= number <= last for key, first, last in ranges
             )
-            if is_settled and not find.disguised:
+            if (is_settled and not find.disguised) or self._is_known(line, find):
                 continue
             is_part = find.begins_speech and number in continued
             if is_part and _MIDST.search(continued[number]):
@@ -117,7 +137,7 @@ class _Reader:
                 undone |= {find.key} if find.disguised else set()
                 yield _shown(finding) if is_part else finding
         for whole, find in judged:
-            if not find.disguised or find.key not in undone:
+            if (not find.disguised or find.key not in undone) and not self._is_known(whole, find):
                 yield from _judged(whole, find)
         for read in (*lines, *wholes):
             yield from _strange_letters(read)
