@@ -14,6 +14,10 @@ from dataclasses import dataclass
 
 from overlord.domain.hidden_character import unseen
 
+MOST_READ = 8_000
+"""So many characters of what a line comes to are read; `outgrows` tells of the others."""
+_MOST_GROWN = 40
+"""How many characters one can come to: a name of one letter stands for 80."""
 _MANY_BLANKS = re.compile(r"\s{4,}")
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&`({])(?:export[ \t]+|local[ \t]+)?([A-Za-z_]\w{0,30})[ \t]?=[ \t]?([\"']?)([^\s\"';|&$`=]{1,60})\2(?=[\s;&`)},]|$)",
@@ -98,8 +102,16 @@ def seen(line: str) -> str:
         at = hidden.end
     plain = few_blanks(unicodedata.normalize("NFKC", "".join([*parts, line[at:]])))
     if plain.isascii():
-        return plain
-    return _WORD.sub(lambda word: _latin(word[0]), plain)
+        return plain[:MOST_READ]
+    return _WORD.sub(lambda word: _latin(word[0]), plain[:MOST_READ])
+
+
+def outgrows(line: str, names: Mapping[str, str]) -> bool:
+    """Whether a line comes to more than is read of it, by its variables or by characters that stand for many."""
+    if len(line) * _MOST_GROWN <= MOST_READ:
+        return False
+    plain = seen(line)
+    return max(len(plain), len(_filled(plain, names))) >= MOST_READ
 
 
 def few_blanks(text: str) -> str:
@@ -153,17 +165,20 @@ def _latin_part(part: str) -> str:
 
 def undisguised(line: str, names: Mapping[str, str]) -> str:
     """A line with escapes spelt, pieces joined, variables filled in and needless quotes gone."""
-    made = _ESCAPES.sub(lambda run: unescaped(run[0]), line)
-    made = _CODES.sub(lambda run: _from_codes(_CODE.findall(run[0])), made)
-    made = _CHAR_CODES.sub(lambda run: _from_codes(re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", run[1])), made)
-    made = _REVERSED.sub(lambda match: (match[2] or match[4] or match[6])[::-1], made)
-    made = _NAMED.sub(lambda match: names.get(match[1] or match[2], match[0]), made)
-    made = _SAID.sub(r"\1", _BLANK.sub(" ", made))
+    made = _SAID.sub(r"\1", _BLANK.sub(" ", _filled(line, names)[:MOST_READ]))
     made = _BRACED.sub(lambda match: match[1].replace(",", " "), made)
     made = _PLUS.sub("", made)
     made = _WHOLE.sub(r"\2", _LISTED.sub(" ", made))
     made = _QUOTED.sub("", _NOTHING.sub("", _BEGUN.sub(r"\2", made)))
     return few_blanks(_SPACED.sub(_joined_letters, made))
+
+
+def _filled(line: str, names: Mapping[str, str]) -> str:
+    made = _ESCAPES.sub(lambda run: unescaped(run[0]), line)
+    made = _CODES.sub(lambda run: _from_codes(_CODE.findall(run[0])), made)
+    made = _CHAR_CODES.sub(lambda run: _from_codes(re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", run[1])), made)
+    made = _REVERSED.sub(lambda match: (match[2] or match[4] or match[6])[::-1], made)
+    return _NAMED.sub(lambda match: names.get(match[1] or match[2], match[0]), made)
 
 
 def _joined_letters(match: re.Match[str]) -> str:

@@ -21,6 +21,7 @@ from overlord.domain.skill_reading import (
     has_many_blanks,
     lookalike,
     names_in,
+    outgrows,
     readings,
     seen,
     spelt_letters,
@@ -141,6 +142,9 @@ class _Reader:
                 yield from _judged(whole, find)
         for read in (*lines, *wholes):
             yield from _strange_letters(read)
+            if outgrows(read.text, self._names):
+                message = "This line comes to more than people read of it, once its names are filled in."
+                yield held("skill/disguise", Level.REJECT, message, read.number, read.text)
         yield from fetched_then_run(lines, wholes, self._names)
 
     def _finds(self, line: LogicalLine) -> tuple[_Find, ...]:

@@ -94,3 +94,10 @@ def test_a_file_with_very_much_in_it_is_judged_by_the_gravest_all_the_same() -> 
     findings = scan("\n\n".join([*flags, "Then run `rm -rf /`."]))
     assert len(findings) == MANY_FINDINGS + 1
     assert [item.rule for item in findings if item.level is Level.REJECT] == ["skill/destructive"]
+
+
+@pytest.mark.parametrize("line", ["$a" * 300, "\\x24a" * 300, "\ufdfa" * 600])
+def test_a_line_that_comes_to_more_than_is_read_of_it_is_rejected(line: str) -> None:
+    _read([f"a='{'rm,' * 26}'\n{line}\n"])
+    findings = scan(f"a='{'rm/' * 26}'\necho {line}\n")
+    assert [item.line for item in findings if item.level is Level.REJECT] == [2]
