@@ -58,7 +58,7 @@ async def test_whichever_call_fails_the_story_ends_as_it_does_without_a_fault(po
         assert not found, "\n".join(found)
         return plans
 
-    await told(calls, tell)
+    await told(calls, tell, apart=mode is Mode.AFTER)
 
 
 async def _calls_of(port: str) -> Sequence[Call]:

@@ -33,7 +33,7 @@ async def test_whichever_commit_fails_the_story_ends_as_it_does_without_a_fault(
         assert not found, "\n".join(found)
         return plans
 
-    await told(await _commits_of_a_story(), tell)
+    await told(await _commits_of_a_story(), tell, apart=mode is Mode.AFTER)
 
 
 def _plan(mode: Mode, chain: list[Call]) -> Plan:
