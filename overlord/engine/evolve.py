@@ -99,7 +99,9 @@ async def _compared(parts: Parts, draft: SkillDraft) -> None:
     try:
         files = await at_base(parts, draft.space)
     except NotDrafted as error:  # it is merged whatever cannot be seen of it just now
-        raise ForgeUnavailable(f"what was merged of draft {draft.label} cannot be compared: {error}") from None
+        raise ForgeUnavailable(
+            f"what was merged of draft {draft.label} cannot be compared: {error}"
+        ) from None
     reviews = await asyncio.to_thread(review_skills, files)
     present = files.get(draft.path)
     note, known = at_base_instead(draft, present, reviews), at_base_of(reviews)
