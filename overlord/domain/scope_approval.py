@@ -62,7 +62,7 @@ def question(issue: Issue, why: Sequence[str], suggested: str) -> str:
     told = "".join(f"\n- {item}" for item in why)
     examples = f" Where this repository keeps its code: `{suggested}`." if suggested else ""
     return (
-        f"Issue {issue.number} would be worked on with every file open for writing:{told or ' nothing says less'}\n\n"
+        f"Issue {issue.number} would be worked on with every file open for writing.{told or ' Nothing says less.'}\n\n"
         f"Its contract asks a person first. Say which files are meant, as `{EXAMPLE}`, let it write any file, or drop it."
         f"{examples} What no session writes (.git, .nebulus, unnamed workflows) stays closed either way."
     )
