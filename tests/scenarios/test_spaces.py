@@ -71,7 +71,7 @@ async def test_a_repository_has_its_own_model_limits_and_checks() -> None:
 
 
 async def test_what_an_issues_label_stands_for_is_what_its_job_may_write() -> None:
-    async with made_quick_world(**both(scope_map={"docs": ["*.md"]})) as world:
+    async with made_quick_world(**both(scope_map={"docs": ["*.md"]}, infer_scope=False)) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await opened(world, "add() subtracts", "nebulus-ready", "docs")
         world.model_will(*WORK)
