@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,8 +174,9 @@ async def test_a_session_whose_own_program_is_killed_for_memory_is_one_question(
     [row] = await narrow.world.read(lambda c: sessions.of_job(c, 1))
     assert (row.ending, row.report) == ("out_of_memory", None)
     died = ("--filter", f"container={narrow.name(WORK)}", "--filter", "event=die")
+    until = f"{time.time():.9f}"  # of an amount ("0s") the command makes whole seconds: it ends before what was just now
     said = narrow.docker(
-        "events", "--since", "1h", "--until", "0s", *died, "--format", "{{json .Actor.Attributes}}"
+        "events", "--since", "1h", "--until", until, *died, "--format", "{{json .Actor.Attributes}}"
     )
     assert json.loads(said)["exitCode"] == "137"
     job = await narrow.world.job()
