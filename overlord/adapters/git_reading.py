@@ -107,8 +107,10 @@ class GitReading:
             raise GitFailed(f"commit {commit} is not in the mirror of {name}")
         named = dict(zip(asked, parse_batch_check(sizes), strict=True))
         small = [path for path, size in named.items() if size is not None and size <= limit_bytes]
-        output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
-        found = dict(parse_batch(small, output))
+        found: dict[str, bytes] = {}
+        if small:
+            output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
+            found |= parse_batch(small, output)
         for path in named.keys() - small:
             if named[path] is not None:
                 found[path] = await git(mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes)

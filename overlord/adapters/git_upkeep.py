@@ -1,5 +1,6 @@
 """Mirrors over the years: what nobody needs any more is let go of, and what is left is packed now and then."""
 
+import asyncio
 import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -20,30 +21,36 @@ MOST_LOOSE, MOST_PACKS = 500, 20
 async def tidy(mirror: Path, *, keep: Collection[Sha], before: datetime) -> None:
     """Let go of our commits that are older and not to be kept, and of what only they need."""
     listed = await git(mirror, "for-each-ref", "--format=%(refname) %(committerdate:unix)", CANONICAL)
-    orders = []
+    named = {}
     for line in listed.decode().splitlines():
         name, _, written = line.partition(" ")
-        if name.removeprefix(CANONICAL) not in keep and int(written or 0) < before.timestamp():
-            orders.append(f"delete {name}\n")
-    asked = "".join(f"{sha}^{{commit}}\n" for sha in keep).encode()
-    answers = (
-        (await git(mirror, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().splitlines()
-    )
-    there = {answer for answer in answers if not answer.endswith(" missing")}
-    orders += [
-        f"update {CANONICAL}{sha} {sha}\n" for sha in sorted(there)
-    ]  # a branch may be deleted at the forge
-    await git(mirror, "update-ref", "--stdin", stdin="".join(orders).encode())
-    loose, packs = await _counted(mirror)
+        named[name.removeprefix(CANONICAL)] = int(written or 0)
+    old = [sha for sha, written in named.items() if sha not in keep and written < before.timestamp()]
+    # A branch may be deleted at the forge, and a commit on it be needed.
+    unnamed = await _there(mirror, keep - named.keys())
+    orders = [f"delete {CANONICAL}{sha}\n" for sha in old] + [
+        f"update {CANONICAL}{sha} {sha}\n" for sha in unnamed
+    ]
+    if orders:
+        await git(mirror, "update-ref", "--stdin", stdin="".join(orders).encode())
+    loose, packs = await asyncio.to_thread(_counted, mirror / "objects")
     if loose > MOST_LOOSE or packs > MOST_PACKS:
         await git(mirror, "gc", "--quiet", f"--prune={GRACE}")
 
 
-async def _counted(mirror: Path) -> tuple[int, int]:
+async def _there(mirror: Path, commits: Collection[Sha]) -> list[str]:
+    """Those of these commits that a mirror has."""
+    if not commits:
+        return []
+    asked = "".join(f"{sha}^{{commit}}\n" for sha in commits).encode()
+    answers = await git(mirror, "cat-file", "--batch-check=%(objectname)", stdin=asked)
+    return sorted({answer for answer in answers.decode().splitlines() if not answer.endswith(" missing")})
+
+
+def _counted(objects: Path) -> tuple[int, int]:
     """The loose objects and the packs of a mirror."""
-    said = (await git(mirror, "count-objects", "-v")).decode()
-    counts = dict(line.split(": ", 1) for line in said.splitlines())
-    return int(counts["count"]), int(counts["packs"])
+    loose = sum(1 for part in objects.glob("[0-9a-f][0-9a-f]") for _ in part.iterdir())
+    return loose, len(list(objects.glob("pack/*.pack")))
 
 
 def mirrors_in(root: Path) -> Iterator[Mirror]:
