@@ -124,6 +124,7 @@ class AppCredentials:
         self._retry_wait_s = retry_wait_s
         self._app_id = app_id
         self._private_key = private_key
+        self._read_key: Any = None
         self._now = now
         self._known: dict[RepositoryName, _Known] = {}
         self._held: dict[RepositoryName, _Held] = {}
@@ -231,7 +232,9 @@ class AppCredentials:
         now = int(self._now().timestamp())
         claims = {"iat": now - CLOCK_SKEW_S, "exp": now + JWT_LIFETIME_S, "iss": self._app_id}
         try:
-            signed = jwt.encode(claims, self._private_key, algorithm="RS256")
+            if self._read_key is None:  # checking a key takes longer than all the rest of a request
+                self._read_key = jwt.get_algorithm_by_name("RS256").prepare_key(self._private_key)
+            signed = jwt.encode(claims, self._read_key, algorithm="RS256")
         except (jwt.PyJWTError, ValueError, TypeError):
             raise SettingsError("GITHUB_APP_PRIVATE_KEY_FILE holds no RSA private key in PEM form") from None
         return SignIn(jwt=signed)

@@ -22,6 +22,8 @@ from overlord.meters import Meters
 GITHUB_API_URL = "https://api.github.com"
 REQUESTER = "overlord"
 TIMEOUT_S = 30.0
+AT_ONCE = 8
+"""Requests on their way at a time: GitHub asks clients to make few at once, and each looks at all connections."""
 SECONDARY_LIMIT_WAIT_S = 60.0
 """What GitHub asks for when it names no time itself."""
 QUOTED_CHARS = 300
@@ -100,7 +102,9 @@ class GitHubClient(GitHubAPI):
         self._etags = etags or EtagStore()
         self._now = now
         self._meters = meters or Meters()
-        self._http = open_client(base_url, httpx.Timeout(timeout_s))
+        # Whoever waits for their turn has no time limit: those before them have.
+        timeout = httpx.Timeout(timeout_s, pool=None)
+        self._http = open_client(base_url, timeout, connections=AT_ONCE)
 
     @property
     def web_url(self) -> str:

@@ -10,15 +10,18 @@ import httpx
 CONNECTIONS = 64
 
 
-def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
-    """A client for one far end. Proxies and certificates come from the environment, unless it is on this machine."""
+def open_client(
+    base_url: str, timeout: httpx.Timeout, *, connections: int = CONNECTIONS
+) -> httpx.AsyncClient:
+    """A client for one far end, with at most so many requests on their way. Proxies and certificates come from the environment,
+    unless it is on this machine."""
     trust_env = not is_loopback(base_url)
     return httpx.AsyncClient(
         timeout=timeout,
         follow_redirects=False,
         verify=_authorities(base_url, trust_env=trust_env),
         trust_env=trust_env,
-        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=16),
+        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=16),
     )
 
 
