@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import structlog
 
 import minion
+from overlord.adapters.children import watch_children
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_engine import DockerEngine
@@ -168,6 +169,7 @@ async def overlord(
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
     _check_far_ends(settings, needs_model=needs_model)
+    watch_children()
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
