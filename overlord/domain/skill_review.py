@@ -9,7 +9,6 @@ from functools import lru_cache
 from overlord.domain.skill import Skill, SkillFileError, is_skill_path, parse_skill
 from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_rule import Level
-from overlord.domain.skill_scan import scan
 from overlord.domain.untrusted_yaml import MAX_BYTES, UntrustedYamlError, compose_yaml
 
 SCHEMA, NAMES, TRIGGERS = "skill/schema", "skill/name-conflict", "skill/trigger-conflict"
@@ -70,6 +69,8 @@ def review_skill(content: bytes, file: str) -> SkillReview:
         return _refused(file, f"It is larger than {MAX_BYTES:,} bytes.")
     if "\0" in text:
         return _refused(file, "It is no text.")
+    from overlord.domain.skill_scan import scan  # its rules take as long to import as a whole command
+
     node = None
     try:
         node = compose_yaml(content, file)

@@ -30,6 +30,7 @@ LATE = (
     "httpcore",
     "httpcore._backends.anyio",
     "importlib.readers",
+    "overlord.domain.skill_scan",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.h11_impl",
 )
