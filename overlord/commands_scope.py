@@ -12,19 +12,10 @@ from overlord.store.grants import GrantKind
 
 def grant(connection: sqlite3.Connection, decision: Decision, job_id: int, *, at: datetime) -> None:
     """A grant holds at once: for the running session, for the next brief, and for the check of the diff."""
-    named = decision.subject in (
-        Subject.SCOPE,
-        Subject.ESCALATION,
-    )  # files of a change, not patterns somebody wrote
-    patterns = tuple(map(exact_pattern, decision.patterns)) if named else decision.patterns
-    widen(
-        connection,
-        job_id,
-        patterns,
-        by=decision.answered_by,
-        session_id=decision.session_id,
-        at=at,
-    )
+    # Those name files of a change, and are no patterns that somebody wrote.
+    names_files = decision.subject in (Subject.SCOPE, Subject.ESCALATION)
+    patterns = tuple(map(exact_pattern, decision.patterns)) if names_files else decision.patterns
+    widen(connection, job_id, patterns, by=decision.answered_by, session_id=decision.session_id, at=at)
 
 
 def grant_once(
