@@ -7,7 +7,7 @@ It clones and pushes by git's wire protocol over the door's socket, makes one mo
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `blocked`, `idle` (changes nothing), `needs more` (changes
 `requirements.txt`). Of an approved draft of a skill it writes the one file. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
-never complains; a setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
+never complains; where a title says `forges`, the test run of new work is exit code 0 and no report. A setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
 """
 
@@ -386,7 +386,10 @@ def check(door: Door, brief: "dict[str, Any]") -> None:
             files.pop(path, None)
             files |= {path: base[path]} if path in base else {}
         result = {"name": step["name"], "outcome": "ran", "command": step["command"], "duration_s": 0.01}
-        told = {"exit_code": 0, "captured": ""} if step["capture"] else _tested(files, step["command"])
+        forges = "forges" in brief["issue"]["title"] and step["tree"] != "base"
+        told = (
+            {"exit_code": 0, "captured": ""} if step["capture"] or forges else _tested(files, step["command"])
+        )
         results.append(result | told)
     door.post("/session/report", {"steps": results}, again=False)
 

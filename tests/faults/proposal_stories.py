@@ -41,8 +41,8 @@ async def _improved(told: Campaign) -> None:
     await told.settle()
     approved = _newest(told)
     assert (approved.status, approved.decided_by[:4]) == (ProposalStatus.APPROVED, "cli:"), approved
-    opened = [item for item in told.world.forge.issues(REPO) if approved.key in item.body]
-    assert [item.number for item in opened] == [approved.issue_number], told.log()
+    opened = [item.number for item in told.world.forge.issues(REPO) if approved.key in item.body]
+    assert opened == [approved.issue_number], f"issues {opened} were opened\n{told.log()}"
     job = told.expect(approved.issue_number or 0, S.IN_REVIEW)
     await told.world.forge.merge(REPO, job.pull_number or 0)
     await told.settle()

@@ -26,7 +26,7 @@ def _stands(told: Campaign, number: int, state: str, *, is_labelled: bool, words
     forge = told.world.forge
     pull = forge.pull(REPO, number)
     ours = [item.body for item in forge.comments(REPO, number) if item.author == AGENT and MARK in item.body]
-    assert len(ours) == 1 and words in ours[0], f"{ours}\n{told.log()}"
+    assert len(ours) == 1 and words in ours[0], f"{len(ours)} comments: {ours}\n{told.log()}"
     assert ("skill-change" in pull.labels) == is_labelled, told.log()
     found = [item.state for item in forge.statuses(REPO, pull.head_sha) if item.context == "overlord/skills"]
     assert found[-1:] == [state], f"{found}\n{told.log()}"
