@@ -112,6 +112,7 @@ def described() -> tuple[Described, ...]:
     return tuple(_described(name, item, shared) for name, item in kept["operations"].items())
 
 
+@lru_cache(maxsize=4096)
 def find(method: str, path: str) -> Described | None:
     """The operation a request is for; `path` is as it was sent, with its escapes."""
     for item in described():
