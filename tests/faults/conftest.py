@@ -54,25 +54,30 @@ LONGEST = (
     *(
         "test_soak",
         "test_mutants",
-        "test_forge_matrix",
         "test_forge_matrix_after",
+        "test_forge_matrix",
         "test_nth_call",
         "test_chat_faults",
     ),
-    *("test_sqlite_faults", "test_random_kills", "test_docker_kills", "test_docker_faults"),
+    *("test_random_kills", "test_sqlite_faults", "test_kills"),
 )
 """Modules with tests of a quarter of a minute and more, the longest first."""
 
 
 @pytest.hookimpl(trylast=True)  # after the order was shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every worker is dealt a row of the list first, and takes from the others' ends: the longest tests begin the rows."""
+    """Every worker is dealt a row of the list first, and takes from the others' ends: the longest tests begin the rows. Those that
+    wait for the campaign's engine are in one row: it is started once, and the other workers compute meanwhile."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    longest = [item for item in items if item.path.parent == HERE and item.path.stem in LONGEST]
+    mine = [item for item in items if item.path.parent == HERE]
+    waiting = [item for item in mine if item.get_closest_marker("docker")]
+    longest = [item for item in mine if item.path.stem in LONGEST and item not in waiting]
     longest.sort(key=lambda item: LONGEST.index(item.path.stem))
-    first = set(longest)
+    first = {*waiting, *longest}
     others = [item for item in items if item not in first]
-    size, rows = len(items) // workers, [longest[number::workers] for number in range(workers)]
+    size = len(items) // workers
+    rows = [longest[number :: max(workers - 1, 1)] for number in range(max(workers - 1, 1))]
+    rows = [waiting, *rows] if workers > 1 else [waiting + longest]
     items.clear()
     for row in rows:
         items += row

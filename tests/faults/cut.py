@@ -5,6 +5,7 @@ Run by `multiprocessing`'s fork server, which has imported everything already: s
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import sqlite3
@@ -171,6 +172,7 @@ def _begin(place: Place, cuts: Cuts) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     configure_logs(json=True)
+    gc.disable()  # it does not live long enough to need it
     listen(cutting(place, cuts))
 
 

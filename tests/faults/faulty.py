@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 UNCOUNTED = frozenset({"close", "follow"})
-TOGETHER = int(os.environ.get("FAULT_TOGETHER", "6"))
+TOGETHER = int(os.environ.get("FAULT_TOGETHER", "12"))
 """How many calls fail in one story."""
 MOST_LEFT = 0.05
 """Of the calls that a story makes without a fault, the share that one with a fault may do without: how often something is asked is

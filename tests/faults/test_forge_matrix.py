@@ -56,7 +56,7 @@ KINDS = (
     *("401", "403", "403-rate-limit", "secondary-limit", "404", "409", "422", "500", "502-html"),
     *("reset", "reset-after", "bad-json"),
 )
-STORIES = 5
+STORIES = 3
 """How many of them meet the faults of all operations, those in each far from each other: with more in one world, each request looks
 at more connections, and each look at more issues."""
 TIMEOUT_S = 1.0

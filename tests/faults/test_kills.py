@@ -20,7 +20,7 @@ from tests.faults.stories import PLACES
 from tests.faults.story import Story
 
 pytestmark = pytest.mark.timeout(1200)
-TOGETHER = int(os.environ.get("FAULT_TOGETHER", "8"))
+TOGETHER = int(os.environ.get("FAULT_TOGETHER", "12"))
 """How many cuts one telling serves; the recovery from each is cut off too."""
 POINTS = [Point(name) for name in os.environ.get("FAULT_POINTS", "").split()] or list(PLACES)
 
@@ -38,12 +38,12 @@ class Chain:
 
 
 def _chains(points: Collection[Point]) -> Iterator[Chain]:
-    """Neighbours in a story are in different chains, what is before a point and what is after it too: between two cuts there is
-    as much of the story as there can be."""
+    """Neighbours in a story are in different chains where it has several, what is before a point and what is after it too: between
+    two cuts there is as much of the story as there can be."""
     for story in {PLACES[point].name: PLACES[point] for point in points}.values():
         mine = [point for point in points if PLACES[point].name == story.name]
         cuts = tuple(Cut(point=point, moment=moment) for point in mine for moment in Moment)
-        count = max(2, -(-len(cuts) // TOGETHER)) if TOGETHER > 1 else len(cuts)
+        count = -(-len(cuts) // TOGETHER)
         for number in range(count):
             yield Chain(story=story, number=number + 1, cuts=cuts[number::count])
 
