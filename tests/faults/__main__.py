@@ -129,7 +129,7 @@ AREAS = (
     Area(
         fault="load",
         promise="memory, file descriptors and database per job stay flat",
-        tried="24 jobs with 5 % random faults, 8 recoveries, two hours of idling (`make soak`: 1,000 jobs, 50, a week)",
+        tried="40 jobs with 5 % random faults, 10 recoveries, six hours of idling (`make soak`: 1,000 jobs, 50, a week)",
         modules=("test_soak",),
     ),
     Area(

@@ -219,7 +219,7 @@ class Campaign:
     async def check(self, *, rewound: bool = False) -> None:
         """Raise AssertionError with all that is not as it must be, now and after another look at everything. `rewound`: the
         database came back from before some of the work, so what was paid since and whose a branch is are not known."""
-        found = self.violations()
+        found = self._violations()
         if rewound:
             found = [wrong for wrong in found if "nobody's" not in wrong and "were metered" not in wrong]
         before = state_of(self.world)
@@ -227,8 +227,7 @@ class Campaign:
         found += differences(before, state_of(self.world))
         must_hold(found, self.log())
 
-    def violations(self) -> list[str]:
-        """What is not as it must be, as everything stands now."""
+    def _violations(self) -> list[str]:
         settings = self.world.settings()
         with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
             replies = sum(seen.status == 200 for seen in self.world.model.requests)

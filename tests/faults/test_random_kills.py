@@ -8,12 +8,11 @@ import pytest
 from overlord.domain.job import JobState
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.cut import Cut
-from tests.faults.invariants import must_hold
 
 pytestmark = pytest.mark.timeout(1200)
 RUNS, BATCH = 200, 10
 FIRST = int(os.environ.get("FAULT_SEED", "1"))
-WORDS = (*["plain"] * 5, *["check dies"] * 2, "breaks first", "breaks always", "idle", "blocked")
+WORDS = ("plain", "plain", "plain", "breaks first", "breaks always", "idle", "blocked", "check dies")
 ENDS = {
     "plain": JobState.IN_REVIEW,
     "breaks first": JobState.IN_REVIEW,
@@ -47,9 +46,7 @@ async def _run(told: Campaign, chance: random.Random) -> None:
         issue = await told.issue(title)
         await told.settle()
         told.expect(issue, ENDS[title])
-        must_hold(
-            told.violations(), told.log()
-        )  # the next daemon's look at everything shows whether another changes anything
         planned, told.cuts = told.cuts, []
+        await told.check()
         await told.dismiss(issue)
         told.cuts = planned

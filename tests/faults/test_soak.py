@@ -8,10 +8,10 @@ from tests.faults.soak import POLL_S, soak
 
 pytestmark = pytest.mark.timeout(1200)
 SEED = int(os.environ.get("FAULT_SEED", "1"))
-TWO_HOURS = 2 * 3600 // POLL_S
+SIX_HOURS = 6 * 3600 // POLL_S
 
 
-async def test_two_dozen_jobs_eight_recoveries_and_two_hours_of_idling_leave_nothing_behind() -> None:
-    table = await soak(24, SEED, recoveries=8, polls=TWO_HOURS)
+async def test_forty_jobs_ten_recoveries_and_six_hours_of_idling_leave_nothing_behind() -> None:
+    table = await soak(40, SEED, recoveries=10, polls=SIX_HOURS)
     print(f"FAULT_SEED={SEED}", *table, sep="\n")
     assert [str(row) for row in table if not row.is_flat] == []
