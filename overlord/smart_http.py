@@ -6,9 +6,11 @@ imports nothing of ours: the door and the embedded forge both serve git with it.
 """
 
 import asyncio
+import functools
 import logging
 import os
 import signal
+import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -156,10 +158,21 @@ async def _emptied(process: asyncio.subprocess.Process) -> None:
             continue
 
 
+@functools.cache
+def backend(path: str) -> str:
+    """The program behind `git http-backend` of the git on a search path: begun itself, it is one program less for each request.
+
+    Raises OSError when there is no git.
+    """
+    said = subprocess.run(
+        ["git", "--exec-path"], capture_output=True, check=False, env={"PATH": path}, text=True
+    )
+    return str(Path(said.stdout.strip()) / "git-http-backend")
+
+
 async def _start(variables: Mapping[str, str]) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        "git",
-        *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "http-backend"),
+        backend(variables["PATH"]),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -218,6 +231,13 @@ def _refusal(scope: Scope, path_info: str, repository: Path, max_request_bytes: 
     return _TOO_LARGE if int(length) > max_request_bytes else None
 
 
+_CONFIGURED = {
+    "GIT_CONFIG_COUNT": "2",
+    **{"GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": os.devnull},
+    **{"GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0"},
+}
+
+
 def _environment(
     scope: Scope, path_info: str, repository: Path, user: str | None, forward_protocol: bool
 ) -> dict[str, str]:
@@ -230,6 +250,7 @@ def _environment(
         "LC_ALL": "C",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
+        **_CONFIGURED,
         "GIT_HTTP_EXPORT_ALL": "1",
         "GIT_PROJECT_ROOT": str(repository),
         "PATH_INFO": path_info,

@@ -136,10 +136,11 @@ async def test_protocol_v2_is_spoken_only_when_it_is_forwarded(served: Served) -
 
 
 def fake_git(directory: Path, script: str) -> dict[str, str]:
-    """An environment in which `git` is this shell script."""
+    """An environment in which git's backend is this shell script."""
     directory.mkdir()
-    (directory / "git").write_text(f"#!/bin/sh\n{script}\n")
-    (directory / "git").chmod(0o755)
+    for name, text in (("git", f"echo {shlex.quote(str(directory))}"), ("git-http-backend", script)):
+        (directory / name).write_text(f"#!/bin/sh\n{text}\n")
+        (directory / name).chmod(0o755)
     return {"PATH": f"{directory}:{os.environ['PATH']}"}
 
 
@@ -196,6 +197,13 @@ async def test_nothing_of_our_environment_reaches_the_backend(
         "LC_ALL",
         "GIT_CONFIG_NOSYSTEM",
         "GIT_CONFIG_GLOBAL",
+        *(
+            "GIT_CONFIG_COUNT",
+            "GIT_CONFIG_KEY_0",
+            "GIT_CONFIG_VALUE_0",
+            "GIT_CONFIG_KEY_1",
+            "GIT_CONFIG_VALUE_1",
+        ),
         "GIT_HTTP_EXPORT_ALL",
         "GIT_PROJECT_ROOT",
         "PATH_INFO",

@@ -6,6 +6,7 @@ Nothing of it is looked at again by a daemon's garbage collection.
 
 import gc
 import importlib
+import os
 from typing import get_type_hints
 
 from httpx import Timeout
@@ -17,6 +18,7 @@ from overlord.domain.paths import guard_of, is_lint_configuration
 from overlord.domain.rubric import load_rubric
 from overlord.domain.session import Session
 from overlord.settings import contract_for, load, packaged
+from overlord.smart_http import backend
 from overlord.store.environments import Environment
 from overlord.store.evaluations import EvaluationRow
 from overlord.store.follow_ups import FollowUp
@@ -49,6 +51,7 @@ def _ready() -> None:
     load_rubric(packaged("rubric.yaml"), "the built-in rubric")
     open_client("http://127.0.0.1:9", Timeout(1.0))
     guard_of(PLAIN)
+    backend(os.environ.get("PATH", os.defpath))
     is_lint_configuration(PLAIN)
     for kind in (*WRITTEN, *READ):
         adapter(kind)
