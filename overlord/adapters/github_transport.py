@@ -52,13 +52,9 @@ class GitHubTransport:
 
     async def request(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """One request, for which there is no time limit. Raises Unanswered."""
-        session = self._opened()
+        address = URL(url, encoded=bool(WRITTEN_OUT.fullmatch(url)))
         try:
-            address = URL(url, encoded=bool(WRITTEN_OUT.fullmatch(url)))
-        except ValueError:
-            raise Unanswered("InvalidURL") from None
-        try:
-            async with session.request(
+            async with self._opened().request(
                 method, address, headers=headers, data=body or None, allow_redirects=False
             ) as response:
                 whole = await response.read()

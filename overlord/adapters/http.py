@@ -4,6 +4,7 @@ import functools
 import ipaddress
 import os
 import ssl
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import httpx
@@ -13,18 +14,15 @@ from overlord.errors import SettingsError
 CONNECTIONS = 64
 
 
-def open_client(
-    base_url: str, timeout: httpx.Timeout, *, connections: int = CONNECTIONS
-) -> httpx.AsyncClient:
-    """A client for one far end, with at most so many requests on their way. Proxies and certificates come from the environment,
-    unless it is on this machine."""
+def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
+    """A client for one far end. Proxies and certificates come from the environment, unless it is on this machine."""
     trust_env = not is_loopback(base_url)
     return httpx.AsyncClient(
         timeout=timeout,
         follow_redirects=False,
         verify=authorities_for(base_url, trust_env=trust_env),
         trust_env=trust_env,
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=16),
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=16),
     )
 
 
@@ -64,24 +62,30 @@ def proxy_for(url: str) -> str | None:
     address, known = httpx.URL(url), getproxies()
     proxy = known.get(address.scheme) or known.get("all")
     spared = [entry.strip() for entry in known.get("no", "").split(",")]
-    if not proxy or any(_is_spared(address, entry) for entry in spared if entry):
+    if not proxy or "*" in spared or any(_is_spared(address, entry) for entry in spared if entry):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
-    scheme = proxy.partition("://")[0]
-    if scheme not in ("http", "https"):
+    if not _speaks_http(proxy):
         raise SettingsError(
-            f"the environment names a proxy for {address.host} that speaks {scheme}, not HTTP"
+            f"the proxy that the environment names for {address.host} is none that is asked over HTTP"
         )
     return proxy
 
 
+def _speaks_http(proxy: str) -> bool:
+    try:
+        parts = urlsplit(proxy)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def _is_spared(address: httpx.URL, entry: str) -> bool:
-    """Whether an entry of `NO_PROXY` means an address: a host, a domain with all that is in it, an origin, or `*`."""
+    """Whether an entry of `NO_PROXY` means an address: a host, a domain with all that is in it, or an origin."""
     bare = entry.partition("/")[0]
     if "://" not in entry:
         is_whole = _version(bare) or entry.lower() == "localhost"
-        domain = entry if is_whole else f"*{entry.lstrip('*')}"
-        entry = f"all://[{bare}]" if _version(bare) == 6 else f"all://{domain}"
+        entry = f"all://[{bare}]" if _version(bare) == 6 else f"all://{'' if is_whole else '*'}{entry}"
     try:
         named = httpx.URL(entry)
     except httpx.InvalidURL:
