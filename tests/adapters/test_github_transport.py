@@ -69,6 +69,8 @@ async def test_a_netrc_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Its passwords would take the token's place."""
     (netrc := tmp_path / "netrc").write_text("machine forge.example login a password b\n")
     monkeypatch.setenv("NETRC", str(netrc))
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
     async with wire(lambda *_: answer()) as server:
         monkeypatch.setenv("http_proxy", server.url)
         async with client_of("http://forge.example") as client:
