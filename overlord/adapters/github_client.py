@@ -1,4 +1,4 @@
-"""GitHub's API over httpx: one request, with a timeout, an ETag and every failure translated once, here.
+"""GitHub's API: one request, with a timeout, an ETag and every failure translated once, here.
 
 Nothing that leaves this file as an exception carries a token: foreign exceptions are not chained, because the
 requests they hold do.
@@ -15,7 +15,7 @@ from gidgethub import GitHubException, HTTPException, RateLimitExceeded
 from gidgethub.abc import GitHubAPI
 
 from overlord.adapters.etag import EtagStore, Kept
-from overlord.adapters.http import open_client
+from overlord.adapters.github_transport import Answer, GitHubTransport, Unanswered
 from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.meters import Meters
 
@@ -23,7 +23,7 @@ GITHUB_API_URL = "https://api.github.com"
 REQUESTER = "overlord"
 TIMEOUT_S = 30.0
 AT_ONCE = 8
-"""Requests on their way at a time: GitHub asks clients to make few at once, and each looks at all connections."""
+"""Requests on their way at a time: GitHub asks clients to make few at once."""
 SECONDARY_LIMIT_WAIT_S = 60.0
 """What GitHub asks for when it names no time itself."""
 QUOTED_CHARS = 300
@@ -102,9 +102,8 @@ class GitHubClient(GitHubAPI):
         self._etags = etags or EtagStore()
         self._now = now
         self._meters = meters or Meters()
-        # Whoever waits for their turn has no time limit: those before them have.
-        timeout = httpx.Timeout(timeout_s, pool=None)
-        self._http = open_client(base_url, timeout, connections=AT_ONCE)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._transport = GitHubTransport(base_url, connections=AT_ONCE)
 
     @property
     def web_url(self) -> str:
@@ -137,7 +136,7 @@ class GitHubClient(GitHubAPI):
                 oauth_token=sign_in.token,
                 extra_headers={"x-github-api-version": "2022-11-28"},
             )
-        except (GitHubException, httpx.HTTPError, httpx.InvalidURL) as error:
+        except (GitHubException, Unanswered) as error:
             raise self._translated(error, what) from None
         except TimeoutError:
             raise ForgeUnavailable(f"{what}: no answer within {self.timeout_s:g} s") from None
@@ -146,7 +145,7 @@ class GitHubClient(GitHubAPI):
         return answer, following
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._transport.close()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -158,37 +157,36 @@ class GitHubClient(GitHubAPI):
             raise ValueError("an address on another host would be sent our token")
         kept = self._etags.get(url) if method == "GET" else None
         condition = {"if-none-match": kept.etag} if kept else {}
-        response = await self._counted(
-            self._http.request(method, url, headers={**headers, **condition}, content=body)
-        )
-        if kept and response.status_code == 304:
-            return 200, {**kept.headers, **_limits(response.headers)}, kept.body
-        if method == "GET" and response.status_code == 200 and "etag" in response.headers:
+        async with self._turns:  # whoever waits for theirs has no time limit: those before them have
+            answer = await self._counted(self._transport.request(method, url, {**headers, **condition}, body))
+        if kept and answer.status == 304:
+            return 200, {**kept.headers, **_limits(answer.headers)}, kept.body
+        if method == "GET" and answer.status == 200 and "etag" in answer.headers:
             self._etags.put(
-                url,
-                Kept(etag=response.headers["etag"], headers=dict(response.headers), body=response.content),
+                url, Kept(etag=answer.headers["etag"], headers=dict(answer.headers), body=answer.body)
             )
-        return response.status_code, response.headers, response.content
+        return answer.status, answer.headers, answer.body
 
-    async def _counted(self, request: Awaitable[httpx.Response]) -> httpx.Response:
+    async def _counted(self, request: Awaitable[Answer]) -> Answer:
         """An answer in time, with what it says of limits put down."""
         began_at, outcome = asyncio.get_running_loop().time(), "unanswered"
         try:
             async with asyncio.timeout(self.timeout_s):
-                response = await request
-            outcome = _outcome(response)
+                answer = await request
+            outcome = _outcome(answer)
         finally:
             self._meters.forge_requests.add(outcome)
             self._meters.forge_request_s.observe(asyncio.get_running_loop().time() - began_at)
-        if (left := response.headers.get("x-ratelimit-remaining", "")).isdecimal():
-            resource = response.headers.get("x-ratelimit-resource", "core")
+        if (left := answer.headers.get("x-ratelimit-remaining", "")).isdecimal():
+            resource = answer.headers.get("x-ratelimit-resource", "core")
             self._meters.forge_requests_left.set(resource if resource in RESOURCES else "other", to=int(left))
-        return response
+        return answer
 
     def _translated(self, error: Exception, what: str) -> FarEndError:
         """A foreign exception as ours: whose fault, and when to come back."""
         if not isinstance(error, HTTPException):
-            return ForgeUnavailable(f"{what}: {type(error).__name__}")
+            why = str(error) if isinstance(error, Unanswered) else type(error).__name__
+            return ForgeUnavailable(f"{what}: {why}")
         status = int(error.status_code)
         said = f"{what}: {status} {quoted(str(error))}"
         wait_s = self._wait_asked(error, status)
@@ -222,10 +220,10 @@ class GitHubClient(GitHubAPI):
         return None
 
 
-def _outcome(response: httpx.Response) -> str:
+def _outcome(answer: Answer) -> str:
     """A word for how the forge took a request."""
-    status = response.status_code
-    is_limit = "retry-after" in response.headers or response.headers.get("x-ratelimit-remaining") == "0"
+    status = answer.status
+    is_limit = "retry-after" in answer.headers or answer.headers.get("x-ratelimit-remaining") == "0"
     if status == 304:
         return "unchanged"
     if status < 400:

@@ -4,28 +4,29 @@ import functools
 import ipaddress
 import os
 import ssl
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import httpx
+
+from overlord.errors import SettingsError
 
 CONNECTIONS = 64
 
 
-def open_client(
-    base_url: str, timeout: httpx.Timeout, *, connections: int = CONNECTIONS
-) -> httpx.AsyncClient:
-    """A client for one far end, with at most so many requests on their way. Proxies and certificates come from the environment,
-    unless it is on this machine."""
+def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
+    """A client for one far end. Proxies and certificates come from the environment, unless it is on this machine."""
     trust_env = not is_loopback(base_url)
     return httpx.AsyncClient(
         timeout=timeout,
         follow_redirects=False,
-        verify=_authorities(base_url, trust_env=trust_env),
+        verify=authorities_for(base_url, trust_env=trust_env),
         trust_env=trust_env,
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=16),
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=16),
     )
 
 
-def _authorities(base_url: str, *, trust_env: bool) -> ssl.SSLContext:
+def authorities_for(base_url: str, *, trust_env: bool) -> ssl.SSLContext:
     """Whom a far end's certificate may come from; from nobody where none is shown."""
     if httpx.URL(base_url).scheme == "http":
         return _nobody()
@@ -51,3 +52,55 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy through which the environment wants an address to be asked, chosen as httpx does.
+
+    Raises SettingsError for one that does not speak HTTP.
+    """
+    address, known = httpx.URL(url), getproxies()
+    proxy = known.get(address.scheme) or known.get("all")
+    spared = [entry.strip() for entry in known.get("no", "").split(",")]
+    if not proxy or "*" in spared or any(_is_spared(address, entry) for entry in spared if entry):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not _speaks_http(proxy):
+        raise SettingsError(
+            f"the proxy that the environment names for {address.host} is none that is asked over HTTP"
+        )
+    return proxy
+
+
+def _speaks_http(proxy: str) -> bool:
+    try:
+        parts = urlsplit(proxy)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _is_spared(address: httpx.URL, entry: str) -> bool:
+    """Whether an entry of `NO_PROXY` means an address: a host, a domain with all that is in it, or an origin."""
+    bare = entry.partition("/")[0]
+    if "://" not in entry:
+        is_whole = _version(bare) or entry.lower() == "localhost"
+        entry = f"all://[{bare}]" if _version(bare) == 6 else f"all://{'' if is_whole else '*'}{entry}"
+    try:
+        named = httpx.URL(entry)
+    except httpx.InvalidURL:
+        return False
+    if named.scheme not in ("all", address.scheme) or named.port not in (None, address.port):
+        return False
+    if not named.host.startswith("*"):
+        return named.host in ("", address.host)
+    domain = named.host.removeprefix("*")
+    return address.host == domain or address.host.endswith(f".{domain.removeprefix('.')}") or not domain
+
+
+def _version(host: str) -> int | None:
+    """Of the internet protocol, where a host is an address of it."""
+    try:
+        return ipaddress.ip_address(host).version
+    except ValueError:
+        return None
