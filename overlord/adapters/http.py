@@ -5,7 +5,7 @@ import ipaddress
 import os
 import ssl
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -55,14 +55,13 @@ def is_loopback(url: str) -> bool:
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy through which the environment wants an address to be asked, chosen as httpx does.
+    """The proxy through which the environment wants an address to be asked, by the rules of Python's own `urllib`.
 
     Raises SettingsError for one that does not speak HTTP.
     """
     address, known = httpx.URL(url), getproxies()
     proxy = known.get(address.scheme) or known.get("all")
-    spared = [entry.strip() for entry in known.get("no", "").split(",")]
-    if not proxy or "*" in spared or any(_is_spared(address, entry) for entry in spared if entry):
+    if not proxy or any(proxy_bypass(host, known) for host in (address.host, address.netloc.decode())):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     if not _speaks_http(proxy):
@@ -78,29 +77,3 @@ def _speaks_http(proxy: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _is_spared(address: httpx.URL, entry: str) -> bool:
-    """Whether an entry of `NO_PROXY` means an address: a host, a domain with all that is in it, or an origin."""
-    bare = entry.partition("/")[0]
-    if "://" not in entry:
-        is_whole = _version(bare) or entry.lower() == "localhost"
-        entry = f"all://[{bare}]" if _version(bare) == 6 else f"all://{'' if is_whole else '*'}{entry}"
-    try:
-        named = httpx.URL(entry)
-    except httpx.InvalidURL:
-        return False
-    if named.scheme not in ("all", address.scheme) or named.port not in (None, address.port):
-        return False
-    if not named.host.startswith("*"):
-        return named.host in ("", address.host)
-    domain = named.host.removeprefix("*")
-    return address.host == domain or address.host.endswith(f".{domain.removeprefix('.')}") or not domain
-
-
-def _version(host: str) -> int | None:
-    """Of the internet protocol, where a host is an address of it."""
-    try:
-        return ipaddress.ip_address(host).version
-    except ValueError:
-        return None

@@ -126,17 +126,7 @@ async def test_nobody_at_the_proxy_is_unavailable(
 
 @pytest.mark.parametrize(
     "spared",
-    [
-        *(
-            "*",
-            "a, *",
-            "github.com",
-            ".github.com",
-            "API.github.com",
-            "https://api.github.com",
-        ),
-        *("all://*.github.com", "all://*", "https://", "http://x, api.github.com", "x:y:z, github.com"),
-    ],
+    ["*", "github.com", ".github.com", "API.github.com", "x:y:z, github.com"],
 )
 def test_what_no_proxy_names_is_asked_directly(environment: pytest.MonkeyPatch, spared: str) -> None:
     environment.setenv("HTTPS_PROXY", "http://proxy:1")
@@ -146,16 +136,7 @@ def test_what_no_proxy_names_is_asked_directly(environment: pytest.MonkeyPatch, 
 
 @pytest.mark.parametrize(
     "spared",
-    [
-        "",
-        "hub.com",
-        ".api.github.com",
-        "*.github.com",
-        "http://api.github.com",
-        "github.com:8443",
-        "127.0.0.1",
-        ",",
-    ],
+    ["", "hub.com", "x.api.github.com", "github.com:8443", "127.0.0.1", ","],
 )
 def test_what_no_proxy_does_not_name_is_not(environment: pytest.MonkeyPatch, spared: str) -> None:
     environment.setenv("HTTPS_PROXY", "http://proxy:1")
@@ -167,7 +148,7 @@ def test_what_no_proxy_does_not_name_is_not(environment: pytest.MonkeyPatch, spa
     ("spared", "host", "is_spared"),
     [
         *(("10.0.0.1", "10.0.0.1", True), ("10.0.0.1", "10.0.0.10", False), ("fe::1", "[fe::1]", True)),
-        *(("ghe:8443", "ghe:8443", True), ("ghe:8443", "ghe", False), ("localhost", "x.localhost", False)),
+        *(("ghe:8443", "ghe:8443", True), ("ghe:8443", "ghe", False), ("fe::1", "[fe::1]:8443", True)),
     ],
 )
 def test_no_proxy_may_name_addresses_and_ports(
