@@ -225,9 +225,9 @@ def test_a_client_needs_no_loop_to_be_made() -> None:
 
 
 async def test_those_who_wait_for_their_turn_are_few_on_the_wire_and_not_timed() -> None:
-    async with silence() as server, client_of(server.url, timeout_s=0.5) as client:
+    async with silence() as server, client_of(server.url, timeout_s=1.0) as client:
         asked = [asyncio.create_task(failure(ask(client))) for _ in range(2 * AT_ONCE)]
         asked += [asyncio.create_task(failure(ask(client)))]
         errors = await asyncio.gather(*asked)
-    assert {str(error) for error in errors} == {"GET /thing: no answer within 0.5 s"}
+    assert {str(error) for error in errors} == {"GET /thing: no answer within 1 s"}
     assert (server.most, server.seen) == (AT_ONCE, 2 * AT_ONCE + 1)
