@@ -144,27 +144,42 @@ async def answer_all(world: World) -> None:
         await world.answer(decision, again[0])
 
 
-async def is_through(world: World, space: str) -> bool:
+async def is_through(world: World, space: str, end: JobState = JobState.IN_REVIEW) -> bool:
+    """Whether this space's story has come to its end; one that is over shows it, and has left nothing behind."""
     job = await job_of(world, space)
-    return job is not None and job.state is JobState.IN_REVIEW
+    if job is None or job.state is not end:
+        return False
+    if job.is_open:
+        return True
+    left = [*await world.read(jobs.unprojected_closed), *await world.read(jobs.with_remains)]
+    return job.id not in [other.id for other in left]
 
 
-async def all_through(world: World, spaces: Collection[str]) -> None:
+async def all_through(world: World, spaces: Collection[str], end: JobState = JobState.IN_REVIEW) -> None:
     """Until these stories are, however often a poll fails before there is a job; or until that is not to be expected any more."""
     for _ in range(MOST_POLLS):
         await world.settle()
-        if all([await is_through(world, space) for space in spaces]):
+        if all([await is_through(world, space, end) for space in spaces]):
             break
     await world.settle()
 
 
-async def lost(world: World, space: str, *, losses: bool = False) -> list[str]:
+async def merge_all(world: World, spaces: Collection[str]) -> None:
+    """Somebody merges what these stories have led to."""
+    for space in spaces:
+        for pull in world.forge.pulls(space):
+            await world.forge.merge(space, pull.number)
+
+
+async def lost(
+    world: World, space: str, *, losses: bool = False, end: JobState = JobState.IN_REVIEW
+) -> list[str]:
     """How this space's story ended otherwise than it does without a fault. `losses`: sessions may have been lost."""
     mine = [job for job in await world.jobs() if job.space == space]
     if len(mine) != 1:
         return [f"{len(mine)} jobs; {await trouble_of(world, space)}"]
     job = mine[0]
-    if job.state is not JobState.IN_REVIEW:
+    if job.state is not end:
         return [f"it is {job.state}: {await trouble_of(world, space)}"]
     made = await world.read(lambda c: sessions.of_job(c, job.id))
     found = [f"{job.revision} revisions"] * bool(job.revision)
@@ -172,10 +187,11 @@ async def lost(world: World, space: str, *, losses: bool = False) -> list[str]:
         count = sum(session.kind is kind for session in made)
         found += [f"{count} {kind} sessions"] * (count != 1 and not losses)
     pulls = world.forge.pulls(space)
-    if [(pull.draft, pull.open, pull.head_sha) for pull in pulls] != [(False, True, job.head_sha)]:
+    if [(pull.draft, pull.open, pull.head_sha) for pull in pulls] != [(False, job.is_open, job.head_sha)]:
         found.append(f"pull requests {pulls}")
-    labels = world.forge.issue(space, job.issue.number).labels
-    found += [f"labels {labels}"] * (labels != ("in-review",))
+    issue = world.forge.issue(space, job.issue.number)
+    if (issue.open, issue.labels) != (job.is_open, ("in-review",) * job.is_open):
+        found.append(f"an issue that is {'open' if issue.open else 'closed'}, with labels {issue.labels}")
     comments = len(world.forge.comments(space, job.issue.number))
     found += [f"{comments} comments"] * (comments != 1)
     found += [f"its reason is still {job.reason!r}"] * bool(job.reason)

@@ -1,22 +1,28 @@
 """The first, the second, … call of a port fails: once before its effect, once after it, and then for good until it is mended.
 
-Once: the story ends as it does without a fault, with one pull request and no attempt spent. For good: it waits and says
-which far end keeps it, and goes on to its end when that is back.
+A story goes from a label to a pull request in review, and on to where somebody has merged that. Once: it ends as it does
+without a fault, with one pull request and no attempt spent. For good: it waits and says which far end keeps it, and goes on
+to its end when that is back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
+from overlord.domain.event import EventName
+from overlord.domain.job import JobState
 from overlord.errors import ForgeUnavailable, GitFailed, ModelUnavailable, RunnerUnavailable
+from overlord.store import ledger
 from tests.faults.faulty import Call, Faulty, Mode, Plan, told
 from tests.faults.invariants import check_world, must_hold, noted
 from tests.faults.spaces import (
     all_through,
     answer_all,
     is_through,
+    job_of,
     lost,
     made_spaces,
+    merge_all,
     name_of,
     space_finder,
     start,
@@ -40,6 +46,7 @@ GIT_EFFECTS = (
     *("canonical_commit", "push", "remove_session"),
 )
 """Of git's calls most only read: failing after that is failing before it."""
+LEGS = (JobState.IN_REVIEW, JobState.COMPLETED)
 _calls: dict[str, Sequence[Call]] = {}
 
 
@@ -72,8 +79,10 @@ async def _calls_of(port: str) -> Sequence[Call]:
                 for each, plan in plans.items()
             }
             await start(world, before)
-            await all_through(world, [name_of(1)])
-            must_hold(await lost(world, name_of(1)))
+            for leg in LEGS:
+                await _go_on(world, [name_of(1)], leg)
+                await all_through(world, [name_of(1)], leg)
+            must_hold(await lost(world, name_of(1), end=JobState.COMPLETED))
         _calls.update({each: plan.seen for each, plan in plans.items()})
     return _calls[port]
 
@@ -85,9 +94,11 @@ async def _told(port: str, mode: Mode, plans: Mapping[str, Plan], only: Sequence
         await start(world, {port: lambda real: Faulty(real, plans, find, only=only)})
         found = []
         try:
-            if mode is Mode.FOR_GOOD:
-                found += await _held_up(world, port, plans)
-            await all_through(world, plans)
+            for leg in LEGS:
+                await _go_on(world, plans, leg)
+                if mode is Mode.FOR_GOOD:
+                    found += await _held_up(world, port, plans, leg)
+                await all_through(world, plans, leg)
             for plan in plans.values():
                 plan.end()
             await world.settle()
@@ -98,24 +109,32 @@ async def _told(port: str, mode: Mode, plans: Mapping[str, Plan], only: Sequence
         except AssertionError as error:
             found.append(f"{port}: {', '.join(map(str, plans.values()))}: {error}")
         for name, plan in plans.items():
-            found += noted([f"{port}: {plan}: {wrong}" for wrong in await lost(world, name)])
+            found += noted(
+                [f"{port}: {plan}: {wrong}" for wrong in await lost(world, name, end=JobState.COMPLETED)]
+            )
     return found
 
 
-async def _held_up(world: World, port: str, plans: Mapping[str, Plan]) -> list[str]:
+async def _go_on(world: World, spaces: Collection[str], leg: JobState) -> None:
+    """What people do, so that stories go on to the end of a leg."""
+    if leg is JobState.COMPLETED:
+        await merge_all(world, spaces)
+
+
+async def _held_up(world: World, port: str, plans: Mapping[str, Plan], leg: JobState) -> list[str]:
     """Let every story go as far as it gets, mend what is broken, and so on until all are through. What people were not
     told."""
 
     async def is_stuck() -> bool:
         for name, plan in plans.items():
-            is_told = plan.failures and "as was arranged" in await trouble_of(world, name)
-            if not is_told and not await is_through(world, name):
+            is_told = plan.failures and "as was arranged" in await _said(world, name)
+            if not is_told and not await is_through(world, name, leg):
                 return False
         return True
 
     async def is_tried() -> bool:
         tried = {name for name, plan in plans.items() if len(plan.failures) >= TRIES}
-        return all([name in tried or await is_through(world, name) for name in plans])
+        return all([name in tried or await is_through(world, name, leg) for name in plans])
 
     found, is_down = [], True
     while is_down:
@@ -125,10 +144,20 @@ async def _held_up(world: World, port: str, plans: Mapping[str, Plan]) -> list[s
             continue
         is_down = any(plan.failures for plan in plans.values())
         for name, plan in plans.items():
-            trouble = await trouble_of(world, name)
+            trouble = await _said(world, name)
             is_named = any(f"{call} failed" in trouble for call in plan.failures)
-            if not is_named and not await is_through(world, name):
+            if not is_named and not await is_through(world, name, leg):
                 found.append(f"{port}: {plan}: people are told {trouble!r}")
             plan.lift()
         await answer_all(world)
     return found
+
+
+async def _said(world: World, space: str) -> str:
+    """What people are told of why a story does not go on; of a job that is over, also what its own story says last."""
+    job, trouble = await job_of(world, space), await trouble_of(world, space)
+    if job is None or job.is_open:
+        return trouble
+    entries = await world.read(lambda c: list(ledger.entries(c, job_id=job.id)))
+    failed = [entry.data for entry in entries if entry.name == EventName.STEP_FAILED]
+    return "\n".join([trouble, *failed[-1:]])
