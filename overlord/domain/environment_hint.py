@@ -15,9 +15,9 @@ DOCKERFILES = ("Dockerfile", "Containerfile", ".devcontainer/Dockerfile")
 DETECTED = "detected"
 """In place of an image's name: the one that is named here."""
 HINT_PATHS = (*DEVCONTAINERS, *DOCKERFILES)
-_PART = r"[a-z0-9]+(?:[._-]{1,2}[a-z0-9]+)*+"
+_PART = r"[a-z0-9]+(?>(?:[._-]{1,2}[a-z0-9]+)*)"
 IMAGE = re.compile(
-    rf"(?=.{{1,255}}\Z)(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{{1,5}})?/)?{_PART}(?:/{_PART})*+"
+    rf"(?=.{{1,255}}\Z)(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{{1,5}})?/)?{_PART}(?>(?:/{_PART})*)"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
 """An image's name as Docker reads it, with a registry, a tag and a digest, or none of them."""

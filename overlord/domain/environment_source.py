@@ -19,7 +19,7 @@ MAX_LINE = 2000
 NOTE_CHARS = 160
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,60}[A-Za-z0-9])?")
 _JSON_EXTRAS = re.compile(
-    r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*[}\]])', re.DOTALL
+    r'("(?>(?:\\.|[^"\\])*)(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*[}\]])', re.DOTALL
 )
 """Comments and trailing commas; each alternative takes what is unfinished to the end, or hostile text would be read again and again."""
 _REQUIREMENT = re.compile(

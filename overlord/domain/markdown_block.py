@@ -55,7 +55,7 @@ class _Place:
 
 _DEEPEST = 60
 _FENCE = re.compile(r"(`{3,}+(?=[^`\n]*+$)|~{3,}+)", re.MULTILINE)
-_RULE = re.compile(r"([-*_])[ \t]*+(?:\1[ \t]*+){2,}+$", re.MULTILINE)
+_RULE = re.compile(r"([-*_])[ \t]*+(?>(?:\1[ \t]*+){2,})$", re.MULTILINE)
 _UNDERLINE = re.compile(r"(?:=++|-++)[ \t]*+$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}+(?:[ \t]|$)", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-+*]|(?P<number>\d{1,9})[.)])(?=[ \t]|$)", re.MULTILINE)
@@ -78,7 +78,7 @@ _HTML = (
 """How raw HTML begins, and what a line has that ends it; `_BLANK`, which nothing matches, stands for an empty line."""
 _ALONE = re.compile(
     r"<(?:/[a-z][a-z0-9-]*+[ \t]*+|[a-z][a-z0-9-]*+"
-    r"(?:[ \t]++[a-z_:][\w.:-]*+(?:[ \t]*+=[ \t]*+(?:[^\s\"'=<>`]++|'[^'\n]*+'|\"[^\"\n]*+\"))?+)*+[ \t]*+/?)>[ \t]*+$",
+    r"(?>(?:[ \t]++[a-z_:][\w.:-]*+(?>(?:[ \t]*+=[ \t]*+(?:[^\s\"'=<>`]++|'[^'\n]*+'|\"[^\"\n]*+\"))?))*)[ \t]*+/?)>[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 """Any tag that has a line to itself."""

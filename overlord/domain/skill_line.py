@@ -14,7 +14,7 @@ _OVERLAP = 300
 _MOST_JOINED = 12
 _CONTINUED = re.compile(r"(?<!\\)\\[ \t]*$")
 _GOES_ON = re.compile(r"(?:(?<!\\)\\|\||&&)[ \t]*$")
-_BLOCK = re.compile(r"[ \t]*+(?:-[ \t]++)*+(?:[\"'\w-]++:)?+[ \t]*+\|[ \t]*+$")
+_BLOCK = re.compile(r"[ \t]*+(?>(?:-[ \t]++)*)(?>(?:[\"'\w-]++:)?)[ \t]*+\|[ \t]*+$")
 """Where YAML begins a block of text."""
 _ROW = re.compile(r"[ \t]*\|")
 _BEGINS_WITHIN = re.compile(r"^[ \t]*(?:\|(?![^\n]*\|[ \t]*$)|&&)")

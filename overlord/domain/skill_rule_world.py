@@ -14,7 +14,7 @@ _CREDENTIALS = (
     r"\.(?:ssh(?:/[\w.*-]*)?|aws(?:/\w+)?|netrc|git-credentials|gnupg|kube/config|docker/config\.json|pypirc|config/(?:gh|gcloud)\b|vault-token|"
     r"(?:ba|z)sh_history|npmrc|password-store|mozilla/firefox|config/google-chrome)"
 )
-_SECRET_NAME = r"(?-i:\b(?:[A-Z][A-Z0-9]*_)*(?:TOKEN|SECRET|API_?KEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|PASSWORD|PASSWD|CREDENTIALS?)(?:_[A-Z0-9]++)*+\b)"
+_SECRET_NAME = r"(?-i:\b(?:[A-Z][A-Z0-9]*_)*(?:TOKEN|SECRET|API_?KEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|PASSWORD|PASSWD|CREDENTIALS?)(?>(?:_[A-Z0-9]++)*)\b)"
 _VALUE_OF = r"(?:\$\{?|environ(?:\.get)?\s*[\[(]\s*[\"']|getenv\(\s*[\"']|process\.env\.|process\.env\[[\"']|env\[[\"']|\$env:)"
 _ELSEWHERE = r"(?:https?|ftp|wss?)://(?!(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|[\w-]+(?::\d+)(?:/|\b)(?!\.))[^\s]*+)"
 _ALL_ENVIRONMENT = (

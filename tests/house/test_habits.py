@@ -1,4 +1,4 @@
-"""Habits that a test can see: no mocks, no sleeping tests, broad excepts only where they belong."""
+"""Habits that a test can see: no mocks, no sleeping tests, broad excepts only where they belong, patterns that mean one thing."""
 
 import ast
 import re
@@ -52,3 +52,15 @@ def test_nothing_is_left_undone() -> None:
     pattern = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
     sources = [*modules("overlord"), *modules("minion")]
     assert [str(path) for path in sources if pattern.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Before Python 3.11.5 that does not match all it should (CPython's gh-106052); `(?>(?:...)*)` says the same and does."""
+    possessive = re.compile(r"\)(?:[?*+]|\{[\d,]*\})\+")
+    assert [
+        f"{path}:{number}"
+        for package in ("overlord", "minion")
+        for path in modules(package)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if possessive.search(line)
+    ] == []
