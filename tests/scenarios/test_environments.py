@@ -5,6 +5,7 @@ import json
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit, write
+from overlord.home import Home
 from overlord.store import environments, sessions
 from tests.world import CALC, FIX, REPO, made_world
 
@@ -143,17 +144,24 @@ async def test_a_setup_that_is_lost_is_made_again() -> None:
 async def test_a_setup_whose_job_is_stopped_is_made_for_the_next_one() -> None:
     slow = 'mkdir -p "$XDG_CACHE_HOME"; until test -e "$XDG_CACHE_HOME/../go"; do sleep 0.02; done'
     async with made_world({**CALC, ".nebulus/environment.yaml": f"setup: '{slow}'\n"}) as world:
-        await world.issue("add() subtracts (1)")
-        await world.issue("add() subtracts (2)")
-        world.model_will(edit(*FIX), submit(), when="(2)")
+        for number in (1, 2):
+            await world.issue(f"add() subtracts ({number})")
+            world.model_will(edit(*FIX), submit(), when=f"({number})")
         await world.make_due()
-        await world.until(lambda: world.has_started("j1-setup-1"))
-        await world.stop_job(1)
-        await world.until(lambda: world.has_started("j2-setup-1"))
-        [cache] = (world.root / "home").rglob("cache/acme/calc")
-        (cache.parent / "go").touch()
+
+        def makers() -> list[int]:
+            return [number for number in (1, 2) if world.has_started(f"j{number}-setup-1")]
+
+        await world.until(makers)
+        [stopped] = makers()  # whichever of the two was first
+        await world.stop_job(stopped)
+        await world.until(lambda: makers() == [3 - stopped])
+        caches = Home(world.root / "home").processes / ".layers" / "cache" / "acme"
+        caches.mkdir(parents=True, exist_ok=True)
+        (caches / "go").touch()
         await world.settle()
-        assert [job.state for job in await world.jobs()] == [JobState.CANCELLED, JobState.IN_REVIEW]
+        ended = {job.id: job.state for job in await world.jobs()}
+        assert ended == {stopped: JobState.CANCELLED, 3 - stopped: JobState.IN_REVIEW}
 
 
 async def test_an_environment_nobody_uses_is_removed_and_made_again_when_needed() -> None:
