@@ -11,6 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from typing_extensions import override
+
+LENT = "FAULT_ENGINE"
+"""Names the directory of the engine that a campaign in a program of its own is lent by the one that began it."""
+
 
 class OwnEngine:
     """Starts `dockerd` (as root), with one directory holding all it has. `state` is what it finds as /var/lib/overlord, where a
@@ -111,6 +116,25 @@ class OwnEngine:
         for line in reversed(Path("/proc/self/mountinfo").read_text().splitlines()):
             if (place := line.split()[4]).startswith(str(self.directory)):
                 subprocess.run(["umount", "--lazy", place], check=False, capture_output=True)
+
+
+class LentEngine(OwnEngine):
+    """One that runs, and is its owner's to shut down."""
+
+    def __init__(self, directory: Path) -> None:
+        self.state = None
+        self.directory = directory
+        self.address = f"unix://{directory}/s"
+        self.live_restore = False
+
+    @property
+    @override
+    def is_up(self) -> bool:
+        return True
+
+    @override
+    def remove(self) -> None:
+        return
 
 
 def _read_on(stream: IO[bytes]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.engine import OwnEngine
+from tests.adapters.engine import LENT, LentEngine, OwnEngine
 from tests.faults.docker_stage import Stage, set_up
 from tests.required import missing
 from tests.runners import IMAGE, engine_or_skip
@@ -17,7 +17,8 @@ from tests.runners import IMAGE, engine_or_skip
 @pytest.fixture(scope="session")
 def engines() -> Iterator[list[OwnEngine]]:
     """The one engine, once somebody needed it."""
-    made: list[OwnEngine] = []
+    lent = os.environ.get(LENT)
+    made: list[OwnEngine] = [LentEngine(Path(lent))] if lent else []
     yield made
     for engine in made:
         engine.remove()

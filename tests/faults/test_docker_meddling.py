@@ -192,6 +192,23 @@ async def test_a_session_whose_own_program_is_killed_for_memory_is_one_question(
     await narrow.check_delivered()
 
 
+async def test_how_a_session_ended_while_no_daemon_ran_is_known_to_the_next(narrow: Stage) -> None:
+    await narrow.world.issue("add() subtracts")
+    await narrow.world.make_due()
+    narrow.world.model_will(HELD_EATING, edit(*FIX), submit("adds"), when="subtracts")
+    await narrow.until_holding()
+    await narrow.until(lambda: _is_first_to_go(narrow, PROGRAMS["the Minion"]))
+    await narrow.world.stop()
+    narrow.world.let_go()
+    assert narrow.docker("wait", narrow.name(WORK)) == "137"
+    await narrow.world.start()
+    await narrow.until(lambda: not narrow.world.has_started(WORK))
+    [row] = await narrow.world.read(lambda c: [s for s in sessions.of_job(c, 1) if s.id == WORK])
+    assert row.ending == "out_of_memory"
+    await narrow.settle()
+    await narrow.check_clean()
+
+
 def _is_first_to_go(stage: Stage, program: str) -> bool:
     """Let the kernel choose this program of the session when memory is short, whatever else eats it; whether its command runs by now
     and has not inherited that."""

@@ -1,13 +1,17 @@
-"""What a session says is not believed: a secret that got into one is in nothing that is kept or shown, an exit code is no pass."""
+"""What a session says is not believed: a secret that got into one is in nothing that is kept or shown, an exit code is no pass, and
+what it pushes is looked at before it is taken in."""
 
 import contextlib
+import json
+import re
 
 from overlord.domain.job import JobState
+from overlord.embedded.forge.repository import has_commit
 from overlord.embedded.play import edit, run, submit
 from overlord.home import Home
 from overlord.store.database import open_reader
 from tests.faults.campaign import under_fire
-from tests.faults.invariants import violations
+from tests.faults.invariants import check_world, violations
 from tests.world import FIX, made_world
 
 
@@ -31,3 +35,31 @@ async def test_a_test_run_that_only_says_zero_is_no_pass() -> None:
         await told.settle()
         told.expect(issue, JobState.WAITING)
         await told.check()
+
+
+PLANTS = """\
+set -e
+config=$(echo '[core]' | git hash-object -w --stdin)
+below=$(printf '100644 blob %s\\tconfig\\n' "$config" | git mktree)
+tree=$(printf '040000 tree %s\\t.git\\n' "$below" | git mktree)
+commit=$(git commit-tree -p HEAD -m planted "$tree")
+echo "the commit is $commit"
+git push origin "$commit:refs/heads/minion/issue-1"
+"""
+"""A tree that no git program would write, and whose checkout would configure git."""
+
+
+async def test_a_hostile_tree_that_a_session_pushes_is_refused_and_gets_nowhere() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(run(PLANTS), world.hold(), edit(*FIX), submit("adds"))
+        await world.until_holding()
+        home, heard = Home(world.root / "home"), json.dumps(world.minion_heard())
+        [planted] = set(re.findall(r"the commit is ([0-9a-f]{40})", heard))
+        taken_in = has_commit(home.session_repository("j1-work-1"), planted)
+        assert not taken_in, "the hostile tree was taken in"
+        assert "contains '.git'" in heard
+        world.let_go()
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        await check_world(world)
