@@ -24,7 +24,7 @@ faults: .venv/test.stamp
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.faults.soak
-	FAULT_TOGETHER=1 FAULT_EVERY=1 $(BIN)/python -m pytest tests/faults/test_kills.py tests/faults/test_nth_call.py tests/faults/test_git_faults.py tests/faults/test_sqlite_faults.py -n auto --timeout 3000
+	FAULT_TOGETHER=1 FAULT_EVERY=1 $(BIN)/python -m pytest tests/faults/test_kills.py tests/faults/test_nth_call.py tests/faults/test_git_faults.py tests/faults/test_sqlite_faults.py tests/faults/test_model_faults.py -n auto --timeout 3000
 	REAL_PROJECTS=all $(BIN)/python -m pytest tests/scenarios/test_real_projects.py -n auto
 
 bench: .venv/test.stamp

@@ -66,7 +66,8 @@ AREAS = (
     Area(
         fault="the model answers badly",
         promise="it is asked again or a person is; what it cost is on the books",
-        tried="400 to 529, cut streams, malformed calls, silence, refusals, endless talk",
+        tried="each answer × 429 to 529, cut streams, malformed calls, silence, refusals and more, several in one telling of a story "
+        "(`make soak`: each in its own); 400 to 529, garbage and endless talk for good",
         modules=("test_model_faults",),
     ),
     Area(

@@ -2,7 +2,7 @@
 where it would wait ten minutes for a model to come back; what is judged is played.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,6 +23,7 @@ from overlord.embedded.play import (
     status,
     submit,
 )
+from tests.faults.faulty import Call, chains
 from tests.faults.invariants import check_world
 from tests.faults.player import played
 from tests.faults.spaces import answer_all, start
@@ -42,6 +43,7 @@ PASSING: Mapping[str, Turn] = {
     "silence": silence(),
 }
 STEPS = (run("cat calc.py"), edit(*FIX), run("cat calc.py"), submit())
+PASSED = tuple(PASSING)
 LASTING: Mapping[str, Turn] = {
     "garbage": garbage(),
     "malformed arguments": malformed(),
@@ -55,35 +57,39 @@ UNAVAILABLE: Mapping[str, Turn] = {
     "cut streams": cut(),
 }
 MANY: dict[str, Any] = {
-    "delivery": {"open_pulls": 20},
+    "delivery": {"open_pulls": 50},
     "sessions": {"grace_s": 1, "concurrent": 4},
     "model": {"timeout_s": 3},
 }
 
 
-async def test_a_model_that_fails_once_costs_no_attempt() -> None:
+async def test_whichever_of_its_answers_fails_costs_no_attempt() -> None:
     async with made_quick_world(**MANY) as world:
-        for title, turn in PASSING.items():
+        stories = {_title(chain): chain for chain in chains(_failing(), apart=True)}
+        for title, chain in stories.items():
+            fails = {turn: PASSING[PASSED[kind]] for turn, kind in chain}
+            turns = [(fails.get(f"turn {at}"), step) for at, step in enumerate(STEPS, 1)]
             await world.issue(title)
-            world.model_will(turn, edit(*FIX), submit(), when=title)
+            world.model_will(*[turn for pair in turns for turn in pair if turn], when=title)
         await start(world, {})
         await world.settle()
         ended = {job.issue.title: (job.state, job.revision, job.losses) for job in await world.jobs()}
-        assert ended == dict.fromkeys(PASSING, (JobState.IN_REVIEW, 0, 0))
+        assert ended == dict.fromkeys(stories, (JobState.IN_REVIEW, 0, 0))
         await check_world(world)
 
 
-@pytest.mark.parametrize("at", range(len(STEPS)), ids=lambda at: f"turn {at + 1}")
-async def test_whichever_of_its_answers_fails_costs_no_attempt(at: int) -> None:
-    async with made_quick_world(**MANY) as world:
-        for title, turn in PASSING.items():
-            await world.issue(title)
-            world.model_will(*STEPS[:at], turn, *STEPS[at:], when=title)
-        await start(world, {})
-        await world.settle()
-        ended = {job.issue.title: (job.state, job.revision, job.losses) for job in await world.jobs()}
-        assert ended == dict.fromkeys(PASSING, (JobState.IN_REVIEW, 0, 0))
-        await check_world(world)
+def _title(chain: Sequence[Call]) -> str:
+    return "; ".join(f"{PASSED[kind]} at {turn}" for turn, kind in chain) + "."
+
+
+def _failing() -> list[Call]:
+    """Every answer with every fault, in the order in which `chains` deals one story different faults."""
+    count = len(PASSED)
+    return [
+        (f"turn {at}", (3 * at + number) % count)
+        for at in range(1, len(STEPS) + 1)
+        for number in range(count)
+    ]
 
 
 async def test_a_model_that_is_of_no_use_ends_at_a_person() -> None:
