@@ -17,8 +17,9 @@ pytestmark = pytest.mark.timeout(1200)
 ROOT = Path(__file__).parents[2]
 COPIED = ("overlord", "minion", "tests", "pyproject.toml")
 RUN_S = 900
-GIVEN = {"FAULT_DEADLINE_S": "20", "WORLD_DEADLINE_S": "90"}
-"""No minute for each daemon that does not do without the defence what it would with it."""
+GIVEN = {"FAULT_DEADLINE_S": "20", "WORLD_DEADLINE_S": "90", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""No minute for each daemon that does not do without the defence what it would with it; and of what is installed, nothing but"""
+PLUGINS = ("-p", "pytest_asyncio.plugin", "-p", "pytest_timeout")
 LEFT_OUT = ("PYTEST_", "PYTHONDONTWRITEBYTECODE", "FAULT_VIOLATIONS")
 """What the copy's programs are not told: with the second they would compile all of it each time one starts, and what they find is meant."""
 CAUGHT = 1
@@ -244,7 +245,7 @@ def _must_be_noticed(mutant: Mutant, place: Path, given: Mapping[str, str]) -> N
 def _run(place: Path, tests: Sequence[str], given: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(LEFT_OUT)}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:xdist", *tests],
+        [sys.executable, "-m", "pytest", "-x", "-q", *PLUGINS, *tests],
         cwd=place,
         env={**inherited, **GIVEN, **given},
         capture_output=True,
