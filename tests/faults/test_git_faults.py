@@ -20,7 +20,9 @@ root=${place%%/home/*}
 if [ "$root" != "$place" ] && [ -f "$root/fault" ]; then
     read -r first period kind < "$root/fault"
     call=1
+    [ ! -f "$root/last" ] || read -r call < "$root/last"
     while ! mkdir "$root/calls/$call" 2>/dev/null; do call=$((call + 1)); done
+    echo "$call" > "$root/last"
     if [ $((call % period)) = $((first % period)) ]; then
         touch "$root/fired"
         case $kind in
