@@ -4,6 +4,8 @@ BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start thousands of programs: each would compile the source again.
 unexport PYTHONDONTWRITEBYTECODE
+# They wait for containers, programs and each other's processes as long as they compute: two more at a time than there are cores.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: demo test check faults soak bench images live format clean
 
