@@ -60,9 +60,10 @@ class CompletionRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One request the model has had, for the transcript. Turn -1: it was refused."""
+    """One request the model has had, for the transcript. Turn -1: it was refused. `tokens`: what a whole reply to it cost."""
 
     status: int
+    tokens: int = 0
     conversation: str = ""
     turn: int = -1
     body: bytes = field(repr=False)
@@ -159,7 +160,8 @@ class EmbeddedModel:
             model=asked.model,
             prompt_chars=len(body),
         )
-        return self._noted(_response(completion, asked), body, conversation, index)
+        tokens = completion.usage()["total_tokens"] if completion.turn.is_reply else 0
+        return self._noted(_response(completion, asked), body, conversation, index, tokens)
 
     def _cast(self, conversation: str, opening: str) -> _Performance | None:
         """The first play that waits for a conversation like this one; or one for such, played before."""
@@ -179,9 +181,11 @@ class EmbeddedModel:
         presented = request.headers.get("authorization", "").encode()
         return secrets.compare_digest(presented, f"Bearer {self.key}".encode())
 
-    def _noted(self, response: Response, body: bytes, conversation: str = "", turn: int = -1) -> Response:
-        seen = Seen(status=response.status_code, conversation=conversation[:16], turn=turn, body=body)
-        self.requests.append(seen)
+    def _noted(
+        self, response: Response, body: bytes, conversation: str = "", turn: int = -1, tokens: int = 0
+    ) -> Response:
+        status, opening = response.status_code, conversation[:16]
+        self.requests.append(Seen(status=status, tokens=tokens, conversation=opening, turn=turn, body=body))
         return response
 
 

@@ -230,7 +230,7 @@ class Campaign:
     def _violations(self) -> list[str]:
         settings = self.world.settings()
         with contextlib.closing(open_reader(self.place.home / "overlord.db")) as connection:
-            replies = sum(seen.status == 200 for seen in self.world.model.requests)
+            replies = [seen.tokens for seen in self.world.model.requests if seen.status == 200]
             found = violations(
                 connection,
                 self.world.forge,

@@ -57,7 +57,7 @@ async def check_world(world: World, *, canaries: Sequence[str] = (), restart: bo
     home, settings = Home(world.root / "home"), world.settings()
     secret = [*settings.secrets(), *canaries]
     with contextlib.closing(open_reader(home.database)) as connection:
-        replies = sum(seen.status == 200 for seen in world.model.requests)
+        replies = [seen.tokens for seen in world.model.requests if seen.status == 200]
         found += violations(
             connection, world.forge, home, canaries=secret, labels=settings.labels, replies=replies
         )
@@ -94,10 +94,10 @@ def violations(
     *,
     canaries: Sequence[str] = (),
     labels: Labels = LABELS,
-    replies: int = 0,
+    replies: Sequence[int] = (),
 ) -> list[str]:
-    """Everything that is not as it must be once all jobs have settled, one sentence each. `replies`: how many the
-    model gave."""
+    """Everything that is not as it must be once all jobs have settled, one sentence each. `replies`: of how many tokens
+    each was that the model gave."""
     rows = jobs.all_jobs(connection, limit=1_000_000)
     return [
         *of_database(connection, EvidenceStore(home.evidence)),
@@ -221,9 +221,15 @@ def _heads(forge: EmbeddedForge, name: str) -> dict[str, str]:
     return bare.heads(forge.directory(name))
 
 
-def _unmetered(connection: sqlite3.Connection, replies: int) -> list[str]:
-    exchanges = int(connection.execute("SELECT count(*) FROM exchanges").fetchone()[0])
-    return [f"the model replied {replies} times, of which {exchanges} were metered"] * (replies > exchanges)
+def _unmetered(connection: sqlite3.Connection, replies: Sequence[int]) -> Iterator[str]:
+    """Each reply is on the books, and for what it cost at least: what a crash cut off is there for the most it could have."""
+    [row] = connection.execute(
+        "SELECT count(*) AS exchanges, coalesce(sum(iif(settled, prompt + completion, reserved)), 0) AS tokens FROM exchanges"
+    )
+    if len(replies) > row["exchanges"]:
+        yield f"the model replied {len(replies)} times, of which {row['exchanges']} were metered"
+    if sum(replies) > row["tokens"]:
+        yield f"the model's replies were {sum(replies)} tokens, of which {row['tokens']} were metered"
 
 
 def _heard(world: World, text: str) -> bool:

@@ -1,7 +1,7 @@
 """The look at everything after a fault sees what it is for: violations made by hand are found, and an honest story has none."""
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -36,7 +36,8 @@ TAMPERED = {
     "UPDATE evaluations SET closed = 0 WHERE id = 1": "2 verdicts and 1 closed",
     "DELETE FROM evidence": "is cited and has no row",
     f"UPDATE evidence SET sha256 = '{'0' * 64}'": f"evidence {'0' * 64} is missing",
-    "DELETE FROM exchanges": "of which 0 were metered",
+    "DELETE FROM exchanges": "times, of which 0 were metered",
+    "UPDATE exchanges SET prompt = prompt - 1 WHERE id = 1": "tokens, of which",
     "UPDATE exchanges SET completion = -5": "gives something back",
     f"{FORGED} DELETE FROM ledger WHERE seq = 4": "event 4 is missing",
     f"{FORGED} UPDATE ledger SET actor = 'mallory' WHERE seq = 3": "event 3 was changed",
@@ -60,13 +61,13 @@ async def test_an_honest_story_has_none_and_each_row_changed_by_hand_is_found(wo
     await world.settle()
     assert (await world.job()).state is JobState.IN_REVIEW
     await check_world(world)
-    replies = sum(seen.status == 200 for seen in world.model.requests)
+    replies = [seen.tokens for seen in world.model.requests if seen.status == 200]
     for change, sentence in TAMPERED.items():
         found = _after(world, change, replies)
         assert any(sentence in violation for violation in found), (change, found)
 
 
-def _after(world: World, change: str, replies: int) -> list[str]:
+def _after(world: World, change: str, replies: Sequence[int]) -> list[str]:
     """The violations in a copy of the world's database that somebody has changed."""
     home = Home(world.root / "home")
     with closing(sqlite3.connect(home.database)) as real, closing(sqlite3.connect(":memory:")) as copy:
