@@ -18,7 +18,12 @@ structlog.configure(
 )
 
 
+def pytest_collectstart() -> None:
+    gc.disable()  # hardly anything of what is made while modules are imported is garbage
+
+
 def pytest_collection_finish() -> None:
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)

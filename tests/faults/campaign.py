@@ -39,7 +39,7 @@ ALICE = "alice"
 """Whose word counts in the chat, where there is one."""
 
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["pytest", "tests.faults.warm"])
+_SERVER.set_forkserver_preload(["tests.faults.unswept", "pytest", "tests.faults.warm"])
 
 
 RECOVERY = 12

@@ -1,7 +1,7 @@
 """What the campaign's fork server has ready before the first daemon: all that one imports, also what libraries import late, and
 what a daemon makes once: it makes it in every process otherwise, and a story has five.
 
-Nothing of it is looked at again by a daemon's garbage collection.
+Nothing of it is looked at again by a daemon's garbage collection, nor while it is imported: see `unswept.py`.
 """
 
 import gc
@@ -62,3 +62,4 @@ def _ready() -> None:
 
 _ready()
 gc.freeze()
+gc.enable()
