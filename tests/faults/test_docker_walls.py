@@ -4,16 +4,17 @@ import json
 
 import pytest
 
+from overlord.adapters.sandbox_check import FAMILIES
 from overlord.embedded.play import edit, run, submit
 from tests.faults.docker_stage import WORK, Stage
 from tests.world import FIX
 
 pytestmark = pytest.mark.docker
 
-OPENS = """\
+OPENS = f"""\
 python3 - <<'end'
 import contextlib, socket
-for family in (17, 31, 38, 40, 44):
+for family in {sorted(FAMILIES.values())}:
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW):
         with contextlib.suppress(OSError):
             socket.socket(family, kind)

@@ -43,7 +43,7 @@ PASSING: Mapping[str, Turn] = {
     "silence": silence(),
 }
 STEPS = (run("cat calc.py"), edit(*FIX), run("cat calc.py"), submit())
-PASSED = tuple(PASSING)
+KINDS = tuple(PASSING)
 LASTING: Mapping[str, Turn] = {
     "garbage": garbage(),
     "malformed arguments": malformed(),
@@ -67,7 +67,7 @@ async def test_whichever_of_its_answers_fails_costs_no_attempt() -> None:
     async with made_quick_world(**MANY) as world:
         stories = {_title(chain): chain for chain in chains(_failing(), apart=True)}
         for title, chain in stories.items():
-            fails = {turn: PASSING[PASSED[kind]] for turn, kind in chain}
+            fails = {turn: PASSING[KINDS[kind]] for turn, kind in chain}
             turns = [(fails.get(f"turn {at}"), step) for at, step in enumerate(STEPS, 1)]
             await world.issue(title)
             world.model_will(*[turn for pair in turns for turn in pair if turn], when=title)
@@ -79,12 +79,12 @@ async def test_whichever_of_its_answers_fails_costs_no_attempt() -> None:
 
 
 def _title(chain: Sequence[Call]) -> str:
-    return "; ".join(f"{PASSED[kind]} at {turn}" for turn, kind in chain) + "."
+    return "; ".join(f"{KINDS[kind]} at {turn}" for turn, kind in chain) + "."
 
 
 def _failing() -> list[Call]:
     """Every answer with every fault, in the order in which `chains` deals one story different faults."""
-    count = len(PASSED)
+    count = len(KINDS)
     return [
         (f"turn {at}", (3 * at + number) % count)
         for at in range(1, len(STEPS) + 1)
