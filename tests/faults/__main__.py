@@ -138,7 +138,7 @@ AREAS = (
     Area(
         fault="a defence is taken out of the source",
         promise="the campaign fails, and says what went wrong without it",
-        tried="each defence in `tests/faults/test_mutants.py`, one at a time",
+        tried="each defence in `tests/faults/mutants/`, one at a time",
         modules=("test_mutants", "test_invariants"),
     ),
 )

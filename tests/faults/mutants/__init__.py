@@ -1,0 +1,1 @@
+"""The defences that are taken out, one module for each part of Overlord; `tests/faults/test_mutants.py` does it."""
