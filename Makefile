@@ -7,22 +7,30 @@ unexport PYTHONDONTWRITEBYTECODE
 # They wait for containers, programs and each other's processes as long as they compute: two more at a time than there are cores.
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
-.PHONY: demo test check faults soak bench images live format clean
+# Each commit runs the next share of the fault campaign and of the slow tests (tests/shares.py); FAULT_SHARE=1/1 SLOW_SHARE=1/1 runs all.
+COMMITS := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+
+.PHONY: demo test quick check campaign soak bench images live format clean
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
 	@$(BIN)/overlord demo
 
+test: export FAULT_SHARE ?= $(shell expr $(COMMITS) % 6)/6
+test: export SLOW_SHARE ?= $(shell expr $(COMMITS) % 3)/3
 test: check
 	$(BIN)/python -m pytest -n auto --dist worksteal $(OPTIONS) || { echo $$? >.venv/test.status; exit 1; }
+
+quick: check
+	$(BIN)/python -m pytest -n auto tests/domain tests/skills tests/house $(OPTIONS)
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-faults: .venv/test.stamp
-	$(BIN)/python -m tests.faults
+campaign: .venv/test.stamp
+	$(BIN)/python -m tests.faults $(OPTIONS)
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.faults.soak

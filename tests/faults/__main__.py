@@ -1,10 +1,13 @@
-"""`make faults`: the whole campaign, and what it shows as a table: what is promised, what was tried, what is not promised.
+"""`make campaign`: the whole fault campaign and every slow test, with a random seed of its own unless `FAULT_SEED` names one, and what
+the campaign shows as a table: what is promised, what was tried, what is not promised.
 
     python -m tests.faults [--write] [pytest arguments]
 
 `--write` puts the table into README.md.
 """
 
+import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -15,6 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Tree
 
 from overlord.points import Point
+from tests.shares import slow_tests
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- faults -->", "<!-- /faults -->"
@@ -192,13 +196,22 @@ def main(arguments: Sequence[str]) -> int:
         readme.write_text(written(readme.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
     begun = time.monotonic()
+    seed = os.environ.get("FAULT_SEED") or str(1 + secrets.randbelow(10**6) * 1000)
+    print(f"FAULT_SEED={seed}", flush=True)
+    slow = sorted({name.partition("[")[0] for name in slow_tests() if not name.startswith("tests/faults/")})
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "tests/faults", "-n", "auto", "--dist", "worksteal"]
-        done = subprocess.run([*command, f"--junit-xml={report}", *arguments], cwd=ROOT, check=False)
+        command = [sys.executable, "-m", "pytest", "tests/faults", *slow, "-n", "auto", "--dist", "worksteal"]
+        whole = {"FAULT_SEED": seed, "FAULT_SHARE": "1/1", "SLOW_SHARE": "1/1"}
+        done = subprocess.run(
+            [*command, f"--junit-xml={report}", *arguments],
+            cwd=ROOT,
+            env={**os.environ, **whole},
+            check=False,
+        )
         if not report.exists():  # pytest did not even begin, and has said why
             return done.returncode
-        print(f"\n{table(counted(report))}\n\n{time.monotonic() - begun:.0f} s")
+        print(f"\n{table(counted(report))}\n\n{time.monotonic() - begun:.0f} s, FAULT_SEED={seed}")
     return done.returncode
 
 
