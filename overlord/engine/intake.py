@@ -39,9 +39,8 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     is_ours = name in parts.settings.repositories
     if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
         return False
-    parts.hints.take(name, parts.clock.monotonic())
-    if hinted:
-        parts.lookout.forget(name)
+    if parts.hints.take(name, parts.clock.monotonic()):
+        parts.lookout.forget(name)  # also where this poll was due anyway, before its hint was
     moved, troubles = False, Troubles()
     failure: FarEndError | None = None
     try:
