@@ -255,7 +255,7 @@ class Git(Protocol):
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
         """Push to `refs/heads/minion/…` and nowhere else, if the branch still is at `expected` (None: absent).
-        Raises PushRejected when it is not."""
+        Raises PushRejected when it is not, PushRefused when the far end declines it (a rule, a hook, a permission)."""
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         """Where the branch is at the far end now."""

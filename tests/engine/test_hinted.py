@@ -1,47 +1,23 @@
 """A webhook was accepted: what it was about is looked at afterwards, whatever other poll of its space came in between."""
 
-import sqlite3
 from typing import Any
 
 from overlord.domain.job import JobState
 from overlord.engine import intake
 from overlord.engine.hint import QUIET_S
-from overlord.ports import RepositoryName
-from overlord.store import jobs
-from overlord.store.rows import update
 from tests.engine.between import Instead, forge_world
+from tests.engine.by_hand import SPACE, job_in_review
 from tests.quick import made_quick_world
-from tests.records import an_issue, contract
-from tests.world import CALC, REPO, World
+from tests.world import REPO
 
-SPACE = RepositoryName(REPO)
 POLL_S = 2
 """Shorter than the space is left alone after a hint, so that an ordinary poll comes before a hint is due."""
-
-
-async def delivered(world: World) -> str:
-    """A job whose pull request waits for review, put there by hand; returns its head."""
-    number, at = await world.issue("add() subtracts", label=""), world.clock.now()
-    head = await world.forge.push_files(REPO, "minion/issue-1", {"calc.py": CALC["calc.py"] + "\n"}, "Fix")
-    pull = await world.overlord.parts.forge.open_pull(
-        SPACE, branch="minion/issue-1", base="main", title="Fix", body="Fix", draft=False
-    )
-
-    def put(connection: sqlite3.Connection) -> None:
-        issue = an_issue(number=number, title="add() subtracts", body="")
-        job = jobs.claim(connection, space=REPO, issue=issue, base_branch="main", contract=contract(), at=at)
-        assert job is not None
-        about = {"head_sha": head, "pushed_sha": head, "pushing_sha": head, "pull_number": pull.number}
-        update(connection, "jobs", job.id, {"state": JobState.IN_REVIEW, **about})
-
-    await world.overlord.parts.database.write("by hand", put)
-    return head
 
 
 async def test_a_check_that_failed_is_seen_by_the_ordinary_poll_that_comes_before_its_hint_is_due() -> None:
     async with made_quick_world(poll_s=POLL_S) as world:
         await world.start()
-        parts, head = world.overlord.parts, await delivered(world)
+        parts, head = world.overlord.parts, (await job_in_review(world)).head_sha or ""
         parts.hints.give(SPACE)
         await intake.poll(parts, SPACE)
         assert (await world.job()).state is JobState.IN_REVIEW
@@ -56,7 +32,7 @@ async def test_a_check_that_failed_is_seen_by_the_ordinary_poll_that_comes_befor
 
 async def test_a_hint_that_comes_while_a_space_is_polled_makes_another_poll_look_at_everything() -> None:
     async with forge_world(poll_s=86_400) as (world, forge):
-        parts, head = world.overlord.parts, await delivered(world)
+        parts, head = world.overlord.parts, (await job_in_review(world)).head_sha or ""
 
         async def fails_afterwards(real: Instead, *asked: Any, **options: Any) -> Any:
             said = await real(*asked, **options)

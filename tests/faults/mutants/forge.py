@@ -13,4 +13,34 @@ FORGE = (
         ),
         says="IN_REVIEW",
     ),
+    Mutant(
+        name="a push that a rule refuses is put to a person",
+        file="overlord/adapters/git.py",
+        before="raise refusal_of(error, branch) or error from None",
+        after="raise",
+        tests=(
+            "tests/engine/test_deliver.py::test_a_push_that_a_rule_refuses_is_put_to_a_person_and_delivered_once_the_rule_is_gone",
+        ),
+        says="GitFailed: git push failed",
+    ),
+    Mutant(
+        name="a draft that a rule refuses is not pushed in every pass",
+        file="overlord/engine/deliver.py",
+        before="REFUSALS = (ForgeRefused, PushRejected, PushRefused)",
+        after="REFUSALS = (ForgeRefused, PushRejected)",
+        tests=(
+            "tests/engine/test_deliver.py::test_a_draft_that_a_rule_refuses_does_not_hold_up_the_evaluation_and_delivery_asks",
+        ),
+        says="PushRefused: the forge refused",
+    ),
+    Mutant(
+        name="no secret is in the words of a refused push",
+        file="overlord/engine/deliver.py",
+        before="redact = parts.held.redactor.redact",
+        after="redact = str",
+        tests=(
+            "tests/engine/test_deliver.py::test_the_question_has_the_forges_words_as_a_quote_that_does_nothing_and_holds_no_secret",
+        ),
+        says=r"PosixPath\('.*overlord.db",
+    ),
 )
