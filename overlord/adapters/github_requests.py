@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from overlord.adapters.credentials import Credentials
 from overlord.adapters.github_client import (
+    NOT_ACCESSIBLE,
     SECONDARY_LIMIT_WAIT_S,
     ForgeElsewhere,
     ForgeUnauthorized,
@@ -43,6 +44,9 @@ class GitHubRequests:
 
     async def close(self) -> None:
         await self._client.close()
+
+    def renew_sign_in(self, name: RepositoryName) -> None:
+        self._credentials.renew(name)
 
     async def _read(
         self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
@@ -102,17 +106,30 @@ class GitHubRequests:
 
     async def _graphql(self, name: RepositoryName, query: str, variables: Mapping[str, Any]) -> Any:
         """What a query or mutation answers; raises ForgeRefused or ForgeUnavailable for its errors."""
-        answer = await self._call("graphql", name, {"query": query, "variables": variables})
-        if not isinstance(answer, dict):
-            raise ForgeUnavailable("graphql: GitHub answered with something that is no object")
+        token = await self._credentials.token(name)
+        answer = await self._answered(name, query, variables)
+        if answer.get("errors"):
+            refusal = _graphql_refusal(answer["errors"])
+            if NOT_ACCESSIBLE not in str(refusal) or not self._credentials.forget(name, token):
+                raise refusal
+            answer = await self._answered(name, query, variables)
         if answer.get("errors"):
             raise _graphql_refusal(answer["errors"])
         return answer.get("data")
 
+    async def _answered(
+        self, name: RepositoryName, query: str, variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        answer = await self._call("graphql", name, {"query": query, "variables": variables})
+        if not isinstance(answer, dict):
+            raise ForgeUnavailable("graphql: GitHub answered with something that is no object")
+        return answer
+
     async def _confirmed(
         self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
     ) -> tuple[Any, str | None]:
-        """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests."""
+        """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests. A token that
+        lacks a permission is not used again: it may be older than the grant."""
         token = await self._credentials.token(name)
         try:
             return await self._signed(method, address, name, variables, data, token=token)
@@ -120,6 +137,8 @@ class GitHubRequests:
             said = str(refusal)
             if isinstance(refusal, ForgeElsewhere) or NO_LABEL in said or NO_REFERENCE in said:
                 raise
+            if NOT_ACCESSIBLE in said:
+                self._credentials.forget(name, token)
         await asyncio.sleep(self._retry_wait_s)
         token = await self._credentials.token(name)
         return await self._signed(method, address, name, variables, data, token=token)

@@ -3,6 +3,8 @@
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.engine import deliver, inbox
+from overlord.errors import ForgeRefused
+from tests.engine.between import forge_world
 from tests.engine.by_hand import SPACE, job_by_hand, work_at_forge
 from tests.quick import made_quick_world
 from tests.world import REPO, World
@@ -86,3 +88,17 @@ async def test_a_draft_that_a_rule_refuses_does_not_hold_up_the_evaluation_and_d
         await parts.database.write("by hand", lambda c: c.execute(by_hand))
         assert "GH013" in (await refused(world)).body
         assert await parts.git.remote_head(SPACE, await parts.forge.remote(SPACE), "minion/issue-1") is None
+
+
+async def test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it() -> None:
+    async with forge_world() as (world, forge):
+        await finished_work(world, JobState.DELIVERING)
+        forge.fails("pulls_from", ForgeRefused("403 Resource not accessible by integration"))
+        decision = await refused(world)
+        renewed: list[str] = []
+        forge.instead["renew_sign_in"] = lambda _, name: renewed.append(name)  # type: ignore[assignment, return-value]
+        assert not await inbox.step(world.overlord.parts, await world.job())
+        assert renewed == []
+        await world.answer(decision, Verb.REDELIVER)
+        assert await inbox.step(world.overlord.parts, await world.job())
+        assert renewed == [SPACE]

@@ -43,4 +43,34 @@ FORGE = (
         ),
         says=r"PosixPath\('.*overlord.db",
     ),
+    Mutant(
+        name="a token that lacks a permission is not used again",
+        file="overlord/adapters/github_requests.py",
+        before="                self._credentials.forget(name, token)\n        await asyncio.sleep",
+        after="                pass\n        await asyncio.sleep",
+        tests=(
+            "tests/adapters/test_github_app.py::test_a_permission_that_was_granted_meanwhile_is_used_at_once",
+        ),
+        says="ForgeForbidden: GET /repos/demo/calc/pulls: 403",
+    ),
+    Mutant(
+        name="an answer drops what was granted before it",
+        file="overlord/engine/inbox.py",
+        before="    parts.forge.renew_sign_in(RepositoryName(job.space))",
+        after="    RepositoryName(job.space)",
+        tests=(
+            "tests/engine/test_deliver.py::test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it",
+        ),
+        says=r"assert \[\] == \['acme/calc'\]",
+    ),
+    Mutant(
+        name="what the forge refuses keeps labels and comment from nothing",
+        file="overlord/engine/project.py",
+        before="    except (ForgeRefused, GitFailed) as error:\n        refused.append(error)\n",
+        after="    except ForgeMissing as error:\n        refused.append(error)\n",
+        tests=(
+            "tests/engine/test_project.py::test_a_refused_listing_keeps_neither_labels_nor_comment_from_saying_that_a_job_waits",
+        ),
+        says="in-progress",
+    ),
 )
