@@ -10,8 +10,9 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.engine import absence, claim, follow, hear, identity, project, reap, vet, wish
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
+from overlord.engine.poll_outcome import UNSEEN
 from overlord.engine.trouble import Troubles, wait_asked
-from overlord.errors import FarEndError, ForgeUnavailable, Refused
+from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, Refused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs, shortages, spaces
@@ -47,7 +48,7 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
         if await identity.is_itself(parts, name):
             moved = await _poll_space(parts, name, troubles)
     except FarEndError as error:
-        troubles.add(error)
+        troubles.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
         failure = error
     for where, why in parts.unopened.values():
         if where == name:
@@ -55,6 +56,8 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     await parts.database.write(
         Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )
+    is_reached = failure is None or wait_asked(failure) is not None
+    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached)
     await absence.note(parts, name, failure)
     await reap.orphans(parts)
     if failure is not None and wait_asked(failure) is not None:
