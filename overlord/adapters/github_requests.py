@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
 import stamina
+import stamina.instrumentation
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from overlord.adapters.credentials import Credentials
@@ -26,6 +28,11 @@ from overlord.adapters.github_operation import OPERATIONS
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.ports import RepositoryName
 
+log = structlog.get_logger()
+stamina.instrumentation.set_on_retry_hooks(
+    ()
+)  # its own line names a block of code: what was asked of whom is said here
+
 READ_ATTEMPTS = 3
 NO_LABEL = "Label does not exist"
 NO_REFERENCE = "Reference does not exist"
@@ -41,6 +48,7 @@ class GitHubRequests:
         self._credentials = credentials
         self._retry_wait_s = retry_wait_s
         self._logins: dict[RepositoryName, str] = {}
+        self._is_silent = False
 
     async def close(self) -> None:
         await self._client.close()
@@ -95,8 +103,22 @@ class GitHubRequests:
         )
         async for attempt in attempts:
             with attempt:
-                return await self._confirmed(method, address, name, variables)
+                try:
+                    answer = await self._confirmed(method, address, name, variables)
+                except ForgeUnavailable as error:
+                    if _may_pass_soon(error) and attempt.num < READ_ATTEMPTS:
+                        self._note_silence(error, name, attempt.next_wait)
+                    raise
+                self._is_silent = False
+                return answer
         raise AssertionError("stamina gives at least one attempt")
+
+    def _note_silence(self, error: ForgeUnavailable, name: RepositoryName, again_in_s: float) -> None:
+        """Say that GitHub does not answer and is asked again: once, until it has answered. How a whole poll ends is said anyway."""
+        if not self._is_silent:
+            about = {"space": name, "forge": self._client.base_url, "again_in_s": round(again_in_s, 1)}
+            log.warning("forge_does_not_answer", trouble=str(error), **about)
+        self._is_silent = True
 
     async def _call(self, operation: str, name: RepositoryName, data: Any = b"", /, **variables: Any) -> Any:
         """A request that changes something."""

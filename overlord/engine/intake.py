@@ -56,11 +56,13 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     await parts.database.write(
         Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )
-    is_reached = failure is None or wait_asked(failure) is not None
-    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached)
+    asked_s = None if failure is None else wait_asked(failure)
+    again_in_s = max(interval_s(parts.settings), asked_s or 0.0)
+    is_reached = failure is None or asked_s is not None
+    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached, again_in_s=round(again_in_s))
     await absence.note(parts, name, failure)
     await reap.orphans(parts)
-    if failure is not None and wait_asked(failure) is not None:
+    if failure is not None and asked_s is not None:
         raise failure
     return moved
 

@@ -45,8 +45,9 @@ class PollOutcomes:
     def __init__(self) -> None:
         self._last: dict[str, _Last] = {}
 
-    def note(self, space: str, trouble: str, *, is_reached: bool) -> None:
-        """A poll has ended. `trouble`: what was wrong with any of it, in a person's words; empty for nothing."""
+    def note(self, space: str, trouble: str, *, is_reached: bool, again_in_s: float) -> None:
+        """A poll has ended, and another comes after so many seconds. `trouble`: what was wrong with any of it, in a person's
+        words; empty for nothing."""
         part = Reachability.PARTIAL if trouble else Reachability.FULL
         now = _Last(reached=part if is_reached else Reachability.NONE, trouble=trouble)
         before = self._last.get(space, _WELL)
@@ -56,9 +57,9 @@ class PollOutcomes:
         if now.reached is Reachability.FULL:
             log.info("repository_reached_again", space=space, after=before.trouble)
         elif now.reached is Reachability.PARTIAL:
-            log.warning("repository_read_in_part", space=space, trouble=trouble)
+            log.warning("repository_read_in_part", space=space, trouble=trouble, again_in_s=again_in_s)
         else:
-            log.warning("repository_not_reached", space=space, trouble=trouble)
+            log.warning("repository_not_reached", space=space, trouble=trouble, again_in_s=again_in_s)
 
     def of(self, space: str) -> Reachability:
         """How it is with a repository; one that was not asked yet is taken for reached."""

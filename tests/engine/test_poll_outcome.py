@@ -15,7 +15,7 @@ SIGN_IN = "GET /repos/acme/calc/issues: 401 Bad credentials (sign-in was refused
 def lines(outcomes: PollOutcomes, *polls: tuple[str, bool]) -> list[str]:
     with capture_logs() as said:
         for trouble, is_reached in polls:
-            outcomes.note("a/b", trouble, is_reached=is_reached)
+            outcomes.note("a/b", trouble, is_reached=is_reached, again_in_s=30)
     assert all(line["space"] == "a/b" for line in said)
     return [line["event"] for line in said]
 
@@ -37,7 +37,7 @@ def test_nothing_is_reached_where_no_repository_is() -> None:
     outcomes = PollOutcomes()
     assert not outcomes.is_none_reached(["a/b"]), "it was not asked yet"
     assert not outcomes.is_none_reached([])
-    outcomes.note("a/b", "404", is_reached=False)
+    outcomes.note("a/b", "404", is_reached=False, again_in_s=30)
     assert outcomes.is_none_reached(["a/b"]) and not outcomes.is_none_reached(["a/b", "a/c"])
     assert outcomes.of("a/b") is Reachability.NONE
 
@@ -54,7 +54,7 @@ async def test_a_refused_sign_in_is_in_the_log_once_and_when_it_is_mended() -> N
         forge.fails("activity", ForgeRefused(SIGN_IN))
         [line] = await polled(world)
         assert (line["event"], line["log_level"]) == ("repository_not_reached", "warning")
-        assert (line["space"], line["trouble"]) == (REPO, SIGN_IN)
+        assert (line["space"], line["trouble"], line["again_in_s"]) == (REPO, SIGN_IN, 30)
         assert await polled(world) == []
         forge.is_well()
         [line] = await polled(world)
