@@ -98,11 +98,26 @@ class ChatExpired(ChatRefused):
 
 
 class GitFailed(FarEndError):
-    """A git command failed; the message has its last words."""
+    """A git command failed; the message has its last words. `output` and `errors`: all that it printed, where that was kept."""
+
+    def __init__(self, message: str, *, output: bytes = b"", errors: bytes = b"") -> None:
+        super().__init__(message)
+        self.output = output
+        self.errors = errors
 
 
 class PushRejected(GitFailed):
     """The branch at the far end is not where we last saw it."""
+
+
+class PushRefused(GitFailed):
+    """The far end understood a push and said no: a rule, a protected branch, a hook, a permission. Repeating will not help
+    before a person has changed that. `words`: all it said, which is not ours to trust; `advice`: what a person can do."""
+
+    def __init__(self, message: str, *, words: str, advice: str) -> None:
+        super().__init__(message)
+        self.words = words
+        self.advice = advice
 
 
 class Unobtainable(FarEndError):

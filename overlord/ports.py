@@ -54,18 +54,18 @@ class Forge(Protocol):
         """A clone URL and a credential fresh enough for one git operation."""
         ...
 
+    def renew_sign_in(self, name: RepositoryName) -> None:
+        """Somebody may have granted more: the next call is made with what is granted then, not with a token from before."""
+
     async def activity(self, name: RepositoryName) -> str:
         """A mark of the repository's issues and pull requests as they are: another one once any was changed, labelled,
         commented on, reviewed, closed or merged. Costs one request."""
-        ...
 
     async def issues_labelled(self, name: RepositoryName, label: str) -> Sequence[IssueState]:
         """Every open issue (no pull requests) with this label, oldest first, without comments. All pages or an exception."""
-        ...
 
     async def issues_since(self, name: RepositoryName, since: datetime) -> Sequence[IssueState]:
         """Issues, closed ones too, that were changed at `since` or later, in that order. All pages or an exception."""
-        ...
 
     async def issue(self, name: RepositoryName, number: int) -> IssueState: ...
     async def labelling(self, name: RepositoryName, number: int, label: str) -> Labelling | None:
@@ -255,7 +255,7 @@ class Git(Protocol):
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
         """Push to `refs/heads/minion/…` and nowhere else, if the branch still is at `expected` (None: absent).
-        Raises PushRejected when it is not."""
+        Raises PushRejected when it is not, PushRefused when the far end declines it (a rule, a hook, a permission)."""
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         """Where the branch is at the far end now."""

@@ -1,7 +1,8 @@
 """Who Overlord is at GitHub: a fine-grained token, or an App. Tokens live here and in requests, and nowhere else.
 
-An App's token is good for one repository. The one for the API is held until shortly before it expires; each git
-operation has one made for it, which can do nothing else.
+An App's token is good for one repository, and for what the installation was granted when the token was made. The one for the
+API is held until shortly before it expires, or until it may not do something: the grant may be newer. Each git operation has a
+token made for it, which can do nothing else.
 """
 
 import asyncio
@@ -37,7 +38,11 @@ class Credentials(Protocol):
         ...
 
     def forget(self, name: RepositoryName, token: str) -> bool:
-        """A token was refused; whether the next one may do better."""
+        """A token was refused, or may not do what it was used for; whether the next one may do better."""
+        ...
+
+    def renew(self, name: RepositoryName) -> None:
+        """Somebody may have changed what was granted: from now on nothing is used that was made or looked up before."""
         ...
 
 
@@ -59,6 +64,9 @@ class TokenCredentials:
 
     def forget(self, name: RepositoryName, token: str) -> bool:  # noqa: ARG002
         return False
+
+    def renew(self, name: RepositoryName) -> None:
+        """A token is what it is until its owner changes it, and then the same one may do more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +152,10 @@ class AppCredentials:
         if held is not None and held.token == token:
             del self._held[name]
         return True
+
+    def renew(self, name: RepositoryName) -> None:
+        self._held.pop(name, None)
+        self._known.pop(name, None)
 
     async def installation(self, name: RepositoryName) -> Installation:
         """Where the App is installed for a repository, as GitHub says now. Raises ForgeRefused when it is nowhere, or

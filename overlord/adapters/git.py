@@ -18,6 +18,7 @@ from overlord.adapters.git_command import LASTING, git
 from overlord.adapters.git_fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git_gathering import Places, gather
 from overlord.adapters.git_listing import excess
+from overlord.adapters.git_push import refusal_of
 from overlord.adapters.git_reading import GitReading, is_there
 from overlord.adapters.git_ready import (
     CONTENT,
@@ -263,7 +264,7 @@ class GitMirrors(GitReading):
                 raise PushRejected(f"{branch} at the forge is not where Overlord left it") from error
             if await self.remote_head(name, remote, BRANCH_PREFIX.rstrip("/")):
                 raise PushRejected(_IN_THE_WAY) from error
-            raise
+            raise refusal_of(error, branch) or error from None
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         return await head_at(self._home.mirror(name), remote, branch, scratch=self._home.root)

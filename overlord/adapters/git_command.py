@@ -19,6 +19,8 @@ _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "h
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
+_SAID_BYTES = 64 * 1024
+"""As much is kept of what a command that failed had printed."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -79,7 +81,8 @@ async def git(
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
     if process.returncode not in fine:
-        raise GitFailed(f"git {arguments[0]} failed: {_last_words(errors)}")
+        message = f"git {arguments[0]} failed: {_last_words(errors)}"
+        raise GitFailed(message, output=output[-_SAID_BYTES:], errors=errors[-_SAID_BYTES:])
     return output
 
 

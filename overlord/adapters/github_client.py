@@ -139,7 +139,8 @@ class GitHubClient(GitHubAPI):
         except (GitHubException, Unanswered) as error:
             raise self._translated(error, what) from None
         except TimeoutError:
-            raise ForgeUnavailable(f"{what}: no answer within {self.timeout_s:g} s") from None
+            host = httpx.URL(self.base_url).host
+            raise ForgeUnavailable(f"{what}: no answer within {self.timeout_s:g} s from {host}") from None
         except (ValueError, LookupError, TypeError):
             raise ForgeUnavailable(f"{what}: the answer makes no sense") from None
         return answer, following

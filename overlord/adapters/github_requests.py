@@ -10,10 +10,13 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 
 import stamina
+import stamina.instrumentation
+import structlog
 from pydantic import BaseModel, ValidationError
 
 from overlord.adapters.credentials import Credentials
 from overlord.adapters.github_client import (
+    NOT_ACCESSIBLE,
     SECONDARY_LIMIT_WAIT_S,
     ForgeElsewhere,
     ForgeUnauthorized,
@@ -24,6 +27,11 @@ from overlord.adapters.github_client import (
 from overlord.adapters.github_operation import OPERATIONS
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.ports import RepositoryName
+
+log = structlog.get_logger()
+stamina.instrumentation.set_on_retry_hooks(
+    ()
+)  # its own line names a block of code: what was asked of whom is said here
 
 READ_ATTEMPTS = 3
 NO_LABEL = "Label does not exist"
@@ -40,9 +48,13 @@ class GitHubRequests:
         self._credentials = credentials
         self._retry_wait_s = retry_wait_s
         self._logins: dict[RepositoryName, str] = {}
+        self._is_silent = False
 
     async def close(self) -> None:
         await self._client.close()
+
+    def renew_sign_in(self, name: RepositoryName) -> None:
+        self._credentials.renew(name)
 
     async def _read(
         self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
@@ -91,8 +103,22 @@ class GitHubRequests:
         )
         async for attempt in attempts:
             with attempt:
-                return await self._confirmed(method, address, name, variables)
+                try:
+                    answer = await self._confirmed(method, address, name, variables)
+                except ForgeUnavailable as error:
+                    if _may_pass_soon(error) and attempt.num < READ_ATTEMPTS:
+                        self._note_silence(error, name, attempt.next_wait)
+                    raise
+                self._is_silent = False
+                return answer
         raise AssertionError("stamina gives at least one attempt")
+
+    def _note_silence(self, error: ForgeUnavailable, name: RepositoryName, again_in_s: float) -> None:
+        """Say that GitHub does not answer and is asked again: once, until it has answered. How a whole poll ends is said anyway."""
+        if not self._is_silent:
+            about = {"space": name, "forge": self._client.base_url, "again_in_s": round(again_in_s, 1)}
+            log.warning("forge_does_not_answer", trouble=str(error), **about)
+        self._is_silent = True
 
     async def _call(self, operation: str, name: RepositoryName, data: Any = b"", /, **variables: Any) -> Any:
         """A request that changes something."""
@@ -102,17 +128,30 @@ class GitHubRequests:
 
     async def _graphql(self, name: RepositoryName, query: str, variables: Mapping[str, Any]) -> Any:
         """What a query or mutation answers; raises ForgeRefused or ForgeUnavailable for its errors."""
-        answer = await self._call("graphql", name, {"query": query, "variables": variables})
-        if not isinstance(answer, dict):
-            raise ForgeUnavailable("graphql: GitHub answered with something that is no object")
+        token = await self._credentials.token(name)
+        answer = await self._answered(name, query, variables)
+        if answer.get("errors"):
+            refusal = _graphql_refusal(answer["errors"])
+            if NOT_ACCESSIBLE not in str(refusal) or not self._credentials.forget(name, token):
+                raise refusal
+            answer = await self._answered(name, query, variables)
         if answer.get("errors"):
             raise _graphql_refusal(answer["errors"])
         return answer.get("data")
 
+    async def _answered(
+        self, name: RepositoryName, query: str, variables: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        answer = await self._call("graphql", name, {"query": query, "variables": variables})
+        if not isinstance(answer, dict):
+            raise ForgeUnavailable("graphql: GitHub answered with something that is no object")
+        return answer
+
     async def _confirmed(
         self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
     ) -> tuple[Any, str | None]:
-        """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests."""
+        """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests. A token that
+        lacks a permission is not used again: it may be older than the grant."""
         token = await self._credentials.token(name)
         try:
             return await self._signed(method, address, name, variables, data, token=token)
@@ -120,6 +159,8 @@ class GitHubRequests:
             said = str(refusal)
             if isinstance(refusal, ForgeElsewhere) or NO_LABEL in said or NO_REFERENCE in said:
                 raise
+            if NOT_ACCESSIBLE in said:
+                self._credentials.forget(name, token)
         await asyncio.sleep(self._retry_wait_s)
         token = await self._credentials.token(name)
         return await self._signed(method, address, name, variables, data, token=token)

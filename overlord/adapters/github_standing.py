@@ -13,7 +13,7 @@ from overlord.adapters.credentials import AppCredentials
 from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_client import ForgeUnauthorized
 from overlord.adapters.github_conversation import PAGE
-from overlord.errors import ForgeMissing, ForgeRefused
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.ports import RepositoryName
 
 ALREADY = "Validation Failed for 'name'"
@@ -84,6 +84,9 @@ class GitHubStanding(GitHubForge):
         except ForgeRefused:  # as the token of an Actions run, which is good and nobody's
             return Identity(shown="a token that belongs to no account", key="")
         return Identity(shown=login, key=login)
+
+    def _note_silence(self, error: ForgeUnavailable, name: RepositoryName, again_in_s: float) -> None:
+        """Whoever looks here is shown the error as a finding, and no log."""
 
     async def allowance(self, name: RepositoryName) -> Allowance | None:
         """What is left of the rate limit; None where there is none, as on most Enterprise Servers."""

@@ -4,6 +4,7 @@ No redirect is followed and no cookie kept. No exception of aiohttp's leaves thi
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ WRITTEN_OUT = re.compile(r"[!-~]+")
 
 
 class Unanswered(Exception):
-    """There was no whole answer, and why, in a word. What was asked for may have happened."""
+    """There was no whole answer, and why, in a person's words. What was asked for may have happened."""
 
 
 class _Dropped(aiohttp.ClientError):
@@ -60,7 +61,7 @@ class GitHubTransport:
                 whole = await response.read()
                 return Answer(status=response.status, headers=_read(response.raw_headers), body=whole)
         except aiohttp.ClientError as error:
-            failed = str(error) if isinstance(error, _Dropped) else type(error).__name__
+            failed = why_unanswered(error)
         raise Unanswered(failed)  # not where aiohttp's exception would be its context
 
     async def close(self) -> None:
@@ -85,6 +86,32 @@ class GitHubTransport:
                 middlewares=(_once,),
             )
         return self._session
+
+
+def why_unanswered(error: aiohttp.ClientError) -> str:
+    """Why there was no whole answer and what to look at, with aiohttp's own name of it. Nothing of the request is in it."""
+    name = str(error) if isinstance(error, _Dropped) else type(error).__name__
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        words = f"the name {error.host} is not known here; check this machine's network and name servers"
+    elif isinstance(error, aiohttp.ClientConnectorCertificateError):
+        words = f"the certificate of {error.host} is not to be trusted; check its address and SSL_CERT_FILE"
+    elif isinstance(error, aiohttp.ClientConnectorError):
+        where, cause = f"{error.host}:{error.port}", _cause(error.os_error)
+        is_proxy = isinstance(error, aiohttp.ClientProxyConnectionError)
+        looked_at = "the proxy of the environment" if is_proxy else "the network, firewall and proxy"
+        words = f"{where} cannot be reached{cause}; check {looked_at}"
+    elif isinstance(error, aiohttp.ClientHttpProxyError):
+        words = "the proxy refuses it; check the proxy of the environment"
+    elif isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
+        words = "the answer is no whole HTTP"
+    else:
+        words = "the connection broke"
+    return f"{words} ({name})"
+
+
+def _cause(error: OSError) -> str:
+    known = error.errno is not None and error.errno > 0
+    return f" ({os.strerror(error.errno)})" if known and error.errno is not None else ""
 
 
 async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

@@ -10,15 +10,18 @@ from overlord.domain.card import pull_body, pull_title
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
+from overlord.domain.text import defused_line, quoted
 from overlord.engine import answers, inbox
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
-from overlord.errors import ForgeRefused, PushRejected
+from overlord.errors import FarEndError, ForgeRefused, PushRefused, PushRejected
 from overlord.points import Point
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs
 
 STATUS_CONTEXT = "overlord/evaluation"
+REFUSALS = (ForgeRefused, PushRejected, PushRefused)
+"""What only a person can change: it is put to one when the work is to be delivered, and not tried again before they answer."""
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -33,9 +36,10 @@ async def step(parts: Parts, job: Job) -> bool:
             await parts.forge.mark_ready(pull)
         await say(parts, job, state="success", description="evaluation passed")
         await answers.answer(parts, job)
-    except (ForgeRefused, PushRejected) as error:
+    except REFUSALS as error:
+        body = _explained(parts, error)
         await inbox.wait_for_person(
-            parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, str(error), ending="not needed"
+            parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, body, ending="not needed"
         )
         return True
     await parts.database.write(
@@ -62,7 +66,7 @@ async def push_draft(parts: Parts, job: Job) -> bool:
     try:
         job = await _push(parts, job)
         await _pull(parts, job, draft=True)
-    except (ForgeRefused, PushRejected):
+    except REFUSALS:
         parts.drafts_refused[job.id] = head
         return False
     parts.drafts_refused.pop(job.id, None)
@@ -89,6 +93,15 @@ async def adopt(parts: Parts, job: Job) -> Job:
     if job.pull_number is None and (pull := await _opened(parts, job)):
         job = await _note_pull(parts, job, pull)
     return job
+
+
+def _explained(parts: Parts, error: FarEndError) -> str:
+    """Why the forge does not take it: one line, and for a push its own words as a quote, with what can be done."""
+    redact = parts.held.redactor.redact
+    line = defused_line(redact(str(error)))
+    if not isinstance(error, PushRefused):
+        return line
+    return f"{line}\n\n{quoted(redact(error.words))}\n\n{error.advice} Then deliver it again."
 
 
 async def _push(parts: Parts, job: Job) -> Job:

@@ -1,7 +1,8 @@
 """Spaces that somebody said have news. A hint makes a poll due before its time; what is true is asked of the forge then.
 
-Nothing is lost with a hint: it is forgotten with the daemon, and the next poll comes anyway. However many there are, a space
-is polled for them at most once in QUIET_S.
+A hint is used up by the next poll of its space, whatever that poll was due for, and that poll looks at everything: an ordinary
+one would not see a check that failed. However many hints there are, a space is polled for them at most once in QUIET_S. They
+are forgotten with the daemon, whose first poll looks at everything anyway.
 """
 
 QUIET_S = 5.0
@@ -24,11 +25,14 @@ class Hints:
         """Whether a space is to be polled for a hint now."""
         return space in self._hinted and self._quiet_for_s(space, now) <= 0
 
-    def take(self, space: str, now: float) -> None:
-        """A poll of this space begins, which sees what was hinted at before; what is hinted at from now on makes another."""
-        if space in self._hinted:
-            self._hinted.remove(space)
-            self._polled_at[space] = now
+    def take(self, space: str, now: float) -> bool:
+        """A poll of this space begins: whether it is to look at everything, since somebody hinted at news before. What is
+        hinted at from now on makes another poll."""
+        if space not in self._hinted:
+            return False
+        self._hinted.remove(space)
+        self._polled_at[space] = now
+        return True
 
     def next_delay_s(self, now: float) -> float | None:
         """How long until a hint that came too early is due; None when there is none. What is due is not waited for."""

@@ -12,6 +12,7 @@ from overlord.domain.session import Ending, EndKind
 from overlord.engine import ending as endings
 from overlord.engine.parts import Parts
 from overlord.points import Point
+from overlord.ports import RepositoryName
 from overlord.store import decisions, environments, grants, jobs, sessions
 from overlord.store.grants import GrantKind
 
@@ -39,6 +40,8 @@ async def step(parts: Parts, job: Job) -> bool:
     due = [decision for decision in answered if decision.verb in MOVES]
     if not due:
         return False
+    # They may have granted a permission that was missing, and then answered.
+    parts.forge.renew_sign_in(RepositoryName(job.space))
     await parts.database.write(Point.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
     return True
 

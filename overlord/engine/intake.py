@@ -10,8 +10,9 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.engine import absence, claim, follow, hear, identity, project, reap, vet, wish
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
+from overlord.engine.poll_outcome import UNSEEN
 from overlord.engine.trouble import Troubles, wait_asked
-from overlord.errors import FarEndError, ForgeUnavailable, Refused
+from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, Refused
 from overlord.points import Point
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs, shortages, spaces
@@ -39,16 +40,15 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     is_ours = name in parts.settings.repositories
     if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
         return False
-    parts.hints.take(name, parts.clock.monotonic())
-    if hinted:
-        parts.lookout.forget(name)
+    if parts.hints.take(name, parts.clock.monotonic()):
+        parts.lookout.forget(name)  # also where this poll was due anyway, before its hint was
     moved, troubles = False, Troubles()
     failure: FarEndError | None = None
     try:
         if await identity.is_itself(parts, name):
             moved = await _poll_space(parts, name, troubles)
     except FarEndError as error:
-        troubles.add(error)
+        troubles.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
         failure = error
     for where, why in parts.unopened.values():
         if where == name:
@@ -56,9 +56,13 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     await parts.database.write(
         Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )
+    asked_s = None if failure is None else wait_asked(failure)
+    again_in_s = max(interval_s(parts.settings), asked_s or 0.0)
+    is_reached = failure is None or asked_s is not None
+    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached, again_in_s=round(again_in_s))
     await absence.note(parts, name, failure)
     await reap.orphans(parts)
-    if failure is not None and wait_asked(failure) is not None:
+    if failure is not None and asked_s is not None:
         raise failure
     return moved
 

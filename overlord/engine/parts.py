@@ -11,6 +11,7 @@ from overlord.domain.scope_reason import Inference
 from overlord.domain.vigil import Vigil
 from overlord.engine.hint import Hints
 from overlord.engine.lookout import Lookout
+from overlord.engine.poll_outcome import PollOutcomes
 from overlord.engine.speech import Speech
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
@@ -40,6 +41,7 @@ class Parts:
     vigil: Vigil = field(default_factory=Vigil)
     hints: Hints = field(default_factory=Hints)
     lookout: Lookout = field(default_factory=Lookout)
+    poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     meters: Meters = field(default_factory=Meters)
     speech: Speech | None = None
     """The chat; None where there is none, and everything works all the same."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import structlog
 
@@ -12,7 +12,7 @@ from overlord.engine import deliver
 from overlord.engine.parts import Parts
 from overlord.engine.story import story_of
 from overlord.engine.trouble import says_locked
-from overlord.errors import ForgeMissing, ForgeRefused
+from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, GitFailed
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.settings_work import Labels
@@ -54,33 +54,45 @@ async def step(parts: Parts, job: Job) -> bool:
         return False
     if job.projected and not job.projected.startswith(UNSURE):
         job = await parts.database.write(Point.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
-    wanted, is_wished = projection_key(job), _is_wished(job)
-    name = RepositoryName(job.space)
-    comment: int | None
-    try:
-        if job.state not in PUBLISHING:
+    is_wished, refused = _is_wished(job), list[FarEndError]()
+    if job.state not in PUBLISHING:
+        with _kept(refused):
             job = await deliver.adopt(parts, job)
-            wanted = projection_key(job)
-        if job.is_open or not await parts.database.read(lambda c: jobs.is_succeeded(c, job)):
-            await _labels(parts, name, job, is_wished=is_wished)
-            if not job.projected:
-                await parts.database.write(
-                    Point.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
-                )
-        comment = await _told(parts, name, job)
-    except ForgeMissing:
-        if job.is_open:
-            raise  # it may only be out of sight for us, or for a while
-        comment = job.comment_id  # the issue was deleted or transferred; there is nothing left to label
+    wanted, comment, unlabelled = projection_key(job), job.comment_id, list[FarEndError]()
+    with _kept(unlabelled):
+        await _label(parts, job, is_wished=is_wished)
+    if not any(isinstance(error, ForgeMissing) for error in unlabelled):  # of an issue that is gone
+        with _kept(refused):
+            comment = await _told(parts, RepositoryName(job.space), job)
+    refused += unlabelled
+    if not job.is_open:  # its issue was deleted or transferred: nothing is left to label
+        refused = [error for error in refused if not isinstance(error, ForgeMissing)]
 
     def note(connection: sqlite3.Connection) -> bool:
+        if refused:
+            projected = jobs.get(connection, job.id).projected if unlabelled else f"{UNSURE}{wanted}"
+            jobs.repair(connection, job.id, projected=projected, comment_id=comment)
+            return False
         now = jobs.repair(connection, job.id, projected=wanted, comment_id=comment)
         if now.edited_issue != job.edited_issue:
             jobs.repair(connection, job.id, projected=in_doubt(now))
             return True
         return projection_key(now) != wanted  # the row may have moved on while the forge was told
 
-    return await parts.database.write(Point.PROJECTION_NOTED, note)
+    is_behind = await parts.database.write(Point.PROJECTION_NOTED, note)
+    if refused:
+        raise refused[0]
+    return is_behind
+
+
+@contextlib.contextmanager
+def _kept(refused: list[FarEndError]) -> Iterator[None]:
+    """What a far end refuses keeps the rest from nothing: it is raised when all was tried. One that does not answer is not asked
+    for more."""
+    try:
+        yield
+    except (ForgeRefused, GitFailed) as error:
+        refused.append(error)
 
 
 def projection_key(job: Job | Glance) -> str:
@@ -117,6 +129,16 @@ def _is_wished(job: Job) -> bool:
     if not job.is_open:
         return job.projected.startswith(UNSURE)  # its end is told late, and people may have gone on since
     return job.state in HELD_BY_PEOPLE and job.projected.removeprefix(UNSURE).startswith(job.state)
+
+
+async def _label(parts: Parts, job: Job, *, is_wished: bool) -> None:
+    """See to the labels, and note that some are ours now; an issue whose next job has begun is left to that one."""
+    if job.is_open or not await parts.database.read(lambda c: jobs.is_succeeded(c, job)):
+        await _labels(parts, RepositoryName(job.space), job, is_wished=is_wished)
+        if not job.projected:
+            await parts.database.write(
+                Point.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
+            )
 
 
 async def _labels(parts: Parts, name: RepositoryName, job: Job, *, is_wished: bool) -> None:

@@ -32,8 +32,8 @@ class Troubles:
                 raise
             self.add(error)
 
-    def add(self, error: FarEndError) -> None:
-        self._told.append(str(error))
+    def add(self, error: FarEndError, *, advice: str = "") -> None:
+        self._told.append(f"{error}; {advice}" if advice else str(error))
 
     def __len__(self) -> int:
         return len(self._told)

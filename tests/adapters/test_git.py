@@ -10,7 +10,7 @@ import pytest
 
 from overlord.adapters.git import GitMirrors
 from overlord.domain.scope import Change
-from overlord.errors import GitFailed, PushRejected
+from overlord.errors import GitFailed, PushRefused, PushRejected
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.plumbing import DELETED, Files, commit, plant, run
@@ -550,15 +550,15 @@ async def test_a_branch_somebody_deleted_is_not_made_again(ground: Ground) -> No
         await ground.git.push(NAME, ground.remote, sha=head, branch=BRANCH, expected=ground.base)
 
 
-async def test_a_far_end_that_declines_is_a_failure_with_its_words(ground: Ground) -> None:
+async def test_a_far_end_that_declines_is_a_refusal_with_its_words(ground: Ground) -> None:
     head = await ground.submit({"x": "1"})
     hook = ground.far / "hooks" / "pre-receive"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'GH013: push declined due to a rule' >&2\nexit 1\n")
     hook.chmod(0o755)
-    with pytest.raises(GitFailed, match="git push failed: ") as failed:
+    with pytest.raises(PushRefused, match="minion/issue-7: GH013: push declined due to a rule") as failed:
         await ground.git.push(NAME, ground.remote, sha=head, branch=BRANCH, expected=None)
-    assert not isinstance(failed.value, PushRejected)
+    assert failed.value.words == "GH013: push declined due to a rule\n(pre-receive hook declined)"
 
 
 async def test_a_push_to_a_far_end_that_is_gone_is_no_rejection(ground: Ground) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from structlog.testing import capture_logs
 
 from minion.protocol import Comment
 from overlord.adapters.etag import EtagStore, Kept
@@ -160,10 +161,34 @@ async def test_a_call_that_is_not_answered_ends(people: EmbeddedForge, kind: str
     assert bool(people.comments(REPO, 1)) is happened
 
 
-async def test_nobody_at_the_address_is_unavailable(unused_tcp_port: int) -> None:
-    forge = GitHubForge.with_token("t", base_url=f"http://127.0.0.1:{unused_tcp_port}", retry_wait_s=0)
-    assert isinstance(await failure(forge.repository(REPO)), ForgeUnavailable)
+async def test_nobody_at_the_address_is_unavailable_and_said_in_one_plain_line(unused_tcp_port: int) -> None:
+    url = f"http://127.0.0.1:{unused_tcp_port}"
+    forge = GitHubForge.with_token("t", base_url=url, retry_wait_s=0)
+    with capture_logs() as lines:
+        error = await failure(forge.repository(REPO))
+        await failure(forge.repository(REPO))
     await forge.close()
+    assert isinstance(error, ForgeUnavailable)
+    assert str(error) == (
+        f"GET /repos/{REPO}: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
+        " check the network, firewall and proxy (ClientConnectorError)"
+    )
+    [line] = lines
+    assert (line["event"], line["trouble"], line["forge"]) == ("forge_does_not_answer", str(error), url)
+    assert (line["space"], line["again_in_s"]) == (REPO, 0)
+
+
+async def test_once_the_forge_has_answered_its_next_silence_is_said_too(
+    people: EmbeddedForge, forge: GitHubForge
+) -> None:
+    with capture_logs() as lines:
+        for _ in range(2):
+            people.fail("issues/get", kind="reset", times=2)
+            await forge.issue(REPO, 1)
+    assert [line["event"] for line in lines] == ["forge_does_not_answer"] * 2
+    assert {line["trouble"] for line in lines} == {
+        f"GET /repos/{REPO}/issues/1: the connection broke (ServerDisconnectedError)"
+    }
 
 
 async def test_every_page_is_followed_and_one_that_fails_fails_the_listing(

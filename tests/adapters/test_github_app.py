@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -280,6 +280,48 @@ async def test_a_missing_permission_is_named_before_git_is_asked_and_found_once_
         await forge.remote(REPO)
     world.people.permit_app(int(world.app_id), contents="write", metadata="read", issues="write")
     assert (await forge.remote(REPO)).authorization
+
+
+async def test_a_permission_that_was_granted_meanwhile_is_used_at_once(
+    world: World, forge: GitHubForge
+) -> None:
+    app, lacking = int(world.app_id), {"contents": "write", "metadata": "read", "issues": "write"}
+    world.people.permit_app(app, **lacking)
+    with pytest.raises(ForgeRefused, match="one of: pull_requests=read"):
+        await forge.pulls_from(REPO, "minion/issue-1")
+    world.people.permit_app(app, **lacking, pull_requests="write")
+    assert await forge.pulls_from(REPO, "minion/issue-1") == []
+    made = len(world.minted())
+    await forge.pulls_from(REPO, "minion/issue-1")
+    assert len(world.minted()) == made, "what may do what it is used for is used again"
+
+
+async def test_a_permission_that_graphql_wants_is_used_at_once_too(world: World, forge: GitHubForge) -> None:
+    app = int(world.app_id)
+    branch = await world.people.push_files(REPO, "minion/issue-1", {"a": "b"}, "Change")
+    pull = await forge.open_pull(
+        REPO, branch="minion/issue-1", base="main", title="Change", body=branch, draft=True
+    )
+    lacking = {"contents": "read", "metadata": "read", "issues": "write", "pull_requests": "write"}
+    world.people.permit_app(app, **lacking)
+    forge.renew_sign_in(REPO)
+    with pytest.raises(ForgeRefused, match="Resource not accessible by integration"):
+        await forge.mark_ready(replace(pull, url=f"https://forge/{REPO}/pull/{pull.number}"))
+    world.people.permit_app(app, **(lacking | {"contents": "write"}))
+    await forge.mark_ready(replace(pull, url=f"https://forge/{REPO}/pull/{pull.number}"))
+    assert not (await forge.pull(REPO, pull.number)).draft
+
+
+async def test_once_a_person_has_answered_git_may_what_was_granted_since(
+    world: World, forge: GitHubForge
+) -> None:
+    app, enough = int(world.app_id), {"contents": "write", "metadata": "read"}
+    world.people.permit_app(app, **enough)
+    await forge.remote(REPO)
+    world.people.permit_app(app, **enough, workflows="write")
+    forge.renew_sign_in(REPO)
+    await forge.remote(REPO)
+    assert "workflows" in world.minted()[-1].permissions
 
 
 async def test_ten_pushes_at_once_have_ten_tokens_and_reads_beside_them_share_one(

@@ -5,9 +5,12 @@ import gzip
 import json
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
 
 from overlord.adapters.github_client import AT_ONCE, GitHubClient
+from overlord.adapters.github_transport import why_unanswered
 from overlord.errors import ForgeUnavailable
 from overlord.meters import Meters
 from tests.adapters.github_calls import failure
@@ -147,25 +150,56 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
 # What goes wrong
 
 
+def test_a_name_that_nobody_knows_is_said_with_what_to_look_at() -> None:
+    key = ConnectionKey("api.github.com", 443, True, True, None, None, None)
+    error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
+    assert why_unanswered(error) == (
+        "the name api.github.com is not known here; check this machine's network and name servers"
+        " (ClientConnectorDNSError)"
+    )
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
 @pytest.mark.parametrize(
     ("respond", "why"),
     [
-        pytest.param(lambda *_: b"", "ServerDisconnectedError", id="nothing"),
-        pytest.param(lambda *_: b"HTTP/1.1 200 OK\r\ncontent-", "ServerDisconnectedError", id="half a head"),
-        pytest.param(lambda *_: answer(BODY[:5], length=14), "ClientPayloadError", id="half a body"),
+        pytest.param(lambda *_: b"", "the connection broke (ServerDisconnectedError)", id="nothing"),
+        pytest.param(
+            lambda *_: b"HTTP/1.1 200 OK\r\ncontent-",
+            "the connection broke (ServerDisconnectedError)",
+            id="half a head",
+        ),
+        pytest.param(
+            lambda *_: answer(BODY[:5], length=14),
+            "the answer is no whole HTTP (ClientPayloadError)",
+            id="half a body",
+        ),
         pytest.param(lambda *_: answer(BODY[:5], length=5), "the answer makes no sense", id="too short"),
         pytest.param(
-            lambda *_: answer(BODY, "content-encoding: gzip"), "ClientPayloadError", id="not packed"
+            lambda *_: answer(BODY, "content-encoding: gzip"),
+            "the answer is no whole HTTP (ClientPayloadError)",
+            id="not packed",
         ),
         pytest.param(
             lambda *_: answer(gzip.compress(BODY)[:-12], "content-encoding: gzip"),
             "the answer makes no sense",
             id="half packed",
         ),
-        pytest.param(lambda *_: answer(BODY, "content-length: 3"), "ClientResponseError", id="two lengths"),
-        pytest.param(lambda *_: b"SSH-2.0-OpenSSH_9.9\r\n\r\n", "ClientResponseError", id="no HTTP"),
-        pytest.param(lambda *_: answer(BODY, f"x: {'y' * 70_000}"), "ClientResponseError", id="endless head"),
+        pytest.param(
+            lambda *_: answer(BODY, "content-length: 3"),
+            "the answer is no whole HTTP (ClientResponseError)",
+            id="two lengths",
+        ),
+        pytest.param(
+            lambda *_: b"SSH-2.0-OpenSSH_9.9\r\n\r\n",
+            "the answer is no whole HTTP (ClientResponseError)",
+            id="no HTTP",
+        ),
+        pytest.param(
+            lambda *_: answer(BODY, f"x: {'y' * 70_000}"),
+            "the answer is no whole HTTP (ClientResponseError)",
+            id="endless head",
+        ),
     ],
 )
 async def test_what_is_no_whole_answer_is_said_so_without_asking_again(
@@ -229,5 +263,5 @@ async def test_those_who_wait_for_their_turn_are_few_on_the_wire_and_not_timed()
         asked = [asyncio.create_task(failure(ask(client))) for _ in range(2 * AT_ONCE)]
         asked += [asyncio.create_task(failure(ask(client)))]
         errors = await asyncio.gather(*asked)
-    assert {str(error) for error in errors} == {"GET /thing: no answer within 1 s"}
+    assert {str(error) for error in errors} == {"GET /thing: no answer within 1 s from 127.0.0.1"}
     assert (server.most, server.seen) == (AT_ONCE, 2 * AT_ONCE + 1)

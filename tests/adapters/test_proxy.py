@@ -50,7 +50,8 @@ async def test_a_proxy_is_asked_for_a_tunnel_and_is_not_shown_the_token(
     [head] = proxy.heads
     assert head.startswith(b"CONNECT forge.example:443 HTTP/1.1\r\n")
     assert SECRET.encode() not in head
-    assert str(error) == "GET /thing: ClientHttpProxyError"
+    told = "the proxy refuses it; check the proxy of the environment"
+    assert str(error) == f"GET /thing: {told} (ClientHttpProxyError)"
 
 
 @asynccontextmanager
@@ -109,7 +110,8 @@ async def test_a_far_end_is_believed_whose_authority_the_environment_names(
         environment.setenv("https_proxy", url)
         async with client_of("https://forge.example") as client:
             if said:
-                assert str(await failure(ask(client))) == f"GET /thing: {said}"
+                trust = "the certificate of forge.example is not to be trusted; check its address and SSL_CERT_FILE"
+                assert str(await failure(ask(client))) == f"GET /thing: {trust} ({said})"
             else:
                 assert await ask(client) == ({"is": "well"}, None)
                 assert await ask(client) == ({"is": "well"}, None)
@@ -121,7 +123,10 @@ async def test_nobody_at_the_proxy_is_unavailable(
 ) -> None:
     environment.setenv("ALL_PROXY", f"127.0.0.1:{unused_tcp_port}")
     async with client_of("https://forge.example") as client:
-        assert str(await failure(ask(client))) == "GET /thing: ClientProxyConnectionError"
+        assert str(await failure(ask(client))) == (
+            f"GET /thing: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
+            " check the proxy of the environment (ClientProxyConnectionError)"
+        )
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,19 @@ async def test_of_a_token_github_tells_only_whether_it_may_push(ground: Ground) 
     assert "as reader" in found["acme/open"].said
 
 
+async def test_a_github_that_cannot_be_reached_is_a_finding_and_nothing_else_is_on_the_screen(
+    ground: Ground, unused_tcp_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ground.url = f"http://127.0.0.1:{unused_tcp_port}"
+    finding = (await ground.as_token().found())[REPO]
+    assert (finding.health, finding.said) == (
+        Health.BAD,
+        f"GET /repos/{REPO}: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
+        " check the network, firewall and proxy (ClientConnectorError)",
+    )
+    assert capsys.readouterr() == ("", "")
+
+
 async def test_labels_are_missed_made_and_then_there(ground: Ground) -> None:
     await ground.people.open_issue(REPO, "One", labels=["Nebulus-Ready", "needs-attention"])
     what = f"{REPO} labels"

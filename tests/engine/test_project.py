@@ -2,12 +2,15 @@
 
 import sqlite3
 
+import pytest
+
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import JobState
-from overlord.engine.project import COMMENT_MARK
-from overlord.errors import ForgeUnavailable
+from overlord.engine.project import COMMENT_MARK, projection_key, step
+from overlord.errors import ForgeRefused, ForgeUnavailable
 from overlord.store import jobs
 from tests.engine.between import forge_world, listens
+from tests.engine.by_hand import job_by_hand
 from tests.world import CALC, REPO, World
 
 UNREADABLE = {**CALC, ".nebulus/environment.yaml": "setups: x\n"}
@@ -149,3 +152,43 @@ async def test_a_label_that_cannot_be_taken_off_resumes_its_job_once() -> None:
         await told(world)
         assert labels(world) == {"needs-attention"}
         assert (await world.events()).count("work_resumed") == 1
+
+
+async def test_a_refused_listing_keeps_neither_labels_nor_comment_from_saying_that_a_job_waits() -> None:
+    async with forge_world() as (world, forge):
+        job = await job_by_hand(world, JobState.WAITING, pushing_sha="c" * 40, pushed_sha="c" * 40)
+        await world.forge.label(REPO, 1, "in-progress")
+        forge.fails("pulls_from", ForgeRefused("403"))
+        with pytest.raises(ForgeRefused, match="403"):
+            await step(world.overlord.parts, job)
+        assert (labels(world), len(comments(world))) == ({"needs-attention"}, 1)
+        assert await comment_id(world)
+        await world.forge.label(REPO, 1, WORK)
+        with pytest.raises(ForgeRefused):
+            await step(world.overlord.parts, job)
+        assert WORK in labels(world), "a person put it there after all labels of ours were right"
+        forge.is_well()
+        assert not await step(world.overlord.parts, job)
+        job = await world.job()
+        assert job.projected == projection_key(job)
+        assert len(comments(world)) == 1
+
+
+async def test_a_refused_label_does_not_keep_the_comment_from_being_written() -> None:
+    async with forge_world() as (world, forge):
+        job = await job_by_hand(world, JobState.WAITING)
+        forge.fails("add_label", ForgeRefused("403"))
+        with pytest.raises(ForgeRefused, match="403"):
+            await step(world.overlord.parts, job)
+        assert len(comments(world)) == 1
+        assert (await world.job()).projected == ""
+
+
+async def test_a_forge_that_does_not_answer_is_asked_for_nothing_more() -> None:
+    async with forge_world() as (world, forge):
+        job = await job_by_hand(world, JobState.WAITING)
+        forge.fails("issue", UNWELL)
+        asked = listens(forge, "comments")
+        with pytest.raises(ForgeUnavailable):
+            await step(world.overlord.parts, job)
+        assert asked == []

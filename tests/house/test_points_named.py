@@ -26,7 +26,7 @@ LOOKS: dict[type[object], set[str]] = {
     Forge: {
         *("repository", "remote", "activity", "issues_labelled", "issues_since", "issue", "labelling", "edited_at"),
         *("may_write", "comments_since", "comments", "pulls_from", "pull", "reviews", "review_comments"),
-        *("checks_of", "check_log", "login", "open_pulls", "pull_files", "folder", "blob"),
+        *("checks_of", "check_log", "login", "open_pulls", "pull_files", "folder", "blob", "renew_sign_in"),
     },
     Git: {
         *("branch_head", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "sizes", "read_file"),

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,15 @@ import pytest
 from starlette.requests import Request
 
 from overlord.app import Overlord
+from overlord.engine.lookout import interval_s
 from overlord.entrypoints.listen.health import KNOWN_FOR_S, STALLED_S, Health
-from overlord.errors import RunnerUnavailable
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, RunnerUnavailable
 from overlord.home import Home
+from tests.engine.between import forge_world
 from tests.engine.troubled import TroubledRunner, troubled_world
 from tests.listener.wire import exchange, get, heard_world
-from tests.world import CALC, World
+from tests.quick import made_quick_world
+from tests.world import CALC, REPO, World
 
 Troubled = tuple[World, TroubledRunner]
 
@@ -27,8 +30,11 @@ async def troubled() -> AsyncIterator[Troubled]:
         yield made
 
 
-async def asked(running: Overlord, health: Health | None = None) -> tuple[int, Any]:
-    answer = await (health or Health(running)).readyz(Request({"type": "http"}))
+async def asked(
+    running: Overlord, health: Health | None = None, *, headers: Sequence[tuple[bytes, bytes]] = ()
+) -> tuple[int, Any]:
+    request = Request({"type": "http", "headers": list(headers)})
+    answer = await (health or Health(running)).readyz(request)
     return answer.status_code, json.loads(bytes(answer.body))
 
 
@@ -96,3 +102,60 @@ async def test_however_many_ask_the_runner_is_asked_once(troubled: Troubled) -> 
     world.clock.move(KNOWN_FOR_S)
     await asked(world.overlord, health)
     assert runner.called == ["sessions"] * 2
+
+
+async def polled(world: World) -> None:
+    world.clock.move(interval_s(world.overlord.parts.settings) + 1)
+    await world.until(lambda: world.overlord.tick.is_idle)
+
+
+async def test_where_no_repository_can_be_reached_it_is_not_ready_until_one_can() -> None:
+    async with forge_world(repositories=[REPO]) as (world, forge):
+        await polled(world)
+        forge.fails("activity", ForgeRefused("401 Bad credentials"))
+        await polled(world)
+        status, said = await asked(world.overlord)
+        assert (status, said["reasons"]) == (503, ["no repository can be reached; see `overlord status`"])
+        forge.is_well()
+        await polled(world)
+        assert await asked(world.overlord) == (200, {"status": "ready"})
+
+
+async def test_a_mistyped_repository_beside_a_good_one_is_named_to_those_who_may_know() -> None:
+    async with made_quick_world(repositories=[REPO, "acme/calk"]) as world:
+        await world.start()
+        await polled(world)
+        status, said = await asked(world.overlord)
+        named = "acme/calk: it cannot be reached; see `overlord status`"
+        assert (status, said) == (200, {"status": "ready", "notes": [named]})
+        counted = "1 of 2 repositories cannot be reached or read; see `overlord status`"
+        _, said = await asked(world.overlord, headers=[(b"x-forwarded-for", b"203.0.113.9")])
+        assert said["notes"] == [counted]
+        _, said = await asked(world.overlord, Health(world.overlord, "the token"))
+        assert said["notes"] == [counted]
+        _, said = await asked(
+            world.overlord,
+            Health(world.overlord, "the token"),
+            headers=[(b"authorization", b"Bearer the token")],
+        )
+        assert said["notes"] == [named]
+
+
+async def test_one_listing_that_is_refused_leaves_it_ready_with_a_note() -> None:
+    async with forge_world() as (world, forge):
+        forge.fails("comments_since", ForgeMissing("404 for these comments"))
+        await polled(world)
+        assert await asked(world.overlord) == (
+            200,
+            {"status": "ready", "notes": [f"{REPO}: part of it cannot be read; see `overlord status`"]},
+        )
+
+
+async def test_a_forge_that_asks_to_wait_is_reached() -> None:
+    async with forge_world() as (world, forge):
+        forge.fails("activity", ForgeUnavailable("limit; asked to wait 60 s", retry_after_s=60.0))
+        world.clock.move(interval_s(world.overlord.parts.settings) + 1)
+        await world.overlord.turn()
+        await world.overlord.tick.rest()
+        status, said = await asked(world.overlord)
+        assert (status, said["notes"]) == (200, [f"{REPO}: part of it cannot be read; see `overlord status`"])

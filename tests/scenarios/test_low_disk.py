@@ -36,7 +36,7 @@ async def events(talk: Talk) -> list[str]:
 
 async def ready(talk: Talk) -> tuple[int, list[str]]:
     talk.world.clock.move(3)
-    answer = await Health(talk.world.overlord).readyz(Request({"type": "http"}))
+    answer = await Health(talk.world.overlord).readyz(Request({"type": "http", "headers": []}))
     return answer.status_code, json.loads(bytes(answer.body)).get("reasons", [])
 
 

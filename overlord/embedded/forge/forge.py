@@ -15,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 from overlord.embedded.forge import lfs
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
-from overlord.embedded.forge.event import ToldState
 from overlord.embedded.forge.judgement import Remark
 from overlord.embedded.forge.problem import unfit
 from overlord.embedded.forge.record import ACTIONS, Issue, Pull, Repository
+from overlord.embedded.forge.ruling import RuledState
 from overlord.embedded.forge.state import CLOSING
 from overlord.embedded.forge.wire import KNOWN_OPERATIONS, Seen, Wire
 from overlord.embedded.server import serve
@@ -27,7 +27,7 @@ OWNER = "alice"
 AGENT = "overlord-agent"
 
 
-class EmbeddedForge(ToldState):
+class EmbeddedForge(RuledState):
     """A GitHub-shaped server and the people around it. It is an ASGI application; `serve` puts it on a port.
 
     Two accounts are there from the start: `alice`, who owns everything, and the agent whose token is `token`.

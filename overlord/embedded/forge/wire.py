@@ -14,13 +14,13 @@ from starlette.types import Message, Receive, Scope, Send
 from overlord.embedded.fault import EVERY_OPERATION
 from overlord.embedded.forge import fault as faults
 from overlord.embedded.forge import lfs, permission
-from overlord.embedded.forge.judgement import JudgedState
 from overlord.embedded.forge.operation import OPERATIONS, Operation
 from overlord.embedded.forge.problem import Problem, Renamed, missing
 from overlord.embedded.forge.record import Repository, User
 from overlord.embedded.forge.reply import bearer, refusal, unchanged_or
 from overlord.embedded.forge.rest import Call, may_see
 from overlord.embedded.forge.review import LOG_PATH, get_log
+from overlord.embedded.forge.ruling import RuledState
 from overlord.smart_http import serve_git, service_of
 
 GIT_PATH = re.compile(r"/(?P<name>[^/]+/[^/]+)\.git(?P<rest>/.*)")
@@ -49,7 +49,7 @@ class Seen:
 class Wire:
     """The ASGI application."""
 
-    def __init__(self, state: JudgedState) -> None:
+    def __init__(self, state: RuledState) -> None:
         self.state = state
         self.faults = faults.faults()
         self.requests: list[Seen] = []
@@ -174,6 +174,7 @@ class Wire:
             repository=self.state.directory(repository.name),
             path_info=path["rest"],
             user=user.login if user else None,
+            environment=self.state.push_environment(repository.name) if pushes else None,
             forward_protocol=True,
         )
         if follows:

@@ -1,15 +1,19 @@
 """`GET /healthz` and `GET /readyz`: whether the loop makes passes, and whether it could do its work now.
 
-Anybody may ask, so an answer names no path and no version, and however often it is asked, the far ends are not.
+Anybody may ask, so an answer names no path and no version, and repositories to those alone who may read `/metrics`. However often
+it is asked, the far ends are not.
 """
 
 import asyncio
 import sqlite3
+from collections.abc import Iterator
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from overlord.app import Overlord
+from overlord.engine.poll_outcome import Reachability
+from overlord.entrypoints.listen.metrics import refusal
 from overlord.errors import FarEndError, StoreError
 
 STALLED_S = 60.0
@@ -23,8 +27,10 @@ ANSWER_S = 2.0
 class Health:
     """How an Overlord is, for those who only watch it."""
 
-    def __init__(self, running: Overlord) -> None:
+    def __init__(self, running: Overlord, token: str = "") -> None:
+        """`token`: what names are told for, as at `/metrics`."""
         self._running = running
+        self._token = token.encode()
         self._looking = asyncio.Lock()
         self._known: tuple[float, list[str]] | None = None
         self._began_at = self._now()
@@ -35,20 +41,32 @@ class Health:
             return JSONResponse({"status": "stalled"}, 503)
         return JSONResponse({"status": "ok"})
 
-    async def readyz(self, _request: Request) -> Response:
-        """200 when a job that came now could go on, with what is to be said of the settings; else 503 with what keeps it from that."""
+    async def readyz(self, request: Request) -> Response:
+        """200 when a job that came now could go on, with what is to be said of settings and repositories; else 503 with what
+        keeps it from that."""
         reasons = await self._reasons()
         if reasons:
             return JSONResponse({"status": "not ready", "reasons": reasons}, 503)
-        if note := self._running.renewal.note:
-            kept, waits = (
-                "the settings do not load; the last good ones are kept",
-                "settings wait for a restart",
-            )
-            return JSONResponse(
-                {"status": "ready", "notes": [kept] * bool(note.trouble) + [waits] * bool(note.restart)}
-            )
-        return JSONResponse({"status": "ready"})
+        notes = [*self._of_settings(), *self._of_repositories(request)]
+        return JSONResponse({"status": "ready", **({"notes": notes} if notes else {})})
+
+    def _of_settings(self) -> Iterator[str]:
+        note = self._running.renewal.note
+        if note and note.trouble:
+            yield "the settings do not load; the last good ones are kept"
+        if note and note.restart:
+            yield "settings wait for a restart"
+
+    def _of_repositories(self, request: Request) -> Iterator[str]:
+        """Those that give trouble: by name for who may know which there are, else how many."""
+        parts = self._running.parts
+        names = parts.settings.repositories
+        found = {name: parts.poll_outcomes.of(name) for name in names}
+        bad = {name: reached for name, reached in found.items() if reached is not Reachability.FULL}
+        if bad and refusal(request, self._token) is not None:
+            yield f"{len(bad)} of {len(names)} repositories cannot be reached or read; see `overlord status`"
+        else:
+            yield from (f"{name}: {reached}; see `overlord status`" for name, reached in bad.items())
 
     def _is_stalled(self) -> bool:
         return self._now() - max(self._running.pulse.beat_at, self._began_at) >= STALLED_S
@@ -61,7 +79,13 @@ class Health:
             if self._known is None or self._now() - self._known[0] >= KNOWN_FOR_S:
                 found = [await self._database(), await self._runner(), self._disk()]
                 self._known = self._now(), [reason for reason in found if reason]
-        return [*self._known[1], *(["the loop makes no passes"] if self._is_stalled() else [])]
+        now = [self._forge(), "the loop makes no passes" if self._is_stalled() else ""]
+        return [*self._known[1], *(reason for reason in now if reason)]
+
+    def _forge(self) -> str:
+        parts = self._running.parts
+        is_none = parts.poll_outcomes.is_none_reached(parts.settings.repositories)
+        return "no repository can be reached; see `overlord status`" if is_none else ""
 
     async def _database(self) -> str:
         try:

@@ -30,6 +30,17 @@ PASSED_ON = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwa
 """What proxies add to a request."""
 
 
+def refusal(request: Request, token: bytes) -> Response | None:
+    """What somebody is answered who is not to be told which repositories there are; None for who may be."""
+    if token:
+        shown = request.headers.get("authorization", "").encode()
+        if not hmac.compare_digest(shown, b"Bearer " + token):
+            return JSONResponse({"error": "send the metrics token as a bearer token"}, 401)
+    elif any(name in request.headers for name in PASSED_ON):
+        return JSONResponse({"error": "through a proxy this needs listen.metrics_token"}, 403)
+    return None
+
+
 class Metrics:
     """The numbers of one Overlord."""
 
@@ -42,12 +53,8 @@ class Metrics:
 
     async def answer(self, request: Request) -> Response:
         """200 with the text exposition; 401 without the token, 403 for what a proxy passed on where there is none."""
-        if self._token:
-            shown = request.headers.get("authorization", "").encode()
-            if not hmac.compare_digest(shown, b"Bearer " + self._token):
-                return JSONResponse({"error": "send the metrics token as a bearer token"}, 401)
-        elif any(name in request.headers for name in PASSED_ON):
-            return JSONResponse({"error": "through a proxy this needs listen.metrics_token"}, 403)
+        if (refused := refusal(request, self._token)) is not None:
+            return refused
         try:
             async with asyncio.timeout(ANSWER_S):
                 return Response(await self._text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
