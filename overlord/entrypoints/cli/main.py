@@ -32,6 +32,7 @@ from overlord.entrypoints.cli import (
 )
 from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
+from overlord.entrypoints.process_environment import conceal_environment, environment
 from overlord.settings import contract_for, load
 
 EXIT_CODES = """\
@@ -118,7 +119,7 @@ def serve(
     """Run the daemon in the foreground until it is told to stop."""
     from overlord.entrypoints import daemon, logs
 
-    settings = load(os.environ)
+    settings = load(environment())
     logs.configure_from(settings.log, json=json)
     asyncio.run(daemon.serve(settings))
 
@@ -186,4 +187,6 @@ def _flush() -> None:
 
 def main() -> None:
     """The console script."""
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):  # --version and --help read no settings
+        conceal_environment()
     sys.exit(run(app))
