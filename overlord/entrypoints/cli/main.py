@@ -117,11 +117,16 @@ def serve(
     json: Annotated[bool, typer.Option("--json", help="Log as JSON lines.")] = False,
 ) -> None:
     """Run the daemon in the foreground until it is told to stop."""
-    from overlord.entrypoints import daemon, logs
+    from overlord.entrypoints import agreement, daemon, logs
 
     settings = load(environment())
     logs.configure_from(settings.log, json=json)
-    asyncio.run(daemon.serve(settings))
+    try:
+        asyncio.run(daemon.serve(settings))
+    except errors.ContainersMissing as error:
+        if not agreement.ask(settings, str(error)):
+            raise
+        asyncio.run(daemon.serve(settings))
 
 
 @app.command()

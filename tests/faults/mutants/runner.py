@@ -2,6 +2,8 @@
 
 from tests.faults.mutants.mutant import Mutant
 
+ENCODED = "tests/faults/test_leaks.py::test_a_token_that_a_session_got_at_and_encoded_is_not_pushed_nor_in_a_later_push"
+
 RUNNER = (
     Mutant(
         name="a container that runs for the first time was not started again",
@@ -58,5 +60,45 @@ RUNNER = (
         after="if key.endswith(_CREDENTIAL) and not value}",
         tests=("tests/adapters/test_git_command.py",),
         says="c2VjcmV0",
+    ),
+    Mutant(
+        name="secrets of Overlord's own are looked for in what is pushed",
+        file="overlord/engine/evaluate.py",
+        before="known=parts.held.redactor,",
+        after="known=None,",
+        tests=(ENCODED,),
+        says="assert .*pushed_sha|ValueError|AssertionError",
+    ),
+    Mutant(
+        name="a commit with a secret is in no later push",
+        file="overlord/engine/collect.py",
+        before="if job.head_sha and not holds.get(job.head_sha):",
+        after="if job.head_sha:",
+        tests=(ENCODED,),
+        says="the history of what was pushed holds it",
+    ),
+    Mutant(
+        name="base64 is known wherever a secret begins in it",
+        file="overlord/domain/secret_form.py",
+        before="for before in range(3):",
+        after="for before in range(1):",
+        tests=("tests/domain/test_secret_form.py",),
+        says="assert .* not in|SecretSearch",
+    ),
+    Mutant(
+        name="binary files are looked through for secrets",
+        file="overlord/engine/evaluate.py",
+        before='search.written_in, content.decode(errors="replace"))',
+        after='str, "")',
+        tests=(ENCODED,),
+        says="the summary, and a finding for each file",
+    ),
+    Mutant(
+        name="sessions are never processes unasked",
+        file="overlord/adapters/runner_choice.py",
+        before="if not falls_back and not Home(settings.home).processes_agreed.exists():",
+        after="if not falls_back and Home(settings.home).processes_agreed.is_dir():",
+        tests=("tests/cli/test_runner_agreement.py",),
+        says="DID NOT RAISE .*ContainersMissing",
     ),
 )
