@@ -100,7 +100,8 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         results.append(await evolve.judged(parts, job, draft, material.head, material.changes, skills))
         skills = known_to_approver(draft, skills)
     sizes = await _sizes(parts, job, material)
-    sound = check_integrity(
+    sound = await asyncio.to_thread(  # a large diff takes most of a second
+        check_integrity,
         material.changes,
         material.diff,
         await _link_targets(parts, job, material),
