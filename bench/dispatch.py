@@ -21,7 +21,8 @@ from overlord import points
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.process import ProcessRunner
-from overlord.app import Overlord, choose_runner, overlord
+from overlord.adapters.runner_choice import choose_runner
+from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
 from overlord.engine.tick import Tick
 from overlord.errors import OverlordError

@@ -4,27 +4,20 @@ import asyncio
 import contextlib
 import os
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, TypeVar
 
 import structlog
 
-import minion
 from overlord.adapters.children import watch_children
 from overlord.adapters.clock import SystemClock
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.docker_profile import Profile
 from overlord.adapters.git import GitMirrors
 from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_connection import connect
 from overlord.adapters.model import OpenAIModel
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.runner_choice import choose_runner
 from overlord.adapters.space_runners import USUAL, SpaceRunners
 from overlord.bell import Bell
 from overlord.domain.chat_card import Place
@@ -40,11 +33,15 @@ from overlord.engine.parts import Parts
 from overlord.engine.renew import Renewal
 from overlord.engine.speech import Speech
 from overlord.engine.tick import Tick
-from overlord.errors import FarEndError, Fenced, ImageUnusable, RunnerRefused, SettingsError
+from overlord.errors import (
+    Fenced,
+    ImageUnusable,
+    SettingsError,
+)
 from overlord.home import Home
 from overlord.meters import Meters
 from overlord.points import Point, guarded
-from overlord.ports import Clock, Runner
+from overlord.ports import Clock
 from overlord.settings import Settings, check_socket_path, packaged, remade, with_added
 from overlord.settings_held import Held, check
 from overlord.settings_model import PRIMARY
@@ -165,9 +162,9 @@ class Overlord:
 
 @contextlib.asynccontextmanager
 async def overlord(
-    settings: Settings, *, clock: Clock | None = None, needs_model: bool = True
+    settings: Settings, *, clock: Clock | None = None, needs_model: bool = True, falls_back: bool = False
 ) -> AsyncIterator[Overlord]:
-    """Build an Overlord on its home. Raises SettingsError for what it cannot work with, StoreError for its database."""
+    """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
     _check_far_ends(settings, needs_model=needs_model)
     watch_children()
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
@@ -178,8 +175,8 @@ async def overlord(
         models, forge = _models(settings), _forge(settings, clock, meters := Meters())
         for close in (*(model.close for model in models.values()), forge.close):
             stack.push_async_callback(close)
-        number = await database.read(epoch) + 1
-        runner = await choose_runners(held, stack, epoch=number, check=database.check_held)
+        number, check_held = await database.read(epoch) + 1, database.check_held
+        runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
         doors = DoorKeeper(
             DoorParts(
                 held=held,
@@ -273,10 +270,11 @@ async def choose_runners(
     *,
     epoch: int,
     check: Callable[[], Coroutine[Any, Any, None]],
+    falls_back: bool = False,
 ) -> SpaceRunners:
     """The runner of the settings, and those that spaces ask for beside it. Raises SettingsError as `choose_runner` does."""
     settings = held.settings
-    usual = await choose_runner(settings, epoch=epoch)
+    usual = await choose_runner(settings, epoch=epoch, falls_back=falls_back)
     found = {usual.name: usual}
     stack.push_async_callback(usual.close)
     for name in settings.repositories:
@@ -292,70 +290,6 @@ async def choose_runners(
         stack.push_async_callback(found[kind].close)
     each = {kind: guarded(runner, check) for kind, runner in found.items()}
     return SpaceRunners(each, lambda space: held.settings.space(space).runner)
-
-
-async def choose_runner(settings: Settings, *, epoch: int = 0) -> Runner:
-    """The runner of the settings: `auto` takes Docker when an engine answers, and processes only when none does.
-
-    `epoch` counts the starts of this Overlord; what it starts carries the number. Raises SettingsError when the runner
-    that is asked for cannot be had, ImageUnusable when an engine answers and has no image of this version.
-    """
-    if settings.runner == "process":
-        return _processes(settings)
-    engine = DockerEngine(address=settings.docker.host or None)
-    try:
-        await engine.info()
-        await _check_image(engine, settings.docker.image)
-    except FarEndError as error:
-        if settings.runner == "docker":
-            raise SettingsError(f"runner: docker, but {error}") from error
-        log.info("no_containers", reason=str(error), runner="process")
-        return _processes(settings)
-    finally:
-        engine.close()
-    return _docker(settings, epoch)
-
-
-def _processes(settings: Settings) -> ProcessRunner:
-    python = settings.process.python or sys.executable
-    return ProcessRunner(Home(settings.home).processes, command=(python, "-P", "-m", "minion"))
-
-
-async def _check_image(engine: DockerEngine, image: str) -> None:
-    """Raises ImageUnusable when the image is missing, or was built from another version of the Minion."""
-    fix = "run `make images`, or set OVERLORD_RUNNER=process, which isolates nothing"
-    try:
-        found = await engine.image(image)
-    except RunnerRefused:
-        raise ImageUnusable(f"the engine has no image {image}: {fix}") from None
-    labels = (found.get("Config") or {}).get("Labels") or {}
-    if labels.get("overlord.minion") != minion_stamp():
-        raise ImageUnusable(f"the image {image} was built from another version of the Minion: {fix}")
-
-
-def minion_stamp() -> str:
-    """What tells one version of the Minion from another; `docker/images` computes the same for its label."""
-    root = Path(minion.__file__).parent
-    sources = sorted(root.rglob("*.py"), key=lambda path: f"minion/{path.relative_to(root).as_posix()}")
-    return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-
-
-def _docker(settings: Settings, epoch: int) -> DockerRunner:
-    docker, home = settings.docker, Home(settings.home)
-    return DockerRunner(
-        home.containers,
-        image=docker.image,
-        instance=home.instance(),
-        epoch=epoch,
-        profile=Profile(
-            runtime=docker.runtime or None,
-            setup_network=settings.environments.network,
-            setup_memory_mb=settings.environments.memory_mb,
-        ),
-        address=docker.host or None,
-        call_s=docker.timeout_s,
-        minion=minion_stamp(),
-    )
 
 
 def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Held:

@@ -13,6 +13,10 @@ class ImageUnusable(SettingsError):
     """An engine answers, and the image sessions run in is missing or another version's."""
 
 
+class ContainersMissing(SettingsError):
+    """No engine answers, and nobody said that sessions may run as plain processes."""
+
+
 class ContractError(OverlordError):
     """A contract breaks the constitution; the message names the rule."""
 

@@ -53,6 +53,16 @@ class Home:
     def containers(self) -> Path:
         return self.root / "containers"
 
+    @property
+    def processes_agreed(self) -> Path:
+        """There once a person said that sessions may be plain processes where no engine answers."""
+        return self.root / "processes.agreed"
+
+    def agree_to_processes(self) -> None:
+        """Remember that a person said so; whoever deletes the file takes it back."""
+        self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.processes_agreed.touch(mode=0o600)
+
     def instance(self) -> str:
         """What tells this Overlord's containers from another's on the same engine; made once for each home."""
         file = self.root / "instance"

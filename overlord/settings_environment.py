@@ -46,6 +46,20 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
 """Environment variables and the setting each one sets. Each that names no file itself also exists as `<NAME>_FILE`: a
 file that holds the value."""
 
+SECRETS = frozenset(
+    {
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "GITHUB_WEBHOOK_SECRET",
+        "SLACK_BOT_TOKEN",
+        "SLACK_APP_TOKEN",
+        "SLACK_SIGNING_SECRET",
+        "OVERLORD_METRICS_TOKEN",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+    }
+)
+"""Those that hold secrets and that no other program is started with. (A proxy's address may hold one too; git needs it.)"""
+
 _NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
 
 

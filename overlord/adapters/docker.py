@@ -340,7 +340,6 @@ class DockerRunner:
         if not session:
             return
         if event["Action"] == "die":
-            self._notes.died(session)
             self._tell(session)
         else:
             self._notes.signalled(session, attributes.get("signal", ""))

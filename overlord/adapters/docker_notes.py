@@ -1,5 +1,8 @@
 """What a Docker engine does not remember of a session, as small files: that it was started, that we asked it to stop,
-that somebody else sent it a signal, that it ended before. And what its end means in the light of them.
+that somebody else sent it a signal. And what its end means in the light of them.
+
+Whether a session ended or was started again is read from one reply of the engine alone. Its events arrive on another
+connection: one may overtake a reply that was made before it, so the two together prove nothing.
 """
 
 from collections.abc import Mapping
@@ -11,6 +14,8 @@ from overlord.ports import Ending, EndKind, SessionId
 
 _ALIVE = {"running", "paused", "restarting"}
 _DEADLY = {"1", "2", "3", "9", "15"}
+_NEVER = "0001-01-01"
+"""How the engine writes the day of what did not happen."""
 _ENDED_BY_OTHERS = {
     129: "HUP",
     130: "INT",
@@ -27,7 +32,6 @@ class Note(StrEnum):
     STOP = ".stop"
     KILLED = ".killed"
     """Holds the signal's number."""
-    DIED = ".died"
 
 
 class Notes:
@@ -47,11 +51,6 @@ class Notes:
         """Note a signal, if it ends programs and is not of our own sending."""
         if signal in _DEADLY and self.has(session, Note.STARTED) and not self.has(session, Note.STOP):
             self._file(session, Note.KILLED).write_text(signal)
-
-    def died(self, session: SessionId) -> None:
-        """Note that its container ended: if that runs later on, somebody started it again."""
-        if self.has(session, Note.STARTED):
-            self.take(session, Note.DIED)
 
     def forget(self, session: SessionId) -> None:
         for note in Note:
@@ -73,7 +72,7 @@ class Notes:
         """The end of a session, from its container's state; None while it goes on."""
         if state["Running"] or state["Status"] in _ALIVE:
             again = Ending(kind=EndKind.KILLED, detail="somebody started its container again")
-            return again if self.has(session, Note.DIED) and state["Status"] == "running" else None
+            return again if _has_ended_before(state) else None
         code, out_of_memory = int(state["ExitCode"]), bool(state["OOMKilled"])
         if self.has(session, Note.STOP):
             detail = "it had run out of memory" if out_of_memory else ""
@@ -89,3 +88,9 @@ class Notes:
 
     def _file(self, session: SessionId, note: Note) -> Path:
         return self._root / f"{session}{note}"
+
+
+def _has_ended_before(state: Mapping[str, Any]) -> bool:
+    """Whether a container that runs had ended: a start leaves the time of its last end as it was."""
+    finished = str(state["FinishedAt"])
+    return bool(finished) and not finished.startswith(_NEVER)

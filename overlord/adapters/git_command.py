@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from overlord.adapters.git_credentials import handed_over
 from overlord.errors import GitFailed
 
 TIMEOUT_S = 600.0
@@ -41,7 +42,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def configured(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git configuration through the environment, where no argument list shows it."""
+    """Git configuration through the environment, so that no file is left behind."""
     pairs = {
         "core.hooksPath": os.devnull,
         "gc.auto": "0",
@@ -121,17 +122,19 @@ async def _start(
     environment: Mapping[str, str],
 ) -> asyncio.subprocess.Process:
     try:
-        return await asyncio.create_subprocess_exec(
-            *program,
-            f"--git-dir={repository}",
-            *arguments,
-            env={**clean_environment(), **configured(settings), **environment},
-            cwd="/",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
+        with handed_over(settings) as (plain, descriptors):
+            return await asyncio.create_subprocess_exec(
+                *program,
+                f"--git-dir={repository}",
+                *arguments,
+                env={**clean_environment(), **configured(plain), **environment},
+                cwd="/",
+                pass_fds=descriptors,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
     except OSError as error:
         raise GitFailed(f"git cannot be started: {error.strerror}; install git") from error
 

@@ -7,7 +7,7 @@ is judged, built or instructed is allowed only with a person's word. Nothing her
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
@@ -16,7 +16,9 @@ from overlord.domain.decision import Subject
 from overlord.domain.diff import FileDiff, Hunk, is_cut, parse_diff
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.guard import guarded
+from overlord.domain.integrity_secret import written_secrets
 from overlord.domain.paths import Guard
+from overlord.domain.redaction import Redactor
 from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.secret import find_secrets, redacted
 from overlord.domain.skill_review import SkillReview
@@ -30,6 +32,7 @@ LONGEST_SECRET = 8000
 MOST_NAMED = 50
 """Findings of one rule that are listed; a change with more has been understood by then."""
 _ABSENT_MODE = "000000"
+_SECRET_RULES = frozenset({"secret", "held-secret"})
 _SILENCED = re.compile(
     r"#\s{0,4}(?:type:\s{0,4}ignore|(?:ruff:\s{0,4})?noqa|pylint:\s{0,4}disable|pragma:\s{0,4}no cover|mypy:|fmt:\s{0,4}off|nosec)"
     r"|eslint-disable|@ts-(?:ignore|nocheck|expect-error)|//\s{0,4}nolint"
@@ -78,6 +81,8 @@ def check_integrity(
     approved: Collection[str] = (),
     skills: Sequence[SkillReview] = (),
     approved_skill: str = "",
+    known: Redactor | None = None,
+    binaries: Mapping[str, str] | None = None,
 ) -> CheckResult:
     """Judge a change by its paths, modes, sizes and added lines.
 
@@ -85,7 +90,8 @@ def check_integrity(
     it adds or modifies, both at head and by path. What is missing from them counts against the change. `approved` are
     dependency files a person has seen and allowed as they are. `skills` are the skill files it leaves, judged: a
     rejected one fails the change, and every other waits for a person. `approved_skill` is the file of a skill that a
-    person has approved word for word as it is.
+    person has approved word for word as it is. `known` has the secrets Overlord was given, which stand in no finding either.
+    `binaries` says of each binary file the change adds or modifies how one of them is written in it, by path: empty for none.
     """
     files = parse_diff(changes, diff)
     found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits), *_skills(skills)]
@@ -96,7 +102,40 @@ def check_integrity(
             found += _in_lines(file)
         found += _weakened(files)
         found += _guards(files, approved, approved_skill)
+    if known is not None:
+        binaries = binaries or {}
+        found += _unseen(changes, binaries, sizes, limits)
+        for item in written_secrets(changes, files or (), binaries, known.search):
+            found.append(_found(Strength.FAILS, "held-secret", item.message, item.file, line=item.line))
+        found = [_without_values(item, known) for item in found]
     return _result(changes, found)
+
+
+def _unseen(
+    changes: Sequence[Change], binaries: Mapping[str, str], sizes: Mapping[str, int], limits: IntegrityLimits
+) -> Iterator[_Found]:
+    """Binary files whose content is not there to be looked at; too large ones are said already."""
+    for change in changes:
+        is_file = change.binary and change.new_mode not in (_ABSENT_MODE, GITLINK_MODE, SYMLINK_MODE)
+        if is_file and change.path not in binaries and sizes.get(change.path, 0) <= limits.file_bytes:
+            message = f"{change.path} could not be read, so nobody knows what it holds."
+            yield _found(Strength.FAILS, "unreadable-file", message, change.path)
+
+
+def _without_values(item: _Found, known: Redactor) -> _Found:
+    finding, take = item.finding, known.without_values
+    told = replace(
+        finding,
+        message=take(finding.message),
+        file=finding.file and take(finding.file),
+        evidence=take(finding.evidence),
+    )
+    return replace(item, finding=told)
+
+
+def holds_secret(made: CheckResult) -> bool:
+    """Whether a check found a secret for certain."""
+    return any(finding.rule in _SECRET_RULES for finding in made.findings)
 
 
 def hunks_first(
@@ -155,6 +194,7 @@ _SCORES = {
 }
 _SUGGESTIONS = {
     "secret": "Take the value out; read it from the environment or a file outside the repository.",
+    "held-secret": "Take it out of every file; nothing a task needs is a secret of Overlord's.",
     "test-skipped": "Let the test run, or say in your summary why it cannot.",
     "tests-deleted": "Put the tests back, or say in your summary what replaces them.",
     "assertion-removed": "Put the assertions back, or say in your summary what replaces them.",

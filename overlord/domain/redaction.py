@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from overlord.domain.secret_form import SHORTEST_SOUGHT, SecretSearch, encoded_forms
+
 SHORTEST_VALUE = 6
 """A shorter secret would take ordinary words with it."""
 MARK = "[redacted]"
@@ -44,10 +46,14 @@ class Redactor:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
+        self.search = SecretSearch()
+        """For what is published, where a mark in place of a secret would not do."""
         self.learn(values)
 
     def learn(self, values: Iterable[str]) -> None:
         """Know these secrets too from now on."""
+        values = tuple(values)
+        self.search.learn(values)
         forms = {form for value in values for form in _forms(value.strip())}
         self._forms = sorted({*self._forms, *forms}, key=len, reverse=True)
 
@@ -74,7 +80,8 @@ def _marked(match: re.Match[str]) -> str:
 
 
 def _forms(value: str) -> Iterable[str]:
-    """A secret as it may be met: itself, as JSON, URLs and Python write it, in base64, and each long line of a key file."""
+    """A secret as it may be met: itself, as JSON, URLs and Python write it, in base64, and each long line of a key file.
+    Not too short ones also backwards, in hexadecimal, and in base64 with something before."""
     if len(value) < SHORTEST_VALUE:
         return
     yield value
@@ -83,3 +90,5 @@ def _forms(value: str) -> Iterable[str]:
     yield quote(value, safe="")
     yield base64.b64encode(value.encode()).decode().rstrip("=")
     yield from (line for line in value.splitlines() if len(line) >= 32)
+    if len(value) >= SHORTEST_SOUGHT:
+        yield from encoded_forms(value)

@@ -1,11 +1,14 @@
 """RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from minion.protocol import Outcome, Report
 from overlord.domain.decision import Subject, ask
+from overlord.domain.evaluation import CheckName, EvaluationResult
 from overlord.domain.event import EventName, Json
+from overlord.domain.integrity import holds_secret
 from overlord.domain.job import Job
 from overlord.domain.scope import droppable
 from overlord.domain.session import (
@@ -24,7 +27,7 @@ from overlord.engine.material import kept_in_lfs
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import RepositoryName, SessionId, Sha
-from overlord.store import decisions, jobs, sessions
+from overlord.store import decisions, evaluations, jobs, sessions
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -59,11 +62,11 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     """
     name, identifier = RepositoryName(job.space), SessionId(session.id)
     base = Sha(job.phase_base)
-    parent = Sha(job.head_sha or base)
     tree = await parts.git.session_tree(identifier, session.branch)
     before = Sha(job.head_sha) if job.head_sha else None
-    if tree is None or tree == await parts.git.tree_of(name, parent):
+    if tree is None or tree == await parts.git.tree_of(name, before or base):
         return _Work(head=before)
+    parent = clean_parent(job, await parts.database.read(lambda c: evaluations.history(c, job)))
     if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
         return _Work(head=before, refused=f"What it pushed is too large to be judged: {excess}.")
     title = plain_line(job.issue.title, limit=60)
@@ -82,6 +85,16 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
             name, head, base=commit, paths=paths, parent=parent, message=message, at=at
         )
     return _Work(head=head, dropped=dropped)
+
+
+def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
+    """The commit new work is put on: the job's head, or where it was before a secret got in. A later commit takes a secret
+    out of the files and not out of the history, which a push publishes."""
+    judged = [item for item in past if any(made.name is CheckName.INTEGRITY for made in item.checks)]
+    holds = {item.head_sha: any(map(holds_secret, item.checks)) for item in judged}
+    if job.head_sha and not holds.get(job.head_sha):
+        return Sha(job.head_sha)
+    return Sha(next((sha for sha in reversed(holds) if not holds[sha]), job.phase_base))
 
 
 def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:

@@ -36,7 +36,8 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         return False
     material = await material_of(parts, job, row.head_sha)
     named = [Finding(check="environment", rule="dependencies", message="", file=path) for path in asked.taken]
-    shown = hunks_first(material.changes, material.diff, named, limit_chars=SHOWN_CHARS)
+    diff = hunks_first(material.changes, material.diff, named, limit_chars=SHOWN_CHARS)
+    shown = parts.held.redactor.redact(diff)
     files = ", ".join(defused_line(path) for path in asked.taken)
     body = (
         f"It changes {files}. Installing runs code of others, with network, in a container of its own and without"

@@ -4,8 +4,9 @@ Scope and integrity need no session. Tests and lint run in one check session. Th
 everything else passed: it can lower a verdict, never raise one.
 """
 
+import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from minion.protocol import Finding, SessionKind
 from overlord.domain.contract import Contract
@@ -40,6 +41,8 @@ from overlord.store.evaluations import EvaluationRow
 
 SHOWN_CHARS = 3_000
 """Of findings in a decision; all of them are in the evaluation."""
+READ_AT_ONCE = 8
+"""Binary files that are held at a time while they are looked through."""
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -96,15 +99,19 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     if draft is not None:
         results.append(await evolve.judged(parts, job, draft, material.head, material.changes, skills))
         skills = known_to_approver(draft, skills)
-    sound = check_integrity(
+    sizes = await _sizes(parts, job, material)
+    sound = await asyncio.to_thread(  # a large diff takes most of a second
+        check_integrity,
         material.changes,
         material.diff,
         await _link_targets(parts, job, material),
-        await _sizes(parts, job, material),
+        sizes,
         IntegrityLimits(),
         approved=await dependencies.approved(parts, job, material.base),
         skills=skills,
         approved_skill=draft.path if draft and results[-1].score is CheckScore.PASS else "",
+        known=parts.held.redactor,
+        binaries=await _in_binaries(parts, job, material, sizes),
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:
@@ -123,6 +130,24 @@ async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str,
             if content is not None:
                 targets[change.path] = content.decode(errors="backslashreplace")
     return targets
+
+
+async def _in_binaries(
+    parts: Parts, job: Job, material: Material, sizes: Mapping[str, int]
+) -> dict[str, str]:
+    """How a secret of Overlord's is written in each binary file of a change; what is too large is left out."""
+    name, search, limit = RepositoryName(job.space), parts.held.redactor.search, IntegrityLimits().file_bytes
+    paths = [
+        item.path for item in material.changes if item.binary and sizes.get(item.path, limit + 1) <= limit
+    ]
+    found: dict[str, str] = {}
+    for start in range(0, len(paths), READ_AT_ONCE):
+        some = paths[start : start + READ_AT_ONCE]
+        for path, content in (
+            await parts.git.read_files(name, material.head, some, limit_bytes=limit)
+        ).items():
+            found[path] = await asyncio.to_thread(search.written_in, content.decode(errors="replace"))
+    return found
 
 
 async def _sizes(parts: Parts, job: Job, material: Material) -> dict[str, int]:
@@ -181,9 +206,8 @@ def _write_verdict(  # noqa: PLR0917
     touched = tuple(path for change in material.changes for path in change.paths)
     body += "".join(f"\n\n{told}" for told in unchangeable(touched))
     if subject is Subject.PROTECTED_CHANGE or any(map(touches_skills, touched)):
-        body += "\n\n" + code_block(
-            hunks_first(material.changes, material.diff, findings, limit_chars=16_000), limit=20_000
-        )
+        shown = hunks_first(material.changes, material.diff, findings, limit_chars=16_000)
+        body += "\n\n" + code_block(parts.held.redactor.redact(shown), limit=20_000)
     decisions.raise_decision(
         connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))
     )

@@ -61,7 +61,7 @@ async def tell(runner: str) -> int:
         async with AsyncExitStack() as stack:
             conceal(world.settings.secrets())
             try:
-                running = await stack.enter_async_context(overlord(world.settings))
+                running = await stack.enter_async_context(overlord(world.settings, falls_back=True))
             except ImageUnusable as error:
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
                 settings = remade(world.settings, runner="process")

@@ -19,12 +19,13 @@ from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
 from overlord.adapters.docker_sight import sees
 from overlord.adapters.http import open_client
-from overlord.app import minion_stamp
+from overlord.adapters.runner_choice import minion_stamp
 from overlord.entrypoints.doctor_forge import examine_forge
 from overlord.entrypoints.doctor_machine import examine_machine
 from overlord.entrypoints.doctor_slack import examine_slack
 from overlord.entrypoints.finding import Finding, Health, bad
 from overlord.errors import FarEndError, RunnerRefused, SettingsError
+from overlord.home import Home
 from overlord.settings import Settings
 
 GIT_NEEDED = (2, 38)
@@ -85,20 +86,30 @@ async def _runner(settings: Settings) -> Sequence[Finding]:
     if settings.runner == "process":
         said = "process: sessions run as programs of this user, with no walls; use docker for untrusted work"
         return [Finding(what="runner", health=Health.WARN, said=said)]
-    # Without an engine `auto` still works, and the line shows what it lacks then.
-    missing = Health.BAD if settings.runner == "docker" else Health.WARN
+    # Without an engine the daemon does not start, unless somebody agreed to processes: then the line shows what is lacking.
+    is_agreed = settings.runner == "auto" and Home(settings.home).processes_agreed.exists()
+    missing = Health.WARN if is_agreed else Health.BAD
     engine, found = DockerEngine(address=settings.docker.host or None), []
     try:
         found.append(_engine(await engine.info(), settings.docker.runtime))
         found.append(_image(settings.docker.image, await engine.image(settings.docker.image)))
         found += await _shared(engine, settings)
     except RunnerRefused as error:
-        found.append(Finding(what="image", health=missing, said=f"{error}; run `make images`"))
+        found.append(Finding(what="image", health=Health.BAD, said=f"{error}; run `make images`"))
     except FarEndError as error:
-        found.append(Finding(what="engine", health=missing, said=str(error)))
+        found.append(Finding(what="engine", health=missing, said=f"{error}{_instead(settings, is_agreed)}"))
     finally:
         engine.close()
     return found
+
+
+def _instead(settings: Settings, is_agreed: bool) -> str:
+    """What happens without an engine, as the rest of a sentence."""
+    if settings.runner != "auto":
+        return ""
+    if is_agreed:
+        return "; sessions run as programs of this user until then, as somebody agreed to"
+    return "; `overlord serve` does not start without one, unless you agree to sessions without walls (`runner: process`)"
 
 
 def _engine(info: Mapping[str, Any], runtime: str) -> Finding:

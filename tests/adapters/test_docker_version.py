@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.docker import DockerRunner
-from overlord.app import minion_stamp
+from overlord.adapters.runner_choice import minion_stamp
 from overlord.errors import RunnerUnavailable
 from overlord.ports import SessionId
 from tests.puppet import open_door

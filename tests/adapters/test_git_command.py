@@ -1,6 +1,7 @@
 """What git prints, read in part."""
 
 import asyncio
+import os
 import random
 from pathlib import Path
 
@@ -38,3 +39,22 @@ async def test_less_than_may_be_read_is_all_of_it_and_a_failure_before_that_is_o
     ):
         with pytest.raises(GitFailed, match="Not a valid object name"):
             await act
+
+
+async def test_a_credential_stands_in_no_environment_and_no_argument_and_git_sends_it(
+    repository: Path, tmp_path: Path
+) -> None:
+    """`git noting` writes down what every process of this user can read of the git that started it."""
+    noted, place = tmp_path / "noted", tmp_path / "bin"
+    place.mkdir()
+    header = 'Authorization: Basic c2VjcmV0"\\'
+    (place / "git-noting").write_text(f"#!/bin/sh\ncat /proc/$PPID/environ /proc/$PPID/cmdline > {noted}\n")
+    (place / "git-noting").chmod(0o755)
+    settings = {"http.http://forge:80/a.git.extraHeader": header, "http.followRedirects": "false"}
+    words = ("config", "--includes", "--get-urlmatch", "http.extraHeader", "http://forge:80/a.git")
+    assert (await git(repository, *words, settings=settings)).decode() == f"{header}\n"
+    path = f"{place}:{os.environ['PATH']}"
+    await git(repository, "noting", settings=settings, environment={"PATH": path})
+    said = noted.read_text()
+    assert "http.followRedirects" in said
+    assert "c2VjcmV0" not in said

@@ -115,10 +115,11 @@ async def test_the_credential_reaches_the_forge_and_nobody_else(ground: Ground, 
 async def test_another_host_hears_no_credential_and_only_over_https(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, fake, seen = shutil.which("git"), tmp_path / "bin" / "git", tmp_path / "seen"
+    real, fake = shutil.which("git"), tmp_path / "bin" / "git"
+    seen, held = tmp_path / "seen", tmp_path / "held"
     fake.parent.mkdir()
     fake.write_text(
-        f'#!/bin/sh\ncase "$*" in *\' fetch \'*) echo "$*" >>{seen}; env >>{seen}; exit 128;; esac\nexec {real} "$@"\n'
+        f'#!/bin/sh\ncase "$*" in *\' fetch \'*) echo "$*" >>{seen}; env >>{seen}; {real} config --list >>{held}; exit 128;; esac\nexec {real} "$@"\n'
     )
     fake.chmod(0o755)
     elsewhere = await ground.base({"lib": ("https://example.org/lib.git", Sha("a" * 40))})
@@ -127,12 +128,13 @@ async def test_another_host_hears_no_credential_and_only_over_https(
     secret = (await ground.remote()).authorization
     assert "example.org" in await ground.refused(elsewhere)
     told = seen.read_text()
-    assert secret not in told
+    assert secret not in told + held.read_text()
     assert "GIT_ALLOW_PROTOCOL=https\n" in told
     assert "http.followRedirects" in told
     seen.unlink()
     assert "/acme/lib.git" in await ground.refused(here)
-    assert secret in seen.read_text()
+    assert secret in held.read_text()
+    assert secret not in seen.read_text(), "every process of this user can read that"
 
 
 async def test_a_copy_is_made_on_top_of_one_with_or_without_submodules(ground: Ground) -> None:

@@ -88,7 +88,7 @@ async def test_a_wrong_configuration_is_a_finding_and_git_is_looked_at_all_the_s
         ({"forge": {"token": ""}}, REPOSITORY, Health.BAD, "set GITHUB_TOKEN"),
         ({"repositories": ["acme/none"]}, "acme/none", Health.BAD, "acme/none"),
         ({"repositories": []}, "configuration", Health.BAD, "OVERLORD_REPOS"),
-        ({"docker": {"host": "unix:///none"}}, "engine", Health.WARN, "start Docker"),
+        ({"docker": {"host": "unix:///none"}}, "engine", Health.BAD, "`overlord serve` does not start"),
         ({"docker": {"host": "unix:///none"}, "runner": "docker"}, "engine", Health.BAD, "start Docker"),
     ],
 )

@@ -4,7 +4,9 @@ what it pushes is looked at before it is taken in."""
 import contextlib
 import json
 import re
+import subprocess
 
+from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.forge.repository import has_commit
 from overlord.embedded.play import edit, run, submit
@@ -12,7 +14,7 @@ from overlord.home import Home
 from overlord.store.database import open_reader
 from tests.faults.campaign import under_fire
 from tests.faults.invariants import check_world, violations
-from tests.world import FIX, made_world
+from tests.world import FIX, REPO, made_world
 
 
 async def test_a_token_that_a_model_repeats_is_nowhere() -> None:
@@ -27,6 +29,37 @@ async def test_a_token_that_a_model_repeats_is_nowhere() -> None:
         home = Home(world.root / "home")
         with contextlib.closing(open_reader(home.database)) as connection:
             assert violations(connection, world.forge, home, canaries=[token]) == []
+
+
+async def test_a_token_that_a_session_got_at_and_encoded_is_not_pushed_nor_in_a_later_push() -> None:
+    async with made_world(infer_scope=False) as world:
+        token = world.forge.token
+        await world.issue("add() subtracts")
+        backwards, hidden = token[::-1], token.encode().hex()
+        leaks = f"echo '# {backwards}' > notes.py; printf '\\000{hidden}' > logo.bin"
+        world.model_will(run(leaks), edit(*FIX), submit("adds"))
+        await world.settle()
+        [decision] = await world.decisions()
+        assert (await world.job()).pushed_sha is None
+        assert decision.subject is Subject.FAILED
+        assert decision.body.count("held-secret") == 3, "the summary, and a finding for each file"
+        assert backwards not in decision.body
+        assert {"notes.py:1", "logo.bin"} <= set(re.findall(r"[\w.:]+", decision.body))
+        world.model_will(run("rm notes.py logo.bin"), submit("clean"))
+        await world.answer(decision, Verb.ONE_MORE)
+        await world.settle()
+        job = await world.job()
+        assert job.state is JobState.IN_REVIEW
+        published = subprocess.run(
+            ["git", "log", "--patch", "--text", job.pushed_sha or "", "--"],
+            cwd=world.forge.directory(REPO),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert "return a + b" in published
+        assert backwards not in published, "the history of what was pushed holds it"
+        assert hidden not in published
 
 
 async def test_a_test_run_that_only_says_zero_is_no_pass() -> None:

@@ -14,6 +14,7 @@ from tests.adapters.engine import LENT, OwnEngine
 from tests.faults.mutants.core import CORE
 from tests.faults.mutants.forge import FORGE
 from tests.faults.mutants.mutant import Mutant
+from tests.faults.mutants.runner import RUNNER
 
 pytestmark = pytest.mark.timeout(1200)
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE)
+MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *RUNNER)
 
 
 def _named(mutant: Mutant) -> str:

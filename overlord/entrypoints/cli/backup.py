@@ -1,6 +1,5 @@
 """`overlord backup` and `overlord restore`: everything that cannot be had again, in one file and out of it."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ import typer
 from overlord.domain.text import count, size_text
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, person, say
+from overlord.entrypoints.process_environment import environment
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings import check_socket_path, home_of
@@ -36,7 +36,7 @@ def backup(
     from overlord.entrypoints.backup.archive import file_name
 
     now = datetime.now(UTC)
-    made = making.make(Home(home_of(os.environ)), (file or Path(file_name(now))).absolute(), at=now)
+    made = making.make(Home(home_of(environment())), (file or Path(file_name(now))).absolute(), at=now)
     if json:
         facts = made.manifest.model_dump(mode="json", exclude={"members"})
         as_json({"file": made.file, "size": made.size, **facts, "missing": made.missing})
@@ -78,7 +78,7 @@ def restore(
     """Make a home of a backup. The home must not have a database; what is newer outside is adopted by the next start."""
     from overlord.entrypoints.backup import restoring
 
-    root = home.expanduser().absolute() if home is not None else home_of(os.environ)
+    root = home.expanduser().absolute() if home is not None else home_of(environment())
     check_socket_path(root)
     made = restoring.restore(file, Home(root), at=datetime.now(UTC), actor=person())
     if json:
@@ -91,7 +91,7 @@ def restore(
     if made.settings:
         say(made.settings)
     say("Keys and tokens are not in a backup: give them as before, then start `overlord serve`.")
-    if root != home_of(os.environ):
+    if root != home_of(environment()):
         say(f"Set OVERLORD_HOME={made.home} first.")
 
 

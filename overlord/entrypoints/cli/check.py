@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from overlord.entrypoints.cli.run import Base, Json, Runner
 from overlord.entrypoints.cli.show import line, say
+from overlord.entrypoints.process_environment import environment
 from overlord.errors import Refused
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def check(
     from overlord.entrypoints.local.place import place_of
 
     logs.configure_logs(json=False, level=logging.WARNING)
-    place = place_of(path, os.environ)
+    place = place_of(path, environment())
 
     async def sitting() -> "Trial | Refusal":
-        async with sit_down(place, screen.choose(json=json), os.environ, json=json) as desk:
+        async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:
             made = await trial.make(desk, runner or "", base)
             if isinstance(made, Trial):
                 desk.screen.end(asdict(made))

@@ -1,7 +1,6 @@
 """`overlord doctor`: is this machine ready, and do the walls of its sandbox hold."""
 
 import asyncio
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.show import as_json, console, table
+from overlord.entrypoints.process_environment import environment
 from overlord.errors import StoreError
 from overlord.settings import Settings, load
 
@@ -62,7 +62,7 @@ def doctor(
     from overlord.entrypoints.doctor import examine, examine_sandbox
 
     if sandbox:
-        _show_walls(asyncio.run(examine_sandbox(load(os.environ))), json=json)
+        _show_walls(asyncio.run(examine_sandbox(load(environment()))), json=json)
     else:
         _show_findings(asyncio.run(examine(_settings, fix=fix)), json=json)
 
@@ -94,4 +94,4 @@ def _settings() -> Settings:
     try:
         return state.settings()
     except StoreError:
-        return load(os.environ)
+        return load(environment())

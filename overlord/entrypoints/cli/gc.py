@@ -91,7 +91,9 @@ async def _runner(
     from overlord.settings_held import Held
 
     try:
-        return await choose_runners(Held(settings), stack, epoch=0, check=database.check_held), ""
+        return await choose_runners(
+            Held(settings), stack, epoch=0, check=database.check_held, falls_back=True
+        ), ""
     except (SettingsError, FarEndError) as error:
         return None, str(error)
 

@@ -32,6 +32,7 @@ from overlord.entrypoints.cli import (
 )
 from overlord.entrypoints.cli import run as local
 from overlord.entrypoints.cli.show import as_json, console, error_console, say
+from overlord.entrypoints.process_environment import conceal_environment, environment
 from overlord.settings import contract_for, load
 
 EXIT_CODES = """\
@@ -116,11 +117,16 @@ def serve(
     json: Annotated[bool, typer.Option("--json", help="Log as JSON lines.")] = False,
 ) -> None:
     """Run the daemon in the foreground until it is told to stop."""
-    from overlord.entrypoints import daemon, logs
+    from overlord.entrypoints import agreement, daemon, logs
 
-    settings = load(os.environ)
+    settings = load(environment())
     logs.configure_from(settings.log, json=json)
-    asyncio.run(daemon.serve(settings))
+    try:
+        asyncio.run(daemon.serve(settings))
+    except errors.ContainersMissing as error:
+        if not agreement.ask(settings, str(error)):
+            raise
+        asyncio.run(daemon.serve(settings))
 
 
 @app.command()
@@ -186,4 +192,6 @@ def _flush() -> None:
 
 def main() -> None:
     """The console script."""
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):  # --version and --help read no settings
+        conceal_environment()
     sys.exit(run(app))

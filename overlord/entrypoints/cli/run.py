@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.entrypoints.cli.show import age, as_json, console, table
+from overlord.entrypoints.process_environment import environment
 from overlord.errors import OverlordError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def history(
     from overlord.entrypoints.local.history import history as told
     from overlord.entrypoints.local.place import place_of
 
-    place = place_of(repo, os.environ)
+    place = place_of(repo, environment())
     found = asyncio.run(told(place)) if place.home.database.exists() else []
     if json:
         as_json(found)
@@ -158,10 +158,10 @@ def _at_the_desk(repo: str, json: bool, act: Callable[["Desk"], Awaitable[int]])
     from overlord.entrypoints.local.result import INTERRUPTED
 
     logs.configure_logs(json=json, level=logging.WARNING)
-    place = place_of(repo, os.environ)
+    place = place_of(repo, environment())
 
     async def sitting() -> int:
-        async with sit_down(place, screen.choose(json=json), os.environ, json=json) as desk:
+        async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:
             try:
                 return await act(desk)
             except OverlordError:

@@ -14,6 +14,7 @@ import typer
 
 from overlord import bell
 from overlord.domain.reference import Target, space_named, target_in
+from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.home import Home
 from overlord.points import Point
@@ -42,10 +43,10 @@ Repo = Annotated[
 def home() -> Home:
     """Where the state is kept, whether the settings load or not."""
     if not _repository.get():
-        return Home(home_of(os.environ))
+        return Home(home_of(environment()))
     from overlord.entrypoints.local.place import place_of
 
-    return place_of(_repository.get(), os.environ).home
+    return place_of(_repository.get(), environment()).home
 
 
 def settings() -> Settings:
@@ -60,10 +61,10 @@ def settings() -> Settings:
 def loaded_settings() -> Settings:
     """The settings as file and environment have them."""
     if not _repository.get():
-        return load(os.environ)
+        return load(environment())
     from overlord.entrypoints.local.place import place_of
 
-    return place_of(_repository.get(), os.environ).settings(os.environ)
+    return place_of(_repository.get(), environment()).settings(environment())
 
 
 def settings_or_why() -> tuple[Settings, str]:

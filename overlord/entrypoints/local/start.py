@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from overlord import commands
-from overlord.app import choose_runner
+from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.cli.show import line, person
@@ -163,7 +163,7 @@ def _forge_branch(branch: str) -> str:
 async def _check_ready(desk: Desk, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
     settings, _ = await desk.settings(record)
-    await (await choose_runner(settings)).close()
+    await (await choose_runner(settings, falls_back=True)).close()
 
 
 def _check_alone(desk: Desk, number: int) -> None:

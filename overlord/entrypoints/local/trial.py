@@ -31,7 +31,7 @@ async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
         overrides = ROOM | {"forge": {"api_url": url, "token": desk.forge.token}}
         settings = place.settings(desk.environment, **overrides, **({"runner": runner} if runner else {}))
         conceal(settings.secrets())
-        async with overlord(settings, needs_model=False) as running:
+        async with overlord(settings, needs_model=False, falls_back=True) as running:
             if not running.parts.runner.capabilities.isolates_files:
                 desk.screen.say(NO_WALLS)
             with desk.screen.live():

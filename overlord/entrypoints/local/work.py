@@ -180,7 +180,7 @@ async def work(
     """Work on one issue's job. Raises what `overlord()` raises when it cannot be started."""
     [space] = settings.repositories
     conceal(settings.secrets())
-    async with overlord(settings) as running:
+    async with overlord(settings, falls_back=True) as running:
         await _say_how(running, screen)
         after = await running.parts.database.read(_last_event)
         watch = Watch(running, after=after)

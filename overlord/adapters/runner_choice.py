@@ -1,0 +1,95 @@
+"""Which runner sessions get: the one the settings ask for, or a refusal that says how to have it.
+
+`auto` means containers. Processes keep nothing of the user's from a session, so they are never taken in silence.
+"""
+
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import structlog
+
+import minion
+from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker_engine import DockerEngine
+from overlord.adapters.docker_profile import Profile
+from overlord.adapters.process import ProcessRunner
+from overlord.errors import ContainersMissing, FarEndError, ImageUnusable, RunnerRefused, SettingsError
+from overlord.home import Home
+from overlord.ports import Runner
+from overlord.settings import Settings
+
+log = structlog.get_logger()
+
+PROCESSES = (
+    "Sessions are not run as plain processes unless somebody says so: set `runner: process` (OVERLORD_RUNNER=process) where"
+    " you trust issues and repositories as you trust your own shell"
+)
+
+
+async def choose_runner(settings: Settings, *, epoch: int = 0, falls_back: bool = False) -> Runner:
+    """The runner of the settings: `auto` takes Docker when an engine answers. When none does, it takes processes only where a
+    person agreed to that, or with `falls_back`: where what is worked on are the words of whoever typed the command.
+
+    `epoch` counts the starts of this Overlord; what it starts carries the number. Raises SettingsError when the runner
+    that is asked for cannot be had, ImageUnusable when an engine answers and has no image of this version, and
+    ContainersMissing where processes would be all there is.
+    """
+    if settings.runner == "process":
+        return _processes(settings)
+    engine = DockerEngine(address=settings.docker.host or None)
+    try:
+        await engine.info()
+        await _check_image(engine, settings.docker.image)
+    except FarEndError as error:
+        if settings.runner == "docker":
+            raise SettingsError(f"runner: docker, but {error}") from error
+        if not falls_back and not Home(settings.home).processes_agreed.exists():
+            raise ContainersMissing(f"runner: auto, but {error}. {PROCESSES}") from error
+        log.info("no_containers", reason=str(error), runner="process")
+        return _processes(settings)
+    finally:
+        engine.close()
+    return _docker(settings, epoch)
+
+
+def _processes(settings: Settings) -> ProcessRunner:
+    python = settings.process.python or sys.executable
+    return ProcessRunner(Home(settings.home).processes, command=(python, "-P", "-m", "minion"))
+
+
+async def _check_image(engine: DockerEngine, image: str) -> None:
+    """Raises ImageUnusable when the image is missing, or was built from another version of the Minion."""
+    fix = "run `make images`, or set OVERLORD_RUNNER=process, which isolates nothing"
+    try:
+        found = await engine.image(image)
+    except RunnerRefused:
+        raise ImageUnusable(f"the engine has no image {image}: {fix}") from None
+    labels = (found.get("Config") or {}).get("Labels") or {}
+    if labels.get("overlord.minion") != minion_stamp():
+        raise ImageUnusable(f"the image {image} was built from another version of the Minion: {fix}")
+
+
+def minion_stamp() -> str:
+    """What tells one version of the Minion from another; `docker/images` computes the same for its label."""
+    root = Path(minion.__file__).parent
+    sources = sorted(root.rglob("*.py"), key=lambda path: f"minion/{path.relative_to(root).as_posix()}")
+    return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+
+
+def _docker(settings: Settings, epoch: int) -> DockerRunner:
+    docker, home = settings.docker, Home(settings.home)
+    return DockerRunner(
+        home.containers,
+        image=docker.image,
+        instance=home.instance(),
+        epoch=epoch,
+        profile=Profile(
+            runtime=docker.runtime or None,
+            setup_network=settings.environments.network,
+            setup_memory_mb=settings.environments.memory_mb,
+        ),
+        address=docker.host or None,
+        call_s=docker.timeout_s,
+        minion=minion_stamp(),
+    )
