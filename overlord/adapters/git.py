@@ -190,7 +190,7 @@ class GitMirrors(GitReading):
     ) -> Sha:
         quarantine, mirror = self._home.session_repository(session), self._home.mirror(name)
         commit = await commit_tree(quarantine, tree, parent, message, at)
-        await git(quarantine, "update-ref", "refs/overlord/canonical", commit)
+        await git(quarantine, "update-ref", "refs/overlord/canonical", commit, bounded=True)
         async with self._locks[name]:
             await git(
                 mirror,
@@ -202,6 +202,7 @@ class GitMirrors(GitReading):
                 str(quarantine),
                 f"+refs/overlord/canonical:refs/overlord/canonical/{commit}",
                 settings={"fetch.fsckObjects": "true", **LASTING},
+                bounded=True,
             )
         return commit
 
@@ -220,7 +221,7 @@ class GitMirrors(GitReading):
         mirror = self._home.mirror(name)
         tree = await tree_without(mirror, commit, base=base, paths=paths, scratch=self._home.root)
         made = await commit_tree(mirror, tree, parent, message, at)
-        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return made
 
     @outward(Point.MERGE)
@@ -230,7 +231,7 @@ class GitMirrors(GitReading):
         mirror = self._home.mirror(name)
         tree, conflicts = await merge_tree(mirror, head, other)
         made = await commit_tree(mirror, tree, head, message, at, other)
-        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return Merge(commit=made, conflicts=conflicts)
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha:
@@ -257,6 +258,7 @@ class GitMirrors(GitReading):
                 remote.url,
                 f"{sha}:{reference}",
                 settings=signed_in(remote),
+                bounded=True,
             )
         except GitFailed as error:
             if await self.remote_head(name, remote, branch) not in (expected, sha):

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from overlord.errors import GitFailed
+from overlord.git_limits import READING, SETTINGS
 
 TIMEOUT_S = 600.0
 SILENT_S = 120
@@ -20,6 +21,15 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUN
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TOO_MUCH = re.compile(
+    rb"out of memory|over limit \d|cannot allocate memory|died of signal 24", re.IGNORECASE
+)
+_NOT_FOUND = 127
+"""What a shell ends with that did not find the program."""
+
+
+class OverLimit(GitFailed):
+    """What it was to read takes more memory or time of the processor than a bounded git may have."""
 
 
 def clean_environment() -> dict[str, str]:
@@ -64,28 +74,34 @@ async def git(
     limit_bytes: int | None = None,
     largest_file_bytes: int | None = None,
     fine: Collection[int] = (0,),
+    bounded: bool = False,
 ) -> bytes:
     """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
-    when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should.
+    when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should. `bounded` is for
+    whatever reads objects that a session may have made: it has READING's memory and time and no more.
 
-    Raises GitFailed with the last words of a command that failed, hung, or could not be started.
+    Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit.
     """
     before = () if largest_file_bytes is None else (*_LIMITED, str(largest_file_bytes // 512))
-    program = (*before, "git")
-    async with _running(repository, program, arguments, settings or {}, environment or {}) as process:
+    settings, environment = settings or {}, environment or {}
+    if bounded:
+        before = (*before, *READING.program)
+        settings, environment = {**SETTINGS, **settings}, {**READING.environment, **environment}
+    async with _running(repository, (*before, "git"), arguments, settings, environment) as process:
         if limit_bytes is not None:
             chunks: list[bytes] = []
             await _read(process, arguments[0], limit_bytes, chunks.append, fine)
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
     if process.returncode not in fine:
-        raise GitFailed(f"git {arguments[0]} failed: {_last_words(errors)}")
+        raise _failure(arguments[0], process.returncode, errors)
     return output
 
 
 async def output_bytes(repository: Path, *arguments: str, most: int) -> int:
-    """How much git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
-    async with _running(repository, ("git",), arguments, {}, {}) as process:
+    """How much a bounded git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
+    program = (*READING.program, "git")
+    async with _running(repository, program, arguments, SETTINGS, READING.environment) as process:
         return await _read(process, arguments[0], most, len)
 
 
@@ -158,8 +174,17 @@ async def _read(
     if size < limit:
         errors = await process.stderr.read()
         if await process.wait() not in fine:
-            raise GitFailed(f"git {command} failed: {_last_words(errors)}")
+            raise _failure(command, process.returncode, errors)
     return size
+
+
+def _failure(command: str, code: int | None, errors: bytes) -> GitFailed:
+    if code == -signal.SIGXCPU:
+        return OverLimit(f"git {command} needs more than {READING.cpu_s} s of the processor")
+    if code == _NOT_FOUND:
+        return GitFailed(f"git cannot be started: {_last_words(errors)}; install git")
+    kind = OverLimit if _TOO_MUCH.search(errors) else GitFailed
+    return kind(f"git {command} failed: {_last_words(errors)}")
 
 
 def _last_words(errors: bytes) -> str:

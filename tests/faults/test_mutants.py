@@ -13,6 +13,7 @@ import pytest
 from tests.adapters.engine import LENT, OwnEngine
 from tests.faults.mutants.core import CORE
 from tests.faults.mutants.mutant import Mutant
+from tests.faults.mutants.session_git import SESSION_GIT
 
 pytestmark = pytest.mark.timeout(1200)
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE,)
+MUTANTS: tuple[Mutant, ...] = (*CORE, *SESSION_GIT)
 
 
 def _named(mutant: Mutant) -> str:
