@@ -54,7 +54,7 @@ async def test_what_unfolds_again_and_again_ends_with_its_time(
 ) -> None:
     monkeypatch.setitem(vars(pushes), "READING", replace(git_limits.READING, cpu_s=1))
     session = await ground.session()
-    said = await sent(ground, session, delta_bomb(15 * MIB, *[120 * MIB] * 200))
+    said = await sent(ground, session, delta_bomb(15 * MIB, *[120 * MIB] * 40))
     assert "1 s of the processor" in said
     assert "unpack index-pack abnormal exit" in said
     assert not list((ground.repository(session) / "objects").glob("*incoming*"))
