@@ -17,6 +17,7 @@ from pathlib import Path
 from overlord.adapters.git_command import LASTING, git
 from overlord.adapters.git_fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git_gathering import Places, gather
+from overlord.adapters.git_known import known_when_fetched
 from overlord.adapters.git_listing import excess
 from overlord.adapters.git_reading import GitReading, is_there
 from overlord.adapters.git_ready import (
@@ -191,6 +192,7 @@ class GitMirrors(GitReading):
         quarantine, mirror = self._home.session_repository(session), self._home.mirror(name)
         commit = await commit_tree(quarantine, tree, parent, message, at)
         await git(quarantine, "update-ref", "refs/overlord/canonical", commit, bounded=True)
+        known, directory = known_when_fetched(quarantine)
         async with self._locks[name]:
             await git(
                 mirror,
@@ -201,8 +203,9 @@ class GitMirrors(GitReading):
                 "--no-auto-gc",
                 str(quarantine),
                 f"+refs/overlord/canonical:refs/overlord/canonical/{commit}",
-                settings={"fetch.fsckObjects": "true", **LASTING},
+                settings={"fetch.fsckObjects": "true", **known, **LASTING},
                 bounded=True,
+                directory=directory,
             )
         return commit
 

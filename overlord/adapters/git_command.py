@@ -18,8 +18,9 @@ LASTING = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
 """Settings for what the database is about to name: objects and references are on the disk before git says so."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
-_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
+_INSIDE = ("sh", "-c", 'cd "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TOO_MUCH = re.compile(
     rb"out of memory|over limit \d|cannot allocate memory|died of signal 24", re.IGNORECASE
@@ -43,7 +44,7 @@ def clean_environment() -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "true",
-        "GIT_ATTR_SOURCE": _EMPTY_TREE,
+        "GIT_ATTR_SOURCE": EMPTY_TREE,
         "GIT_ATTR_NOSYSTEM": "1",
     }
 
@@ -75,15 +76,19 @@ async def git(
     largest_file_bytes: int | None = None,
     fine: Collection[int] = (0,),
     bounded: bool = False,
+    directory: Path | None = None,
 ) -> bytes:
     """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
     when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should. `bounded` is for
-    whatever reads objects that a session may have made: it has READING's memory and time and no more.
+    whatever reads objects that a session may have made: it has READING's memory and time and no more. `directory` is where
+    the paths begin that are not absolute.
 
     Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit.
     """
     before = () if largest_file_bytes is None else (*_LIMITED, str(largest_file_bytes // 512))
     settings, environment = settings or {}, environment or {}
+    if directory is not None:
+        before = (*before, *_INSIDE, str(directory))
     if bounded:
         before = (*before, *READING.program)
         settings, environment = {**SETTINGS, **settings}, {**READING.environment, **environment}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from overlord.adapters.git_command import git
+from overlord.adapters.git_known import list_known
 from overlord.adapters.git_ready import link_history, pack, shallow_part
 from overlord.domain.session import MAX_PUSH_BYTES
 from overlord.git_limits import SETTINGS
@@ -29,6 +30,7 @@ async def make_session_repository(
         await pack(mirror, repository, wanted, known=[base], bounded=True)
         if boundary := await shallow_part(mirror, [base, *wanted]):
             (repository / "shallow").write_text(boundary)
+    await list_known(repository, refs.values())
     commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
     await git(repository, "update-ref", "--stdin", stdin=commands.encode())
     beside = repository / "ready.new"

@@ -172,6 +172,22 @@ async def test_a_hostile_tree_is_not_taken_in(ground: Ground, path: str, content
     assert pushed(ground, session) == ground.base
 
 
+async def test_a_base_with_a_gitmodules_that_git_refuses_blocks_no_push(ground: Ground) -> None:
+    mirror = ground.home.mirror("acme/calc")
+    ground.base = commit(mirror, "main", {".gitmodules": HOSTILE_MODULES}, parent=ground.base)
+    session = await ground.session()
+    async with cloned(ground, session) as clone:
+        head = await clone.commit("x", "1")
+        code, output = await clone.push(f"HEAD:refs/heads/{BRANCH}")
+        assert code == 0, output
+        await clone.commit(".gitmodules", HOSTILE_MODULES + b"# mine\n")
+        code, output = await clone.push(f"HEAD:refs/heads/{BRANCH}")
+    assert code != 0
+    assert "remote: error: object" in output
+    assert "disallowed submodule name" in output
+    assert pushed(ground, session) == head
+
+
 async def test_a_session_cannot_reach_another_sessions_repository(ground: Ground) -> None:
     one = await ground.session(await ground.job(1))
     other = await ground.session(await ground.job(2))

@@ -79,4 +79,14 @@ SESSION_GIT = (
         ),
         says="'y' == 'x = 1'",
     ),
+    Mutant(
+        name="what was there before alone is not looked at",
+        file="overlord/adapters/git_known.py",
+        before="CONFIG = f'[receive \"fsck\"]\\n\\tskipList = {_FILE}\\n'",
+        after="CONFIG = '[receive \"fsck\"]\\n\\tgitmodulesName = ignore\\n\\tgitmodulesUrl = ignore\\n'",
+        tests=(
+            "tests/adapters/test_git_session.py::test_a_gitmodules_that_git_refuses_is_not_taken_in_from_a_session",
+        ),
+        says="gitmodulesName",
+    ),
 )
