@@ -34,7 +34,7 @@ class Checkout:
         brief: Brief,
         git: Git,
         *,
-        persistently: Callable[[Callable[[], str]], None],
+        persistently: Callable[[Callable[[], str]], str],
     ) -> None:
         self._root = root
         self._remote = remote

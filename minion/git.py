@@ -80,6 +80,6 @@ class Git:
 
 def failure(command: str, said: str) -> GitFailed:
     """The exception for a git command that failed, told apart by whose fault it was."""
-    words = " ".join(said.encode("utf-8", "replace").decode().split())[-600:]
+    words = " ".join(said.encode("utf-8", "replace").decode().split())[-1200:]
     transient = _REFUSED.search(said) is None and _CUT.search(said) is not None
     return GitFailed(f"git {command}: {words or 'failed without a word'}", transient=transient)

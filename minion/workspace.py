@@ -1,7 +1,8 @@
 """The working copy a work session edits, and how what is in it is saved.
 
 A save is a commit of the whole tree on top of the last one that was pushed, made beside the clone's own branch
-and index: whatever a command did to history, the push is a plain step forward and never forced.
+and index: whatever a command did to history, the push is a plain step forward and never forced. A command may
+have pushed too: then the save goes on top of that, so that what lies on the branch is always the tree as it was saved.
 """
 
 import re
@@ -9,6 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,11 @@ from minion.ready import ReadyCopy
 if TYPE_CHECKING:
     from minion.environment import Environment
 
+_MOVED = re.compile(r"fetch first|non-fast-forward|cannot lock ref|failed to update ref")
+"""How git says that the branch is not where it was."""
+_THERE = "refs/minion/there"
+PUSHES = 5
+"""How often a save is tried while commands go on pushing beside it."""
 _NESTED = re.compile(r"error: '(.+?)/?' does not have a commit checked out")
 
 
@@ -82,19 +89,25 @@ class Workspace:
         return tuple(name for name in listed.split("\0") if name)
 
     def save(self, message: str, tree: str | None = None) -> None:
-        """Commit a snapshot (one made now, if none is given) and push it, if it differs from the last.
+        """Commit a snapshot (one made now, if none is given) and push it, if the branch does not hold it already.
 
         Raises GitFailed when the tree cannot be committed or the door refuses it.
         """
         with self._lock:
-            self._push(message, tree or self._write_tree(strict=True))
+            tree = tree or self._write_tree(strict=True)
+            parent = self.head or self._start
+            # Where nothing is new here, a command may have pushed what is not here any more.
+            if tree != self._saved_tree or self._remote_head() not in ("", parent):
+                self._push(message, tree)
 
     def rescue(self, message: str) -> None:
         """Save what can be saved, once, and let it go when that fails: work in progress."""
         with self._lock:
             patience_s, self.patience_s = self.patience_s, 0.0
             try:
-                self._push(message, self._write_tree(strict=False))
+                tree = self._write_tree(strict=False)
+                if tree != self._saved_tree:
+                    self._push(message, tree)
             except GitFailed:
                 return
             finally:
@@ -119,15 +132,31 @@ class Workspace:
                 exclude.writelines(f"{name}\n" for name in laid)
 
     def _push(self, message: str, tree: str) -> None:
-        if tree == self._saved_tree:
-            return
         parent = self.head or self._start
         words = message.replace("\0", " ")  # git takes no message with one in it
-        head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=words).strip()
-        target = f"{head}:refs/heads/{self._branch}"
-        push = ("push", "--quiet", "--no-verify", self._remote, target)
-        self._persistently(lambda: self._git.run(self.root, *push))
+        for left in reversed(range(PUSHES)):
+            head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=words).strip()
+            push = ("push", "--quiet", "--no-verify", self._remote, f"{head}:refs/heads/{self._branch}")
+            try:
+                self._persistently(partial(self._git.run, self.root, *push))
+                break
+            except GitFailed as error:
+                if not left or not _MOVED.search(str(error)):
+                    raise
+            parent = self._fetched_head()
         self.head, self._saved_tree = head, tree
+
+    def _remote_head(self) -> str:
+        """Where the session's branch is; empty when it is nowhere yet."""
+        asked = ("ls-remote", "--quiet", self._remote, f"refs/heads/{self._branch}")
+        return self._persistently(lambda: self._git.run(self.root, *asked)).partition("\t")[0]
+
+    def _fetched_head(self) -> str:
+        """The same, with its history: a command may have pushed it from another clone."""
+        wanted = f"+refs/heads/{self._branch}:{_THERE}"
+        fetch = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", self._remote, wanted)
+        self._persistently(lambda: self._git.run(self.root, *fetch))
+        return self._git.run(self.root, "rev-parse", "--verify", _THERE).strip()
 
     def _write_tree(self, *, strict: bool) -> str:
         extra = {"GIT_INDEX_FILE": str(self._index)}
@@ -168,13 +197,12 @@ class Workspace:
         self._git.run(self.root, "update-index", "-z", "--index-info", extra=extra, given=entries)
         return self._git.run(self.root, "write-tree", extra=extra).strip()
 
-    def _persistently(self, attempt: Callable[[], str]) -> None:
+    def _persistently(self, attempt: Callable[[], str]) -> str:
         """Repeat what failed only because the way to the door was cut."""
         until = time.monotonic() + self.patience_s
         while True:
             try:
-                attempt()
-                return
+                return attempt()
             except GitFailed as error:
                 if not error.transient or time.monotonic() >= until:
                     raise

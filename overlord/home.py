@@ -14,6 +14,7 @@ from overlord.domain.session import door_name
 LEAST_BYTES, LEAST_FILES = 1_000_000, 50
 """Less room than this is none: a report with its log, or one push, may need as much."""
 
+BLOCK_BYTES = 4096
 STAGING = ".restoring-"
 """Where a backup is unpacked before any of it counts."""
 
@@ -159,6 +160,13 @@ class Home:
     def session_repository(self, session: str) -> Path:
         return self.session(session) / "repo.git"
 
+    def pushed_bytes(self, session: str) -> int:
+        """What a session has added to its repository. Who made that wrote down what it took then."""
+        repository = self.session_repository(session)
+        taken = taken_bytes(repository / "objects")
+        begun = (repository / "ready").read_text()
+        return max(taken - int(begun), 0) if begun else 0  # made before that was written down
+
     def transcript(self, session: str) -> Path:
         """What the session and its model said to each other, until it ends and becomes evidence."""
         return self.session(session) / "transcript.jsonl"
@@ -174,6 +182,16 @@ class Home:
 
     def socket(self, session: str) -> Path:
         return self.door(session) / "s"
+
+
+def taken_bytes(directory: Path) -> int:
+    """What the files below a directory take on a disk: thousands of small ones are not little."""
+    total = 0
+    for place, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):  # just going away
+                total += -(-Path(place, name).lstat().st_size // BLOCK_BYTES) * BLOCK_BYTES
+    return total
 
 
 def _room(place: Path) -> Room:

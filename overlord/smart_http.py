@@ -1,14 +1,15 @@
 """git's smart HTTP over ASGI, through `git http-backend`: one repository, three endpoints, nothing else.
 
 Both directions are streamed, so neither side's size is ours to hold. The backend lives in a clean environment
-(no system or user configuration, no hooks) and in a process group that dies with the client's connection. It
-imports nothing of ours: the door and the embedded forge both serve git with it.
+(no system or user configuration, no hooks) and in a process group that dies with the client's connection, or when
+its time is over. The door and the embedded forge both serve git with it.
 """
 
 import asyncio
 import functools
 import logging
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -19,11 +20,15 @@ from urllib.parse import parse_qs
 
 from starlette.types import Receive, Scope, Send
 
+from overlord.git_limits import GitLimits
+
 log = logging.getLogger(__name__)
 
 SERVICES = ("git-upload-pack", "git-receive-pack")
 CHUNK_BYTES = 64 * 1024
 LAST_WORDS_BYTES = 4096
+LONGEST_S = 600.0
+"""For one request, from its first byte to the last of its answer."""
 DEFAULT_MAX_REQUEST_BYTES = 512 * 1024 * 1024
 
 
@@ -37,6 +42,24 @@ class _TooLarge(Exception):
 
 class _NoAnswer(Exception):
     """The backend ended without an answer."""
+
+
+_PUSH_ANSWER = (b"content-type", b"application/x-git-receive-pack-result")
+_LIMIT_REACHED = re.compile(
+    rb"exceeds maximum allowed size|[Oo]ut of memory|over limit \d|died of signal (9|24)\b"
+)
+"""How git says that a push was refused for what it takes; a program that was ended is named where the client sees nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How a repository is served that is not our own to trust."""
+
+    limits: GitLimits
+    settings: Mapping[str, str]
+    """Git configuration, which counts before the repository's."""
+    refusal: str
+    """What the client is told of a push that reached a limit, beside git's own words: one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +87,32 @@ async def serve_git(
     environment: Mapping[str, str] | None = None,
     forward_protocol: bool = False,
     max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES,
+    serving: Serving | None = None,
+    longest_s: float = LONGEST_S,
 ) -> None:
     """Answer one request for the bare `repository`; `path_info` is the path beneath it (`/info/refs`, …).
 
     `user` is who git says pushed; without one, git refuses pushes unless the repository itself allows them.
     `environment` adds to the backend's clean one. `forward_protocol` lets the client ask for protocol v2.
-    A request body over `max_request_bytes` (as sent, compressed or not) is refused with 413.
+    A request body over `max_request_bytes` (as sent, compressed or not) is refused with 413. What takes longer than
+    `longest_s` is ended, and a push that was is told so.
     """
     question = _Question(receive, max_request_bytes)
+    answer = _Answer(send, serving.refusal if serving else "")
     refusal = _refusal(scope, path_info, repository, max_request_bytes)
     if refusal is None:
-        variables = _environment(scope, path_info, repository, user, forward_protocol)
-        refusal = await _run(variables | dict(environment or {}), question, _Answer(send))
+        settings = serving.settings if serving else {}
+        variables = _environment(scope, path_info, repository, user, forward_protocol) | _configured(settings)
+        begun = variables | (serving.limits.environment if serving else {}) | dict(environment or {})
+        try:
+            async with asyncio.timeout(longest_s):
+                refusal = await _run(begun, question, answer, serving.limits.program if serving else ())
+        except TimeoutError:
+            said = f"rejected: it took longer than {longest_s:.0f} s"
+            refusal = None if answer.begun else _Refusal(status=403, text=said)
+            await answer.break_off(said)
     if refusal is not None:
-        await _send_text(send, refusal)
+        await refuse(send, refusal.status, refusal.text)
 
 
 class _Question:
@@ -116,27 +151,65 @@ class _Question:
 class _Answer:
     """The response on its way out; remembers whether it has begun."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, refusal: str) -> None:
         self.send = send
         self.begun = False
+        self._refusal = refusal
+        self._is_push = False
+        self._held = b""
+        """What was read last. Git writes whole packets, so that a line of ours fits in before it."""
+        self._seen = b""
 
     async def relay(self, output: asyncio.StreamReader) -> None:
-        """Pass the backend's CGI answer on as it comes."""
+        """Pass the backend's CGI answer on as it comes, but for the end of it."""
         try:
             head = await output.readuntil(b"\r\n\r\n")
             status, headers = _parse_head(head)
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             raise _NoAnswer from None
-        self.begun = True
+        self.begun, self._is_push = True, _PUSH_ANSWER in headers
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         while chunk := await output.read(CHUNK_BYTES):
-            await self.send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await self._more(self._held)
+            self._held = chunk
+            self._seen = (self._seen + chunk)[-LAST_WORDS_BYTES:]
+
+    async def finish(self, words: str) -> None:
+        """The end of it. `words` are the backend's last, which no client hears."""
+        if self._is_push and self._refusal and _LIMIT_REACHED.search(self._seen + words.encode()):
+            await self._more(_packet(_PROGRESS, self._refusal))
+        await self._more(self._held)
+        await self._end()
+
+    async def break_off(self, why: str) -> None:
+        """End an answer that has begun and whose backend did not come to its end."""
+        if self._is_push:
+            await self._more(self._held + _packet(_FATAL, why))
+        if self.begun:
+            await self._end()
+
+    async def _more(self, body: bytes) -> None:
+        if body:
+            await self.send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def _end(self) -> None:
         await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _run(variables: Mapping[str, str], question: _Question, answer: _Answer) -> _Refusal | None:
+_PROGRESS, _FATAL = b"\x02", b"\x03"
+
+
+def _packet(band: bytes, line: str) -> bytes:
+    """A line in one of the bands that git's answer to a push has."""
+    content = band + line.encode() + (b"" if band == _FATAL else b"\n")
+    return b"%04x%b" % (len(content) + 4, content)
+
+
+async def _run(
+    variables: Mapping[str, str], question: _Question, answer: _Answer, before: tuple[str, ...]
+) -> _Refusal | None:
     try:
-        process = await _start(variables)
+        process = await _start(variables, before)
     except OSError as error:
         log.warning("git http-backend did not start: %s", error)
         return _NOT_SERVED
@@ -170,9 +243,9 @@ def backend(path: str) -> str:
     return str(Path(said.stdout.strip()) / "git-http-backend")
 
 
-async def _start(variables: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start(variables: Mapping[str, str], before: tuple[str, ...]) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        backend(variables["PATH"]),
+        *(*before, backend(variables["PATH"])),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -193,7 +266,7 @@ async def _exchange(
         # Feeding never ends by itself while the client stays: it goes on to watch for the client leaving.
         done, _ = await asyncio.wait({feeding, answering}, return_when=asyncio.FIRST_COMPLETED)
         (answering if answering in done else feeding).result()
-        await words
+        await answer.finish(await words)
     except _Gone:
         log.debug("the client left in the middle of a git request")
     except _TooLarge:
@@ -231,11 +304,12 @@ def _refusal(scope: Scope, path_info: str, repository: Path, max_request_bytes: 
     return _TOO_LARGE if int(length) > max_request_bytes else None
 
 
-_CONFIGURED = {
-    "GIT_CONFIG_COUNT": "2",
-    **{"GIT_CONFIG_KEY_0": "core.hooksPath", "GIT_CONFIG_VALUE_0": os.devnull},
-    **{"GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0"},
-}
+def _configured(settings: Mapping[str, str]) -> dict[str, str]:
+    pairs = {"core.hooksPath": os.devnull, "gc.auto": "0", **settings}
+    numbered = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for index, (key, value) in enumerate(pairs.items()):
+        numbered |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return numbered
 
 
 def _environment(
@@ -250,7 +324,6 @@ def _environment(
         "LC_ALL": "C",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
-        **_CONFIGURED,
         "GIT_HTTP_EXPORT_ALL": "1",
         "GIT_PROJECT_ROOT": str(repository),
         "PATH_INFO": path_info,
@@ -285,12 +358,13 @@ def _parse_head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
     return status, headers
 
 
-async def _send_text(send: Send, refusal: _Refusal) -> None:
+async def refuse(send: Send, status: int, text: str) -> None:
+    """An answer that git shows to who asked, if it was about what a push begins with."""
     # Without `Connection: close` the server goes on to read what a client still sends, so that it hears this.
-    body = refusal.text.encode() + b"\n"
+    body = text.encode() + b"\n"
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),
     ]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})

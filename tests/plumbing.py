@@ -110,3 +110,49 @@ def _committed(repository: Path, branch: str, tree: str) -> Sha:
     made = run(repository, *identity, "commit-tree", tree, stdin=b"hostile")
     run(repository, "update-ref", f"refs/heads/{branch}", made)
     return Sha(made)
+
+
+def delta_bomb(*sizes: int) -> bytes:
+    """A pack of a few hundred bytes: 1 MiB of zeros, and for each of the sizes a file that is the one before over and over."""
+    base = 1024 * 1024
+    parts, last, position, before = [_object_head(_BLOB, base) + zlib.compress(bytes(base), 9)], 12, 12, base
+    position += len(parts[0])
+    for size in sizes:
+        step = min(before, 0xFFFFFF)
+        count = size // step
+        # Each instruction copies from the start of the one before, in the three bytes a size may have.
+        copy = b"\xf0" + struct.pack("<I", step)[:3]
+        delta = _delta_size(before) + _delta_size(count * step) + copy * count
+        part = _object_head(_OFFSET_DELTA, len(delta)) + _offset(position - last) + zlib.compress(delta, 9)
+        parts.append(part)
+        last, position, before = position, position + len(part), count * step
+    body = b"PACK" + struct.pack(">II", 2, len(parts)) + b"".join(parts)
+    return body + sha1(body, usedforsecurity=False).digest()
+
+
+_OFFSET_DELTA = 6
+
+
+def _object_head(kind: int, size: int) -> bytes:
+    head, size = [kind << 4 | size & 15], size >> 4
+    while size:
+        head[-1] |= 0x80
+        head.append(size & 127)
+        size >>= 7
+    return bytes(head)
+
+
+def _delta_size(size: int) -> bytes:
+    written = bytearray()
+    while size > 127:
+        written.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*written, size])
+
+
+def _offset(distance: int) -> bytes:
+    written = [distance & 127]
+    while distance := distance >> 7:
+        distance -= 1
+        written.insert(0, distance & 127 | 128)
+    return bytes(written)

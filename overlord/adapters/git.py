@@ -17,6 +17,7 @@ from pathlib import Path
 from overlord.adapters.git_command import LASTING, git
 from overlord.adapters.git_fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git_gathering import Places, gather
+from overlord.adapters.git_known import known_when_fetched
 from overlord.adapters.git_listing import excess
 from overlord.adapters.git_push import refusal_of
 from overlord.adapters.git_reading import GitReading, is_there
@@ -191,7 +192,8 @@ class GitMirrors(GitReading):
     ) -> Sha:
         quarantine, mirror = self._home.session_repository(session), self._home.mirror(name)
         commit = await commit_tree(quarantine, tree, parent, message, at)
-        await git(quarantine, "update-ref", "refs/overlord/canonical", commit)
+        await git(quarantine, "update-ref", "refs/overlord/canonical", commit, bounded=True)
+        known, directory = known_when_fetched(quarantine)
         async with self._locks[name]:
             await git(
                 mirror,
@@ -202,7 +204,9 @@ class GitMirrors(GitReading):
                 "--no-auto-gc",
                 str(quarantine),
                 f"+refs/overlord/canonical:refs/overlord/canonical/{commit}",
-                settings={"fetch.fsckObjects": "true", **LASTING},
+                settings={"fetch.fsckObjects": "true", **known, **LASTING},
+                bounded=True,
+                directory=directory,
             )
         return commit
 
@@ -221,7 +225,7 @@ class GitMirrors(GitReading):
         mirror = self._home.mirror(name)
         tree = await tree_without(mirror, commit, base=base, paths=paths, scratch=self._home.root)
         made = await commit_tree(mirror, tree, parent, message, at)
-        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return made
 
     @outward(Point.MERGE)
@@ -231,7 +235,7 @@ class GitMirrors(GitReading):
         mirror = self._home.mirror(name)
         tree, conflicts = await merge_tree(mirror, head, other)
         made = await commit_tree(mirror, tree, head, message, at, other)
-        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return Merge(commit=made, conflicts=conflicts)
 
     async def tree_of(self, name: RepositoryName, commit: Sha) -> Sha:
@@ -258,6 +262,7 @@ class GitMirrors(GitReading):
                 remote.url,
                 f"{sha}:{reference}",
                 settings=signed_in(remote),
+                bounded=True,
             )
         except GitFailed as error:
             if await self.remote_head(name, remote, branch) not in (expected, sha):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from overlord.adapters.git_credentials import handed_over
 from overlord.errors import GitFailed
+from overlord.git_limits import READING, SETTINGS
 
 TIMEOUT_S = 600.0
 SILENT_S = 120
@@ -18,11 +19,21 @@ LASTING = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
 """Settings for what the database is about to name: objects and references are on the disk before git says so."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
-_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
 _SAID_BYTES = 64 * 1024
 """As much is kept of what a command that failed had printed."""
+_INSIDE = ("sh", "-c", 'cd "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_TOO_MUCH = re.compile(
+    rb"out of memory|over limit \d|cannot allocate memory|died of signal 24", re.IGNORECASE
+)
+_NOT_FOUND = 127
+"""What a shell ends with that did not find the program."""
+
+
+class OverLimit(GitFailed):
+    """What it was to read takes more memory or time of the processor than a bounded git may have."""
 
 
 def clean_environment() -> dict[str, str]:
@@ -36,7 +47,7 @@ def clean_environment() -> dict[str, str]:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "true",
-        "GIT_ATTR_SOURCE": _EMPTY_TREE,
+        "GIT_ATTR_SOURCE": EMPTY_TREE,
         "GIT_ATTR_NOSYSTEM": "1",
     }
 
@@ -67,29 +78,38 @@ async def git(
     limit_bytes: int | None = None,
     largest_file_bytes: int | None = None,
     fine: Collection[int] = (0,),
+    bounded: bool = False,
+    directory: Path | None = None,
 ) -> bytes:
     """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
-    when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should.
+    when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should. `bounded` is for
+    whatever reads objects that a session may have made: it has READING's memory and time and no more. `directory` is where
+    the paths begin that are not absolute.
 
-    Raises GitFailed with the last words of a command that failed, hung, or could not be started.
+    Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit.
     """
     before = () if largest_file_bytes is None else (*_LIMITED, str(largest_file_bytes // 512))
-    program = (*before, "git")
-    async with _running(repository, program, arguments, settings or {}, environment or {}) as process:
+    settings, environment = settings or {}, environment or {}
+    if directory is not None:
+        before = (*before, *_INSIDE, str(directory))
+    if bounded:
+        before = (*before, *READING.program)
+        settings, environment = {**SETTINGS, **settings}, {**READING.environment, **environment}
+    async with _running(repository, (*before, "git"), arguments, settings, environment) as process:
         if limit_bytes is not None:
             chunks: list[bytes] = []
             await _read(process, arguments[0], limit_bytes, chunks.append, fine)
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
     if process.returncode not in fine:
-        message = f"git {arguments[0]} failed: {_last_words(errors)}"
-        raise GitFailed(message, output=output[-_SAID_BYTES:], errors=errors[-_SAID_BYTES:])
+        raise _failure(arguments[0], process.returncode, errors, output)
     return output
 
 
 async def output_bytes(repository: Path, *arguments: str, most: int) -> int:
-    """How much git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
-    async with _running(repository, ("git",), arguments, {}, {}) as process:
+    """How much a bounded git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
+    program = (*READING.program, "git")
+    async with _running(repository, program, arguments, SETTINGS, READING.environment) as process:
         return await _read(process, arguments[0], most, len)
 
 
@@ -164,8 +184,18 @@ async def _read(
     if size < limit:
         errors = await process.stderr.read()
         if await process.wait() not in fine:
-            raise GitFailed(f"git {command} failed: {_last_words(errors)}")
+            raise _failure(command, process.returncode, errors)
     return size
+
+
+def _failure(command: str, code: int | None, errors: bytes, output: bytes = b"") -> GitFailed:
+    if code == -signal.SIGXCPU:
+        return OverLimit(f"git {command} needs more than {READING.cpu_s} s of the processor")
+    if code == _NOT_FOUND:
+        return GitFailed(f"git cannot be started: {_last_words(errors)}; install git")
+    kind = OverLimit if _TOO_MUCH.search(errors) else GitFailed
+    message = f"git {command} failed: {_last_words(errors)}"
+    return kind(message, output=output[-_SAID_BYTES:], errors=errors[-_SAID_BYTES:])
 
 
 def _last_words(errors: bytes) -> str:

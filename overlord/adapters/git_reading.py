@@ -11,7 +11,7 @@ from overlord.adapters.git_diff import (
     parse_listing,
     parse_sizes,
 )
-from overlord.adapters.git_listing import listed
+from overlord.adapters.git_listing import LISTING_CHANGES, listed
 from overlord.adapters.git_memory import Memory
 from overlord.adapters.git_symbols import search
 from overlord.domain.definition import Definitions
@@ -31,18 +31,10 @@ class GitReading:
         self._memory = Memory()
 
     async def changes(self, name: RepositoryName, base: Sha, head: Sha) -> Sequence[Change]:
-        arguments = (
-            "diff",
-            "--raw",
-            "--numstat",
-            "--no-abbrev",
-            "-z",
-            "-M",
-            *_PLAIN_DIFF,
-        )
-
         async def ask() -> Sequence[Change]:
-            return parse_changes(await git(self._home.mirror(name), *arguments, base, head, "--"))
+            return parse_changes(
+                await git(self._home.mirror(name), *LISTING_CHANGES, base, head, "--", bounded=True)
+            )
 
         return await self._memory.recall(("changes", name, base, head), ask, len)
 
@@ -50,7 +42,7 @@ class GitReading:
         arguments = ("diff", "-M", "--no-color", *_PLAIN_DIFF, base, head, "--")
 
         async def ask() -> str:
-            output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1)
+            output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1, bounded=True)
             text = output[:limit_bytes].decode(errors="replace")
             cut = f"\n[cut: the diff is longer than {limit_bytes} bytes]\n"
             return text if len(output) <= limit_bytes else text + cut
@@ -58,7 +50,7 @@ class GitReading:
         return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
 
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
-        output = await git(self._home.mirror(name), "merge-base", one, other, fine=(0, 1))
+        output = await git(self._home.mirror(name), "merge-base", one, other, fine=(0, 1), bounded=True)
         return Sha(output.decode().strip()) or None
 
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
@@ -69,7 +61,7 @@ class GitReading:
         if await self._resolve(mirror, f"{commit}:{path}") is None:
             return None
         try:
-            return await git(mirror, "cat-file", "blob", f"{commit}:{path}")
+            return await git(mirror, "cat-file", "blob", f"{commit}:{path}", bounded=True)
         except GitFailed:
             return None  # a directory or a submodule has this name
 
@@ -101,7 +93,9 @@ class GitReading:
     ) -> Mapping[str, bytes]:
         mirror = self._home.mirror(name)
         asked = {path: f"{commit}:{path}" for path in paths if "\n" not in path}
-        checked = await git(mirror, "cat-file", "--batch-check", stdin=_lines((commit, *asked.values())))
+        checked = await git(
+            mirror, "cat-file", "--batch-check", stdin=_lines((commit, *asked.values())), bounded=True
+        )
         there, _, sizes = checked.partition(b"\n")
         if there.endswith(b" missing"):
             raise GitFailed(f"commit {commit} is not in the mirror of {name}")
@@ -109,11 +103,15 @@ class GitReading:
         small = [path for path, size in named.items() if size is not None and size <= limit_bytes]
         found: dict[str, bytes] = {}
         if small:
-            output = await git(mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small))
+            output = await git(
+                mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small), bounded=True
+            )
             found |= parse_batch(small, output)
         for path in named.keys() - small:
             if named[path] is not None:
-                found[path] = await git(mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes)
+                found[path] = await git(
+                    mirror, "cat-file", "blob", asked[path], limit_bytes=limit_bytes, bounded=True
+                )
         return found
 
     async def _resolve(self, repository: Path, revision: str) -> Sha | None:
@@ -122,7 +120,9 @@ class GitReading:
             return None
         asked = f"{revision}\n".encode()
         answer = (
-            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked)).decode().strip()
+            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked, bounded=True))
+            .decode()
+            .strip()
         )
         return None if answer.endswith(" missing") else Sha(answer)
 

@@ -100,12 +100,16 @@ def link_history(source: Path, target: Path) -> None:
         shutil.copy2(source / "shallow", target / "shallow")
 
 
-async def pack(mirror: Path, repository: Path, wanted: Iterable[Sha], *, known: Iterable[Sha] = ()) -> None:
-    """Put what is reachable from `wanted` into a repository that has everything reachable from `known`."""
+async def pack(
+    mirror: Path, repository: Path, wanted: Iterable[Sha], *, known: Iterable[Sha] = (), bounded: bool = False
+) -> None:
+    """Put what is reachable from `wanted` into a repository that has everything reachable from `known`. `bounded` where that
+    may be what a session made; a whole history may need more."""
     target = repository / "objects" / "pack" / "pack"
     revisions = [*wanted, *(f"^{sha}" for sha in known)]
     arguments = ("pack-objects", "--quiet", "--revs", "--non-empty", "--window=0", str(target))
-    await git(mirror, *arguments, stdin="".join(f"{revision}\n" for revision in revisions).encode())
+    given = "".join(f"{revision}\n" for revision in revisions).encode()
+    await git(mirror, *arguments, stdin=given, bounded=bounded)
 
 
 async def shallow_part(mirror: Path, heads: Sequence[Sha]) -> str:

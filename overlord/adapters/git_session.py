@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from overlord.adapters.git_command import git
+from overlord.adapters.git_known import list_known
 from overlord.adapters.git_ready import link_history, pack, shallow_part
 from overlord.domain.session import MAX_PUSH_BYTES
+from overlord.git_limits import SETTINGS
+from overlord.home import taken_bytes
 from overlord.ports import Sha
 
 
@@ -24,21 +27,27 @@ async def make_session_repository(
     (repository / "config").write_text(_config(writable))
     link_history(history, repository)
     if wanted := [sha for sha in others if sha != base]:
-        await pack(mirror, repository, wanted, known=[base])
+        await pack(mirror, repository, wanted, known=[base], bounded=True)
         if boundary := await shallow_part(mirror, [base, *wanted]):
             (repository / "shallow").write_text(boundary)
+    await list_known(repository, refs.values())
     commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
     await git(repository, "update-ref", "--stdin", stdin=commands.encode())
-    (repository / "ready").touch()
+    beside = repository / "ready.new"
+    beside.write_text(str(taken_bytes(repository / "objects")))
+    beside.rename(repository / "ready")
 
 
 def _config(writable: str | None) -> str:
     receive = "" if writable is None else f"\thideRefs = !refs/heads/{writable}\n"
+    # Also for a git that the one beside a fetch starts here: it does not hand on what it was told.
+    bounds = "".join("[{}]\n\t{} = {}\n".format(*key.split("."), value) for key, value in SETTINGS.items())
     return (
         "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
         "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n"
-        "[gc]\n\tauto = 0\n"
+        f"[gc]\n\tauto = 0\n{bounds}"
         f"[http]\n\treceivepack = {'true' if writable else 'false'}\n"
         "[receive]\n\tautogc = false\n\tfsckObjects = true\n\tdenyDeletes = true\n\tdenyNonFastForwards = true\n"
-        f"\tmaxInputSize = {MAX_PUSH_BYTES}\n\thideRefs = refs\n{receive}"
+        # What is pushed stays packed: to unpack it takes as much of the disk as it unfolds to.
+        f"\tunpackLimit = 1\n\tmaxInputSize = {MAX_PUSH_BYTES}\n\thideRefs = refs\n{receive}"
     )

@@ -20,7 +20,12 @@ async def commit_tree(
     parents = (argument for commit in (parent, *more) for argument in ("-p", commit))
     arguments = ("commit-tree", tree, *parents, "-F", "-")
     output = await git(
-        repository, *arguments, environment=_identity(at), stdin=message.encode(), settings=LASTING
+        repository,
+        *arguments,
+        environment=_identity(at),
+        stdin=message.encode(),
+        settings=LASTING,
+        bounded=True,
     )
     return Sha(output.decode().strip())
 
@@ -30,21 +35,23 @@ async def tree_without(
 ) -> Sha:
     """The tree of `commit` with `paths` as they are at `base`; `scratch` is where an index may lie for a moment."""
     arguments = ("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, commit)
-    names = (await git(repository, *arguments)).split(b"\0")[:-1]
+    names = (await git(repository, *arguments, bounded=True)).split(b"\0")[:-1]
     # What is no UTF-8 was judged by how it is shown, so it is found by that.
     entries = b"".join([await _entry(repository, base, name) for name in names if shown(name) in paths])
     with tempfile.TemporaryDirectory(dir=scratch) as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
-        await git(repository, "read-tree", commit, environment=index)
-        await git(repository, "update-index", "-z", "--index-info", environment=index, stdin=entries)
-        tree = await git(repository, "write-tree", environment=index, settings=LASTING)
+        await git(repository, "read-tree", commit, environment=index, bounded=True)
+        await git(
+            repository, "update-index", "-z", "--index-info", environment=index, stdin=entries, bounded=True
+        )
+        tree = await git(repository, "write-tree", environment=index, settings=LASTING, bounded=True)
     return Sha(tree.decode().strip())
 
 
 async def merge_tree(repository: Path, head: Sha, other: Sha) -> tuple[Sha, tuple[str, ...]]:
     """The tree of a merge, and the paths in conflict, whose files hold both sides between marks."""
     arguments = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", head, other)
-    output = await git(repository, *arguments, fine=(0, 1), settings=LASTING)
+    output = await git(repository, *arguments, fine=(0, 1), settings=LASTING, bounded=True)
     tree, *paths = output.split(b"\0")
     return Sha(tree.decode()), tuple(dict.fromkeys(shown(path) for path in paths if path))
 
@@ -52,7 +59,7 @@ async def merge_tree(repository: Path, head: Sha, other: Sha) -> tuple[Sha, tupl
 async def _entry(repository: Path, commit: Sha, name: bytes) -> bytes:
     """The index line that puts a path back as it is at `commit`, or takes it away when it is not there."""
     asked = ("--literal-pathspecs", "ls-tree", "-z", commit, "--", os.fsdecode(name))
-    return await git(repository, *asked) or b"0 %b\t%b\0" % (b"0" * 40, name)
+    return await git(repository, *asked, bounded=True) or b"0 %b\t%b\0" % (b"0" * 40, name)
 
 
 def _identity(at: datetime) -> dict[str, str]:

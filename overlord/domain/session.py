@@ -15,6 +15,8 @@ MAX_LOSSES = 3
 
 MAX_PUSH_BYTES = 200 * 1024 * 1024
 """The largest pack a session may push."""
+MAX_PUSHED_BYTES = 500 * 1024 * 1024
+"""What all its pushes may take of the disk together."""
 
 
 class SessionState(StrEnum):

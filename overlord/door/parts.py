@@ -8,6 +8,7 @@ from overlord.bell import Bell
 from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
 from overlord.door.journal import Journal
+from overlord.door.pushes import Pushes
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
 from overlord.meters import Meters
@@ -37,6 +38,7 @@ class DoorParts:
     """How the gateway waits before it asks an endpoint again, in seconds."""
     flight: Flight = field(default_factory=Flight)
     meters: Meters = field(default_factory=Meters)
+    pushes: Pushes = field(default_factory=Pushes)
     journal: Journal = field(default_factory=Journal)
     transcripts: Transcripts = field(init=False)
 

@@ -1,6 +1,7 @@
 """A session's repository: base's history, its own branch, and nothing that could be had by knowing its name."""
 
 import shutil
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Ground:
     """A far end with `main`, and Overlord's git."""
 
     def __init__(self, root: Path) -> None:
+        root.mkdir(exist_ok=True)
         self.far = root / "far.git"
         run(self.far, "init", "--quiet", "--bare", "--initial-branch=main", str(self.far))
         self.base = commit(self.far, "main", {"calc.py": "x = 1\n", "docs/a.md": "a\n"})
@@ -127,6 +129,59 @@ async def test_what_a_session_has_is_its_own_when_the_ready_copy_is_gone(ground:
     shutil.rmtree(ground.home.ready(NAME))
     assert await ground.git.session_tree(SESSION, BRANCH) == await ground.git.tree_of(NAME, ground.base)
     run(ground.quarantine, "fsck", "--full")
+
+
+# What git would refuse, and was there before.
+
+REFUSED = '[submodule "../../x"]\n\tpath = x\n\turl = -u./payload\n'
+
+
+@pytest.mark.parametrize("place", ["", "vendor/lib/"])
+async def test_a_base_whose_gitmodules_git_refuses_can_be_worked_on(tmp_path: Path, place: str) -> None:
+    """Also in a home with a space and a comma in its path, which git would take for the end of a file's."""
+    ground = Ground(tmp_path / "my home, old")
+    base = commit(ground.far, "main", {f"{place}.gitmodules": REFUSED}, parent=ground.base)
+    await ground.refresh()
+    await ground.prepare(base)
+    assert taken_in(ground, commit_beside(ground, {f"{place}x": "1"}, base))
+    tree = await ground.git.session_tree(SESSION, BRANCH)
+    assert tree is not None
+    head = await ground.git.canonical_commit(NAME, SESSION, tree=tree, parent=base, message="m", at=AT)
+    assert [change.path for change in await ground.git.changes(NAME, base, head)] == [f"{place}x"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_gitmodules_that_git_refuses_is_not_taken_in_from_a_session(
+    ground: Ground, known: bool
+) -> None:
+    base = commit(ground.far, "main", {".gitmodules": REFUSED if known else "\n"}, parent=ground.base)
+    await ground.refresh()
+    await ground.prepare(base)
+    said = pushed(ground, commit_beside(ground, {".gitmodules": f"# mine\n{REFUSED}"}, base))
+    assert "gitmodulesName: disallowed submodule name: ../../x" in said
+    assert run(ground.quarantine, "rev-parse", BRANCH) == base
+
+
+def commit_beside(ground: Ground, files: Files, parent: Sha) -> tuple[Path, Sha]:
+    """A commit in a clone of the session's own."""
+    client = ground.far.parent / "client.git"
+    run(client, "init", "--quiet", "--bare", str(client))
+    run(client, "fetch", "--quiet", str(ground.quarantine), "+refs/heads/*:refs/heads/*")
+    return client, commit(client, BRANCH, files, parent=parent)
+
+
+def pushed(ground: Ground, made: tuple[Path, Sha]) -> str:
+    """What a push of it is told."""
+    client, head = made
+    words = ("push", str(ground.quarantine), f"{head}:refs/heads/{BRANCH}")
+    command = ["git", f"--git-dir={client}", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def taken_in(ground: Ground, made: tuple[Path, Sha]) -> bool:
+    said = pushed(ground, made)
+    assert run(ground.quarantine, "rev-parse", BRANCH) == made[1], said
+    return True
 
 
 # The mirror.

@@ -172,20 +172,20 @@ async def test_a_hostile_tree_is_not_taken_in(ground: Ground, path: str, content
     assert pushed(ground, session) == ground.base
 
 
-async def test_a_push_over_the_size_limit_is_refused(ground: Ground) -> None:
+async def test_a_base_with_a_gitmodules_that_git_refuses_blocks_no_push(ground: Ground) -> None:
+    mirror = ground.home.mirror("acme/calc")
+    ground.base = commit(mirror, "main", {".gitmodules": HOSTILE_MODULES}, parent=ground.base)
     session = await ground.session()
-    config = ground.repository(session) / "config"
-    config.write_text(re.sub(r"maxInputSize = \d+", "maxInputSize = 100000", config.read_text()))
     async with cloned(ground, session) as clone:
-        await clone.commit("small", b"x" * 1000)
-        assert (await clone.push(f"HEAD:refs/heads/{BRANCH}"))[0] == 0
-        taken = pushed(ground, session)
-        noise = b"".join(number.to_bytes(8, "big") + bytes([number * 37 % 251]) for number in range(40_000))
-        await clone.commit("large", noise)
+        head = await clone.commit("x", "1")
+        code, output = await clone.push(f"HEAD:refs/heads/{BRANCH}")
+        assert code == 0, output
+        await clone.commit(".gitmodules", HOSTILE_MODULES + b"# mine\n")
         code, output = await clone.push(f"HEAD:refs/heads/{BRANCH}")
     assert code != 0
-    assert "exceeds maximum allowed size" in output
-    assert pushed(ground, session) == taken
+    assert "remote: error: object" in output
+    assert "disallowed submodule name" in output
+    assert pushed(ground, session) == head
 
 
 async def test_a_session_cannot_reach_another_sessions_repository(ground: Ground) -> None:

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.server import serve
-from overlord.smart_http import serve_git
+from overlord.smart_http import LONGEST_S, backend, serve_git
 
 DEADLINE_S = 180
 PATIENCE_S = 180
@@ -245,6 +245,39 @@ async def test_an_answer_that_comes_early_is_heard_by_a_client_that_still_sends(
         for _ in range(5):
             answer = await client.post(f"{url}/git-receive-pack", content=chunks())
             assert (answer.status_code, answer.text) == (200, "too large")
+
+
+async def test_a_push_that_takes_too_long_is_ended_and_the_client_is_told(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is moved once the answer has begun; it would have no end."""
+    said = r"printf 'Content-Type: application/x-git-receive-pack-result\r\n\r\n'; sleep 600"
+    real = shlex.quote(backend(os.environ["PATH"]))
+    environment = fake_git(tmp_path / "bin", f'[ "$REQUEST_METHOD" = GET ] && exec {real}; {said}')
+    loop = asyncio.get_running_loop()
+    time = loop.time
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Any) -> None:
+            await send(message)
+            if scope["method"] == "POST" and message["type"] == "http.response.start":
+                monkeypatch.setitem(vars(loop), "time", lambda: time() + LONGEST_S)
+
+        path = scope["path"].removeprefix("/calc.git")
+        await serve_git(
+            *(scope, receive, sending),
+            repository=repository,
+            path_info=path,
+            user="bob",
+            environment=environment,
+        )
+
+    async with serve(app) as url:
+        await git("clone", "-q", str(repository), str(tmp_path / "work"))
+        address = f"{url}/calc.git"
+        code, output = await git("push", address, "HEAD:refs/heads/topic", directory=tmp_path / "work")
+    assert code != 0
+    assert "remote: rejected: it took longer than 600 s" in output
 
 
 async def test_hooks_of_the_repository_do_not_run(served: Served, repository: Path, tmp_path: Path) -> None:

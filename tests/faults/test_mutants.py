@@ -15,6 +15,7 @@ from tests.faults.mutants.core import CORE
 from tests.faults.mutants.forge import FORGE
 from tests.faults.mutants.mutant import Mutant
 from tests.faults.mutants.runner import RUNNER
+from tests.faults.mutants.session_git import SESSION_GIT
 
 pytestmark = pytest.mark.timeout(1200)
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *RUNNER)
+MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *RUNNER, *SESSION_GIT)
 
 
 def _named(mutant: Mutant) -> str:

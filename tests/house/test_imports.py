@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-LEAVES = {"overlord.errors", "overlord.meters", "overlord.points"}
+LEAVES = {"overlord.errors", "overlord.git_limits", "overlord.meters", "overlord.points"}
 """What every room of Overlord may import."""
 CHAIN = (
     "entrypoints",
@@ -79,6 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "embedded": {"overlord.smart_http"},
     "errors": set(),
+    "git_limits": set(),
     "points": set(),
     "meters": set(),
     "__main__": {"overlord.entrypoints"},

@@ -40,6 +40,28 @@ def test_an_edit_is_pushed_and_reported(make_door: MakeDoor, run: Run) -> None:
     assert door.tool_results(3) == ["3\n[exit code 0]"]
 
 
+@pytest.mark.parametrize(
+    "after", ["", "echo more > more.txt", "git reset -q --hard HEAD~1; echo more > more.txt"]
+)
+def test_a_minion_that_pushes_by_itself_can_finish(make_door: MakeDoor, run: Run, after: str) -> None:
+    """Whatever it pushed before, what is handed in is what the working tree holds."""
+    door = make_door(FILES)
+    git(door.repository, "config", "receive.denyNonFastForwards", "true")
+    git(door.repository, "branch", BRANCH, "main")
+    push = f"git commit -qam mine && git push -q origin HEAD:refs/heads/{BRANCH}"
+    door.will(EDIT, call("run_command", command=f"{push}; {after}"), done(), done())
+    assert run(door) == 0
+    assert door.report.outcome is Outcome.COMPLETE
+    expected = {"README.md": "Calc", "calc.py": "def add(a, b):\n    return a + b"}
+    if after:
+        expected["more.txt"] = "more"
+    if "reset" in after:
+        expected["calc.py"] = "def add(a, b):\n    return a - b"
+    assert door.files() == expected
+    assert door.report.head == git(door.repository, "rev-parse", BRANCH)
+    assert "mine" in git(door.repository, "log", "--format=%s", BRANCH)
+
+
 def test_progress_is_told_beside_the_work(make_door: MakeDoor, run: Run) -> None:
     door = make_door(FILES)
     door.will(EDIT, done())

@@ -177,15 +177,47 @@ def test_a_directory_that_became_a_link_to_nowhere_and_links_in_circles_are_save
     assert [line.split("\t")[1] for line in listed if line.startswith("120000")] == ["a", "b", "gone", "here"]
 
 
-def test_a_branch_that_moved_is_never_forced(workspace: Workspace, far: Path) -> None:
+def test_a_save_goes_on_top_of_what_was_pushed_beside_it_and_never_forces(
+    workspace: Workspace, far: Path
+) -> None:
+    (workspace.root / "new.txt").write_text("in progress")
+    workspace.save("in progress")
     seed = far.parent / "seed"
-    git(seed, "commit", "--quiet", "--allow-empty", "-m", "someone else")
+    git(seed, "fetch", "--quiet", str(far), BRANCH)
+    git(seed, "checkout", "--quiet", "FETCH_HEAD")
+    (seed / "theirs.txt").write_text("x")
+    git(seed, "add", "theirs.txt")
+    git(seed, "commit", "--quiet", "-m", "another clone")
     git(seed, "push", "--quiet", str(far), f"HEAD:refs/heads/{BRANCH}")
-    there = git(far, "rev-parse", BRANCH)
     (workspace.root / "new.txt").write_text("x")
-    with pytest.raises(GitFailed, match="rejected"):
-        workspace.save("done")
-    assert git(far, "rev-parse", BRANCH) == there
+    workspace.save("done")
+    assert git(far, "log", "--format=%s", BRANCH).splitlines() == [
+        "done",
+        "another clone",
+        "in progress",
+        "seed",
+    ]
+    assert git(far, "ls-tree", "-r", "--name-only", BRANCH).split() == ["calc.py", "new.txt"]
+    assert workspace.head == git(far, "rev-parse", BRANCH)
+
+
+def test_what_a_command_pushed_and_took_back_is_not_what_is_saved(workspace: Workspace, far: Path) -> None:
+    git(far, "config", "receive.denyNonFastForwards", "true")
+    (workspace.root / "calc.py").write_text("x = 1\n")
+    workspace.save("saved")
+    push = f"git add -A; git commit -qm mine; git push -q {far} HEAD:refs/heads/{BRANCH}"
+    shell(
+        workspace.root,
+        f"git fetch -q {far} {BRANCH}; git reset -q --soft FETCH_HEAD; echo y > calc.py; {push}",
+    )
+    assert git(far, "show", f"{BRANCH}:calc.py") == "y"
+    (workspace.root / "calc.py").write_text("x = 1\n")
+    workspace.save("done")
+    assert git(far, "show", f"{BRANCH}:calc.py") == "x = 1"
+    assert git(far, "log", "--format=%s", BRANCH).split() == ["done", "mine", "saved", "seed"]
+    before = git(far, "rev-parse", BRANCH)
+    workspace.save("again")
+    assert git(far, "rev-parse", BRANCH) == before, "the branch holds it already"
 
 
 def test_a_clone_that_fails_says_why(tmp_path: Path) -> None:
