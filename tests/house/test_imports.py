@@ -111,6 +111,7 @@ ALLOWED["app"] |= {
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
     "overlord.settings_chat",
+    "overlord.settings_environment",
     "overlord.settings_watch",
 }
 
