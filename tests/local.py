@@ -121,6 +121,8 @@ class Desk:
     model: EmbeddedModel
     model_url: str
     repo: Path
+    python: str = str(TOOLCHAIN) if TOOLCHAIN.exists() else ""
+    """What sessions run with."""
     _left: list[asyncio.subprocess.Process] = field(default_factory=list)
 
     @property
@@ -136,8 +138,9 @@ class Desk:
     def environment(self, over: Mapping[str, str]) -> dict[str, str]:
         config = self.root / "overlord.yaml"
         if not config.exists():
-            python = TOOLCHAIN if TOOLCHAIN.exists() else ""
-            config.write_text(f"process: {{python: '{python}'}}\nrunner: process\nsessions: {{grace_s: 2}}\n")
+            config.write_text(
+                f"process: {{python: '{self.python}'}}\nrunner: process\nsessions: {{grace_s: 2}}\n"
+            )
         ours = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
