@@ -44,7 +44,8 @@ async def made_quick_talk(files: dict[str, str] | None = None, **overrides: Any)
 
 @contextlib.asynccontextmanager
 async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[Desk]:
-    """As `desk`, with played checks."""
+    """As `desk`, with played checks, and commands that need not import everything first."""
     async with desk(files) as user:
         user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter())
+        user.is_warm = True
         yield user

@@ -178,6 +178,7 @@ async def test_ctrl_c_while_the_tests_run_makes_them_run_again() -> None:
     slow = "import os, pathlib, time\n\ndef test_slow():\n    here = pathlib.Path('{root}')\n    (here / 'holding').touch()\n"
     slow += "    while not (here / 'go').exists():\n        time.sleep(0.02)\n"
     async with desk() as user:
+        user.is_warm = True
         (user.repo / "tests" / "test_slow.py").write_text(slow.format(root=user.root))
         git(user.repo, "add", "--all")
         git(user.repo, "commit", "--quiet", "--message=A slow test")
