@@ -18,6 +18,7 @@ BENCHES = (
     "bench.evaluation",
     "bench.start",
     "bench.minion",
+    "bench.command",
 )
 
 

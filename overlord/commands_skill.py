@@ -10,7 +10,7 @@ from overlord.domain.person import Person
 from overlord.domain.secret import redacted
 from overlord.domain.skill_draft import DECIDABLE, DraftKind, DraftState, SkillDraft, tidied
 from overlord.domain.skill_drafting import Unwritten, read_text, skill_path
-from overlord.domain.skill_review import SkillVerdict
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.domain.text import plain_line
 from overlord.errors import Refused
 from overlord.store import drafts, proposals, skills

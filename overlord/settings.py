@@ -16,7 +16,7 @@ from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
 from overlord.errors import SettingsError
 from overlord.settings_chat import Briefing, Slack
-from overlord.settings_environment import ENVIRONMENT, from_environment, reason_of
+from overlord.settings_environment import ENVIRONMENT, from_environment, home_of, reason_of
 from overlord.settings_file import found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings_model import (
     PRIMARY,
@@ -232,11 +232,6 @@ def packaged(name: str) -> str:
 @cache
 def _defaults() -> dict[str, Any]:
     return {**load_yaml(packaged("overlord.yaml")), **load_yaml(packaged("models.yaml"))}
-
-
-def home_of(environment: Mapping[str, str]) -> Path:
-    """Where the state is kept, whatever else is set."""
-    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
 
 
 def load(environment: Mapping[str, str], **overrides: Any) -> Settings:

@@ -98,3 +98,8 @@ def reason_of(error: OSError | UnicodeDecodeError) -> str:
     if isinstance(error, PermissionError):
         return f"this user (uid {os.geteuid()}) may not; let it, with chown or chmod"
     return error.strerror or "unknown" if isinstance(error, OSError) else "it is no UTF-8 text"
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """Where the state is kept, whatever else is set."""
+    return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()

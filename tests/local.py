@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import termios
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from overlord.embedded.model import EmbeddedModel
+from tests.forked import Forked, Handed, Typed
 from tests.world import CALC, TOOLCHAIN
 
 DEADLINE_S = 180.0
@@ -74,7 +75,7 @@ class Said:
 class Terminal:
     """The program at a terminal: what it shows, and what is typed."""
 
-    def __init__(self, process: asyncio.subprocess.Process, master: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Forked, master: int) -> None:
         self.process, self._master = process, master
         self.shown = ""
         self._changed = asyncio.Event()
@@ -121,7 +122,11 @@ class Desk:
     model: EmbeddedModel
     model_url: str
     repo: Path
-    _left: list[asyncio.subprocess.Process] = field(default_factory=list)
+    python: str = str(TOOLCHAIN) if TOOLCHAIN.exists() else ""
+    """What sessions run with."""
+    is_warm: bool = False
+    """Whether commands are forked from a process that has imported everything already."""
+    _left: list[asyncio.subprocess.Process | Forked] = field(default_factory=list)
 
     @property
     def home(self) -> Path:
@@ -136,8 +141,9 @@ class Desk:
     def environment(self, over: Mapping[str, str]) -> dict[str, str]:
         config = self.root / "overlord.yaml"
         if not config.exists():
-            python = TOOLCHAIN if TOOLCHAIN.exists() else ""
-            config.write_text(f"process: {{python: '{python}'}}\nrunner: process\nsessions: {{grace_s: 2}}\n")
+            config.write_text(
+                f"process: {{python: '{self.python}'}}\nrunner: process\nsessions: {{grace_s: 2}}\n"
+            )
         ours = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
@@ -157,45 +163,75 @@ class Desk:
         return {name: value for name, value in {**ours, **over}.items() if value}
 
     async def start(
-        self, *words: str, cwd: Path | None = None, environment: Mapping[str, str] = NOTHING_ELSE
-    ) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "overlord", *words),
-            cwd=cwd or self.repo,
-            env=self.environment(environment),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        self._left.append(process)
-        return process
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] = NOTHING_ELSE,
+        printed: tuple[int, int] | None = None,
+    ) -> asyncio.subprocess.Process | Forked:
+        """Type `overlord …` where nobody answers questions; what it prints goes where `printed` says, or nowhere."""
+        with open(os.devnull, "r+b") as nothing:
+            out, err = printed or (nothing.fileno(), nothing.fileno())
+            return await self._begin(words, cwd, environment, (nothing.fileno(), out, err))
 
     async def overlord(
         self, *words: str, cwd: Path | None = None, environment: Mapping[str, str] = NOTHING_ELSE
     ) -> Said:
         """Type `overlord …` where nobody answers questions, and wait for its end."""
-        process = await self.start(*words, cwd=cwd, environment=environment)
-        async with asyncio.timeout(DEADLINE_S):
-            out, err = await process.communicate()
-        return Said(process.returncode or 0, out.decode(), err.decode())
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = await self.start(
+                *words, cwd=cwd, environment=environment, printed=(out.fileno(), err.fileno())
+            )
+            async with asyncio.timeout(DEADLINE_S):
+                code = await process.wait()
+            out.seek(0)
+            err.seek(0)
+            return Said(code, out.read().decode(), err.read().decode())
 
     async def terminal(self, *words: str, environment: Mapping[str, str] = NOTHING_ELSE) -> Terminal:
         """Type `overlord …` at a terminal."""
         master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (40, 160))
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "overlord", *words),
-            cwd=self.repo,
-            env=self.environment(environment),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )
-        os.close(slave)
-        self._left.append(process)
+        try:
+            process = await self._begin(words, None, environment, (slave,) * 3, at_terminal=True)
+        finally:
+            os.close(slave)
         return Terminal(process, master)
+
+    async def _begin(
+        self,
+        words: Sequence[str],
+        cwd: Path | None,
+        environment: Mapping[str, str],
+        streams: tuple[int, int, int],
+        *,
+        at_terminal: bool = False,
+    ) -> asyncio.subprocess.Process | Forked:
+        process: asyncio.subprocess.Process | Forked
+        if self.is_warm:
+            handed = (Handed(streams[0]), Handed(streams[1]), Handed(streams[2]))
+            process = Forked(
+                Typed(
+                    words=words,
+                    cwd=cwd or self.repo,
+                    environment=self.environment(environment),
+                    streams=handed,
+                    at_terminal=at_terminal,
+                )
+            )
+        else:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "overlord", *words),
+                cwd=cwd or self.repo,
+                env=self.environment(environment),
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                start_new_session=at_terminal,
+                preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if at_terminal else None,
+            )
+        self._left.append(process)
+        return process
 
     async def until(self, condition: Callable[[], Any]) -> None:
         """Wait for something outside of this process."""

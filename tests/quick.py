@@ -1,4 +1,4 @@
-"""Worlds whose check sessions are played: for scenarios whose subject is not what the judge's commands say.
+"""Worlds and desks whose check sessions are played: for scenarios whose subject is not what the judge's commands say.
 
 The Minion is the real one, in an interpreter of its own. A check session is answered by `tests/faults/player.py`, which speaks
 the door's protocol and calls the repository's test functions itself: a twentieth of the time of three runs of pytest and two of a linter.
@@ -6,13 +6,14 @@ the door's protocol and calls the repository's test functions itself: a twentiet
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.chatting import Talk, made_talk
 from tests.faults.player import played
-from tests.world import DEADLINE_S, TOOLCHAIN, World, made_world
+from tests.local import Desk, desk
+from tests.world import CALC, DEADLINE_S, TOOLCHAIN, World, made_world
 
 
 def quick(world: World) -> World:
@@ -39,3 +40,12 @@ async def made_quick_talk(files: dict[str, str] | None = None, **overrides: Any)
     async with made_talk(files, **overrides) as talk:
         quick(talk.world)
         yield talk
+
+
+@contextlib.asynccontextmanager
+async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[Desk]:
+    """As `desk`, with played checks, and commands that need not import everything first."""
+    async with desk(files) as user:
+        user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter())
+        user.is_warm = True
+        yield user

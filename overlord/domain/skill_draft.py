@@ -14,7 +14,7 @@ from hashlib import sha256
 from overlord.domain.event import EventName
 from overlord.domain.proposal import EnhancementProposal, Trigger
 from overlord.domain.skill_finding import SkillFinding
-from overlord.domain.skill_review import SkillVerdict, verdict_of, why_of
+from overlord.domain.skill_verdict import SkillVerdict, verdict_of, why_of
 
 
 class DraftKind(StrEnum):

@@ -11,7 +11,8 @@ from overlord.domain.review_request import fenced
 from overlord.domain.secret import redacted
 from overlord.domain.skill import SKILLS_DIRECTORY
 from overlord.domain.skill_draft import DraftKind, SkillDraft, tidied
-from overlord.domain.skill_review import SkillVerdict, review_skill
+from overlord.domain.skill_review import review_skill
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.domain.text import visible
 
 MOST_ANSWER = 64_000

@@ -10,8 +10,9 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.skill_draft import DraftKind, SkillDraft
 from overlord.domain.skill_finding import SkillFinding
-from overlord.domain.skill_review import SkillReview, SkillVerdict, review_changed, review_skill
+from overlord.domain.skill_review import SkillReview, review_changed, review_skill
 from overlord.domain.skill_rule import Level
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.domain.text import visible
 
 AT_BASE, VERSION, ABSENT = "skill/at-base", "skill/version", "skill/absent"

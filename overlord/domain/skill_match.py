@@ -12,7 +12,8 @@ from pathspec import GitIgnoreSpec
 from minion.protocol import Issue
 from overlord.domain.skill import Skill
 from overlord.domain.skill_record import SkillAtBase
-from overlord.domain.skill_review import SkillReview, SkillVerdict
+from overlord.domain.skill_review import SkillReview
+from overlord.domain.skill_verdict import SkillVerdict
 
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"

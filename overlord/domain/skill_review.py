@@ -3,40 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
 from overlord.domain.skill import Skill, SkillFileError, is_skill_path, parse_skill
 from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_rule import Level
+from overlord.domain.skill_verdict import SkillVerdict, verdict_of, why_of
 from overlord.domain.untrusted_yaml import MAX_BYTES, UntrustedYamlError, compose_yaml
 
 SCHEMA, NAMES, TRIGGERS = "skill/schema", "skill/name-conflict", "skill/trigger-conflict"
-
-
-class SkillVerdict(StrEnum):
-    """`flag` and `accept` both wait for a person, who for `flag` is shown what to look at."""
-
-    ACCEPT = "accept"
-    FLAG = "flag"
-    REJECT = "reject"
-
-
-def verdict_of(findings: Sequence[SkillFinding]) -> SkillVerdict:
-    """What findings come to."""
-    levels = {finding.level for finding in findings}
-    if Level.REJECT in levels:
-        return SkillVerdict.REJECT
-    return SkillVerdict.FLAG if Level.FLAG in levels else SkillVerdict.ACCEPT
-
-
-def why_of(findings: Sequence[SkillFinding]) -> str:
-    """The gravest of them, in a sentence; empty when there is none."""
-    graver = [item for item in findings if item.level is Level.REJECT] or list(findings)
-    if not graver:
-        return ""
-    place = f" (line {graver[0].line})" if graver[0].line else ""
-    return f"{graver[0].rule}{place}: {graver[0].message}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from overlord.domain.forge import PulledFile, TreeEntry
 from overlord.domain.secret import redacted
 from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path, touches_skills
 from overlord.domain.skill_finding import SkillFinding
-from overlord.domain.skill_review import SkillReview, SkillVerdict, review_changed, unreadable, verdict_of
+from overlord.domain.skill_review import SkillReview, review_changed, unreadable
 from overlord.domain.skill_rule import Level
+from overlord.domain.skill_verdict import SkillVerdict, verdict_of
 from overlord.domain.text import count, defused_line, plain_line, visible
 from overlord.domain.untrusted_yaml import MAX_BYTES
 

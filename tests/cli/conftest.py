@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.entrypoints.cli.main import app, run
+from overlord.entrypoints.cli.command_list import app
+from overlord.entrypoints.cli.main import run
 from overlord.home import Home
 from tests.stored import opened
 

@@ -11,8 +11,9 @@ from overlord.adapters.sandbox_check import POINTS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.entrypoints import doctor
+from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.doctor import WALLS
-from overlord.entrypoints.cli.main import app, run
+from overlord.entrypoints.cli.main import run
 from overlord.entrypoints.finding import Finding, Health
 from overlord.settings import Settings, load
 from tests.runners import engine_or_skip

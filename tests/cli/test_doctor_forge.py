@@ -14,7 +14,7 @@ from overlord.adapters.github_permission import PERMISSIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.entrypoints import doctor_forge
-from overlord.entrypoints.cli.main import app as overlord
+from overlord.entrypoints.cli.command_list import app as overlord
 from overlord.entrypoints.cli.main import run
 from overlord.entrypoints.finding import Finding, Health
 from overlord.settings import load

@@ -7,16 +7,17 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from overlord.adapters.github_permission import PERMISSIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
+from overlord.entrypoints.cli.command_list import app
+from overlord.entrypoints.cli.main import run
+from overlord.settings_environment import ENVIRONMENT
 from tests.app_keys import keys, write_key
 from tests.faults.disks import mounted
 from tests.listener.test_daemon import served
@@ -33,31 +34,49 @@ class Machine:
     root: Path
     forge: EmbeddedForge
     environment: dict[str, str]
-    settings: dict[str, Any] = field(default_factory=dict)
+    patch: pytest.MonkeyPatch
+    printed: pytest.CaptureFixture[str]
 
     async def doctor(self, **other: str) -> dict[str, tuple[str, str]]:
         """Type `overlord doctor --json`: for each thing, how well it is and what was said."""
-        home = Path(self.environment["OVERLORD_HOME"])
-        if self.settings:
-            home.mkdir(exist_ok=True)
-            (home / "overlord.yaml").write_text(yaml.safe_dump(self.settings))
-        given = {**self.environment, **other}
+        for name in {name for name in os.environ if name.startswith("OVERLORD_")} | set(ENVIRONMENT):
+            self.patch.delenv(name, raising=False)
+        for name, value in {**self.environment, **other}.items():
+            self.patch.setenv(name, value)
+        code = await asyncio.to_thread(_typed, "doctor", "--json")
+        return _found(code, *self.printed.readouterr())
+
+    async def doctor_as_a_program(self) -> dict[str, tuple[str, str]]:
+        """The same, in a process of its own."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "overlord", "doctor", "--json"),
-            env={name: os.environ[name] for name in KEPT if name in os.environ} | given,
+            env={name: os.environ[name] for name in KEPT if name in os.environ} | self.environment,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         async with asyncio.timeout(DEADLINE_S):
             out, err = await process.communicate()
-        assert not err, err.decode()
-        found = {item["what"]: (item["health"], item["said"]) for item in json.loads(out)}
-        assert process.returncode == (1 if "bad" in {health for health, _ in found.values()} else 0)
-        return found
+        return _found(process.returncode, out.decode(), err.decode())
+
+
+def _typed(*words: str) -> object:
+    try:
+        return run(lambda: app(list(words)))
+    except SystemExit as ending:
+        return ending.code or 0
+
+
+def _found(code: object, out: str, err: str) -> dict[str, tuple[str, str]]:
+    assert not err, err
+    found = {item["what"]: (item["health"], item["said"]) for item in json.loads(out)}
+    assert code == (1 if "bad" in {health for health, _ in found.values()} else 0)
+    return found
 
 
 @pytest.fixture
-async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
+async def machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> AsyncIterator[Machine]:
     forge, model = EmbeddedForge(tmp_path / "forge"), EmbeddedModel()
     await forge.create_repository(REPO, files={"README.md": "# calc\n"})
     async with forge.serve() as forge_url, model.serve() as model_url:
@@ -71,7 +90,7 @@ async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
             "OPENAI_API_KEY": model.key,
             "OVERLORD_MODEL": "scripted",
         }
-        yield Machine(tmp_path, forge, sound)
+        yield Machine(tmp_path, forge, sound, monkeypatch, capsys)
     forge.close()
 
 
@@ -143,7 +162,7 @@ async def test_a_mistake_is_found_and_the_fix_is_said(
 
 
 async def test_without_a_mistake_nothing_is_bad(machine: Machine) -> None:
-    found = await machine.doctor()
+    found = await machine.doctor_as_a_program()
     assert {what: said for what, (health, said) in found.items() if health == "bad"} == {}
     assert found["clock"] == ("well", "as 127.0.0.1 has it")
     assert found["home"][1].endswith("no daemon works on it now")

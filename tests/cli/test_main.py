@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from overlord import errors
-from overlord.entrypoints.cli.main import EXIT_CODES, run
+from overlord.entrypoints.cli.exit_code import EXIT_CODES
+from overlord.entrypoints.cli.main import run
 from overlord.home import Home
 from tests.cli.conftest import Filled, Overlord
 from tests.stored import claim
@@ -23,6 +24,23 @@ HEAVY = (
     *("overlord.app", "overlord.adapters", "overlord.door", "overlord.embedded", "overlord.engine.tick"),
 )
 """What only those commands import that need it: each command would wait for it otherwise."""
+CORE = (
+    "asyncio",
+    "pydantic",
+    "yaml",
+    "overlord.commands",
+    "overlord.domain",
+    "overlord.settings",
+    "overlord.store",
+)
+"""What most commands need, and what only explains them does not."""
+READERS = (
+    "overlord.domain.skill",
+    "overlord.domain.skill_review",
+    "overlord.domain.vetting",
+    "overlord.engine.draft",
+)
+"""What reads skills: they are shown without it."""
 
 
 def program(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -145,17 +163,27 @@ def test_a_wrong_configuration_ends_with_three(
 # As a program of its own.
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("config", "check"), ("status",)])
+@pytest.mark.parametrize(
+    ("words", "kept_out"),
+    [
+        (("--version",), (*HEAVY, *CORE, "rich")),
+        (("--help",), (*HEAVY, *CORE)),
+        (("decisions", "list"), (*HEAVY, *READERS, "overlord.settings")),
+        (("status",), (*HEAVY, *READERS)),
+        (("config", "check"), (*HEAVY, *READERS, "overlord.commands", "overlord.inquiries")),
+    ],
+)
 def test_a_command_that_only_looks_waits_for_nothing_it_does_not_need(
-    home: Home, filled: Filled, words: tuple[str, ...]
+    home: Home, filled: Filled, words: tuple[str, ...], kept_out: tuple[str, ...]
 ) -> None:
     filled(lambda c: None)
     look = (
-        "import sys; from overlord.entrypoints.cli.main import app; app(sys.argv[1:], standalone_mode=False)"
+        "import sys; from overlord.entrypoints.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: print('HEAVY', *sorted(sys.modules)); sys.exit(end.code)"
     )
-    told = "print('HEAVY', *sorted(sys.modules))"
     done = subprocess.run(
-        [sys.executable, "-c", f"{look}\n{told}", *words],
+        [sys.executable, "-c", look, *words],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -165,7 +193,22 @@ def test_a_command_that_only_looks_waits_for_nothing_it_does_not_need(
     assert done.returncode == 0, done.stderr
     imported = set(done.stdout.partition("HEAVY ")[2].split())
     assert "overlord.entrypoints.cli.main" in imported
-    assert sorted(name for name in HEAVY if name in imported) == []
+    assert sorted(name for name in kept_out if name in imported) == []
+
+
+def test_a_shell_completes_what_is_typed() -> None:
+    typed = {"_OVERLORD_COMPLETE": "complete_bash", "COMP_WORDS": "overlord skills dr", "COMP_CWORD": "2"}
+    program = "import sys; from overlord.entrypoints.cli.main import main; sys.argv[0] = 'overlord'; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, **typed},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["drafts"])
 
 
 def test_the_program_says_its_errors_in_a_sentence(home: Home) -> None:

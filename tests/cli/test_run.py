@@ -19,7 +19,8 @@ from overlord.entrypoints.local.model import ollama_address
 from overlord.entrypoints.local.place import place_of
 from overlord.errors import NotFound, Refused, SettingsError
 from overlord.settings import MAX_SOCKET_PATH
-from tests.local import Desk, desk, git, made
+from tests.local import Desk, git, made
+from tests.quick import quick_desk
 from tests.world import FIX
 
 TITLE = "add() subtracts"
@@ -66,7 +67,7 @@ TAKEN = {"below": "minion/issue-1-2", "minion_branch": "minion-issue-1"}
 
 @pytest.mark.parametrize("kind", [detached, bare, worktree, shallow, below, minion_branch])
 async def test_a_run_works_in_any_kind_of_repository(kind: Callable[[Desk], Path]) -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         place = kind(user)
         head = (git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "--abbrev-ref", "HEAD"))
         user.model.will(edit(*FIX), submit())
@@ -81,7 +82,7 @@ async def test_a_run_works_in_any_kind_of_repository(kind: Callable[[Desk], Path
 
 
 async def test_an_address_is_cloned_and_the_result_fetched_from_where_it_is() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         git(user.repo, "tag", "-a", "v1", "-m", "one")
         git(user.repo, "commit", "--quiet", "--allow-empty", "--message=Later")
         user.model.will(edit(*FIX), submit())
@@ -97,7 +98,7 @@ async def test_an_address_is_cloned_and_the_result_fetched_from_where_it_is() ->
 
 
 async def test_what_cannot_be_worked_on_is_refused_in_a_sentence() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         empty = user.root / "empty"
         empty.mkdir()
         git(empty, "init", "--quiet")
@@ -128,7 +129,7 @@ async def test_what_cannot_be_worked_on_is_refused_in_a_sentence() -> None:
 
 
 async def test_without_a_model_it_is_said_how_to_get_one() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         nobody = "127.0.0.1:1"
         nothing = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": "", "OLLAMA_HOST": nobody}
         said = await user.overlord("run", TITLE, environment=nothing)
@@ -165,7 +166,7 @@ class Ollama:
 
 @asynccontextmanager
 async def ollama(models: dict[str, list[str] | None]) -> AsyncIterator[tuple[Desk, dict[str, str]]]:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.key = "ollama"
         async with serve(Ollama(user.model, models).app) as address:
             nothing = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
@@ -258,7 +259,7 @@ def test_a_long_home_still_has_room_for_its_sockets(tmp_path: Path) -> None:
 
 
 async def test_a_repository_that_lacks_objects_is_refused_before_anything_is_made() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         git(user.repo, "config", "uploadpack.allowFilter", "true")
         git(user.root, "clone", "--quiet", "--bare", "--filter=blob:none", f"file://{user.repo}", "part")
         said = await user.overlord("run", TITLE, "--repo", "part", cwd=user.root)

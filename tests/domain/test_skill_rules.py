@@ -2,7 +2,8 @@
 
 import pytest
 
-from overlord.domain.skill_review import SkillVerdict, review_skill
+from overlord.domain.skill_review import review_skill
+from overlord.domain.skill_verdict import SkillVerdict
 
 REJECTED = r"""
 python -c "exec(__import__('base64').b64decode('cHJpbnQoMSk='))"

@@ -2,15 +2,9 @@
 
 import pytest
 
-from overlord.domain.skill_review import (
-    SkillReview,
-    SkillVerdict,
-    misplaced,
-    review_changed,
-    review_skill,
-    review_skills,
-)
+from overlord.domain.skill_review import SkillReview, misplaced, review_changed, review_skill, review_skills
 from overlord.domain.skill_rule import Level
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.domain.untrusted_yaml import MAX_BYTES
 
 

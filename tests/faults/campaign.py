@@ -5,7 +5,6 @@ The forge, the model and the sessions live on. What is cut off is run again, as 
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import random
 import signal
@@ -28,6 +27,7 @@ from tests.faults.chat_invariants import of_chat
 from tests.faults.cut import Cut, Cuts, Place
 from tests.faults.invariants import differences, must_hold, state_of, violations
 from tests.faults.player import OPENING, played
+from tests.forked import FORKS
 from tests.world import REPO, World, made_world
 
 DEADLINE_S = float(os.environ.get("FAULT_DEADLINE_S", "300"))
@@ -37,10 +37,6 @@ PLAYS = 6
 
 ALICE = "alice"
 """Whose word counts in the chat, where there is one."""
-
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["tests.faults.unswept", "pytest", "tests.faults.warm"])
-
 
 RECOVERY = 12
 """Within how many points of its start the daemon that comes after one of a chain's cuts is killed too."""
@@ -152,7 +148,7 @@ class Campaign:
 
     async def _end_of(self, target: Callable[..., None], *arguments: Any) -> int:
         self.place.cut.unlink(missing_ok=True)
-        process = _SERVER.Process(target=target, args=(self.place, self._armed(), *arguments))
+        process = FORKS.Process(target=target, args=(self.place, self._armed(), *arguments))
         process.start()
         try:
             await asyncio.to_thread(process.join, DEADLINE_S + 10)

@@ -5,7 +5,6 @@ It may send itself signals at a named point, so that they come at that very mome
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import signal
 import sqlite3
@@ -26,9 +25,9 @@ from overlord.store import jobs
 from overlord.store.database import epoch, open_reader
 from tests.faults.campaign import DEADLINE_S, Campaign
 from tests.faults.cut import Place
+from tests.forked import FORKS
 
 Seen = TypeVar("Seen")
-FORKS = multiprocessing.get_context("forkserver")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

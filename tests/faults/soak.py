@@ -26,7 +26,8 @@ from overlord.store import jobs, sessions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.cut import Cut, KeptClock, Place
 from tests.faults.player import OPENING
-from tests.faults.served import FORKS, Daemon, asked, served
+from tests.faults.served import Daemon, asked, served
+from tests.forked import FORKS
 from tests.turning import Turning
 from tests.world import REPO
 

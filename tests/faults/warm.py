@@ -33,9 +33,13 @@ LATE = (
     "httpcore._backends.anyio",
     "importlib.readers",
     "overlord.domain.skill_scan",
+    "overlord.entrypoints.local.start",
+    "typer._adapters",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.h11_impl",
 )
+COMMANDS = ("daemon", "decision", "draft", "inquiry", "job", "ledger", "proposal", "run", "space", "work")
+"""Commands are imported when they are typed."""
 
 WRITTEN = (Finding, Issue, StepResult)
 """Parts of records, which are also written by themselves."""
@@ -45,7 +49,7 @@ PLAIN = "a/file.py"
 
 
 def _ready() -> None:
-    for name in LATE:
+    for name in (*LATE, *(f"overlord.entrypoints.cli.{command}" for command in COMMANDS)):
         importlib.import_module(name)
     contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
     load_rubric(packaged("rubric.yaml"), "the built-in rubric")

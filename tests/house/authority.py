@@ -12,8 +12,8 @@ from functools import cache
 
 from tests.house.test_imports import ROOT, modules
 
-PROPOSAL_CLI, DRAFT_CLI, DECISION_CLI, MAIN = (
-    f"overlord.entrypoints.cli.{name}" for name in ("proposal", "draft", "decision", "main")
+PROPOSAL_CLI, DRAFT_CLI, DECISION_CLI, SKILLS_CLI = (
+    f"overlord.entrypoints.cli.{name}" for name in ("proposal", "draft", "decision", "skills")
 )
 PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS, OBEY = (
     f"overlord.engine.{name}" for name in ("chat_proposals", "chat_drafts", "chat_verbs", "obey")
@@ -66,10 +66,10 @@ CALLERS: Mapping[str, set[str]] = {
     # What the command line does for whoever types it, nobody else has it do.
     f"{PROPOSAL_CLI}.approve": set(),
     f"{PROPOSAL_CLI}.reject": set(),
-    f"{DRAFT_CLI}.approve": {MAIN},
-    f"{DRAFT_CLI}.reject": {MAIN},
-    f"{DRAFT_CLI}.edit": {MAIN},
-    f"{DRAFT_CLI}.retire": {MAIN},
+    f"{DRAFT_CLI}.approve": {SKILLS_CLI},
+    f"{DRAFT_CLI}.reject": {SKILLS_CLI},
+    f"{DRAFT_CLI}.edit": {SKILLS_CLI},
+    f"{DRAFT_CLI}.retire": {SKILLS_CLI},
     # What is a person's word in the chat is what Slack brought.
     f"{REQUESTS}.hear": {"overlord.entrypoints.chat.bolt"},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
@@ -82,7 +82,7 @@ KNOWING = CALLERS[f"{PERSON}.Person"] | {
     PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
-WATCHED = {name.rpartition(".")[0] for name in CALLERS} - {MAIN}
+WATCHED = {name.rpartition(".")[0] for name in CALLERS}
 """Modules that are used by their attributes alone."""
 TABLES: Mapping[str, str] = {
     "proposals": PROPOSALS,

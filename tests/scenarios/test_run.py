@@ -8,6 +8,7 @@ from pathlib import Path
 
 from overlord.embedded.play import blocked, call, edit, read, run, submit
 from tests.local import Desk, desk, git
+from tests.quick import quick_desk
 from tests.world import FIX
 
 TITLE = "add() subtracts"
@@ -37,7 +38,7 @@ async def test_a_run_ends_in_a_branch_and_touches_nothing_else() -> None:
 
 
 async def test_runs_are_numbered_on_listed_and_looked_into() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), submit())
         assert (await user.overlord("run", TITLE)).code == 0
         user.model.will(edit("calc.py", "a * 2", "2 * a"), submit())
@@ -58,7 +59,7 @@ async def test_runs_are_numbered_on_listed_and_looked_into() -> None:
 
 
 async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(blocked("Which of the two is meant?"))
         said = await user.overlord("run", TITLE)
         assert said.code == 1
@@ -77,7 +78,7 @@ async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
 
 
 async def test_an_ended_run_is_tried_again_from_where_head_is_now() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), submit())
         assert (await user.overlord("run", TITLE)).code == 0
         (user.repo / "README.md").write_text("changed since\n")
@@ -93,7 +94,7 @@ async def test_an_ended_run_is_tried_again_from_where_head_is_now() -> None:
 
 
 async def test_the_scope_holds_for_the_run_it_was_given_to() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         test = ("tests/test_calc.py", "add(2, 2) == 4", "add(2, 2) == 0")
         user.model.will(edit(*FIX), run("sed -i s/Adds/Sums/ README.md"), edit(*test), submit())
         user.model.will(submit("I leave it."))
@@ -105,7 +106,7 @@ async def test_the_scope_holds_for_the_run_it_was_given_to() -> None:
 
 
 async def test_a_question_is_asked_and_answered_at_the_terminal() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         ask = call("ask_question", question="Plus or minus?", options=["plus", "minus"])
         user.model.will(ask, edit(*FIX), submit())
         at = await user.terminal("run", TITLE)
@@ -123,7 +124,7 @@ async def test_a_question_is_asked_and_answered_at_the_terminal() -> None:
 
 
 async def test_a_decision_is_taken_at_the_terminal_or_left() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(blocked("Which?"))
         at = await user.terminal("run", TITLE)
         await at.until("choose 1-4: ")
@@ -138,7 +139,7 @@ async def test_a_decision_is_taken_at_the_terminal_or_left() -> None:
 
 
 async def test_an_answer_from_elsewhere_ends_the_question() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(call("ask_question", question="Plus or minus?"), edit(*FIX), submit())
         at = await user.terminal("run", TITLE)
         await at.until("choose 1-2: ")
@@ -149,7 +150,7 @@ async def test_an_answer_from_elsewhere_ends_the_question() -> None:
 
 
 async def test_taking_over_brings_the_work_as_it_is() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), blocked("The rest is beyond me."))
         at = await user.terminal("run", TITLE)
         await at.until("choose 1-4: ")
@@ -159,7 +160,7 @@ async def test_taking_over_brings_the_work_as_it_is() -> None:
 
 
 async def test_ctrl_c_stops_cleanly_and_resume_goes_on() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), run(_hold(user)), submit("never reached"))
         at = await user.terminal("run", TITLE)
         await at.until("run_command")
@@ -177,6 +178,7 @@ async def test_ctrl_c_while_the_tests_run_makes_them_run_again() -> None:
     slow = "import os, pathlib, time\n\ndef test_slow():\n    here = pathlib.Path('{root}')\n    (here / 'holding').touch()\n"
     slow += "    while not (here / 'go').exists():\n        time.sleep(0.02)\n"
     async with desk() as user:
+        user.is_warm = True
         (user.repo / "tests" / "test_slow.py").write_text(slow.format(root=user.root))
         git(user.repo, "add", "--all")
         git(user.repo, "commit", "--quiet", "--message=A slow test")
@@ -192,7 +194,7 @@ async def test_ctrl_c_while_the_tests_run_makes_them_run_again() -> None:
 
 
 async def test_a_result_that_was_not_brought_home_is_by_resume() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), submit())
         assert (await user.overlord("run", TITLE)).code == 0
         kept = user.place / "runs" / "1.json"
@@ -205,7 +207,7 @@ async def test_a_result_that_was_not_brought_home_is_by_resume() -> None:
 
 
 async def test_the_second_ctrl_c_leaves_at_once_and_nothing_is_lost() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), run(f"trap '' TERM; {_hold(user)}"), submit())
         at = await user.terminal("run", TITLE)
         await at.until("run_command")
@@ -221,7 +223,7 @@ async def test_the_second_ctrl_c_leaves_at_once_and_nothing_is_lost() -> None:
 
 
 async def test_a_killed_run_is_gone_on_with() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         user.model.will(edit(*FIX), run(_hold(user)), submit())
         process = await user.start("run", TITLE)
         await user.until((user.root / "holding").exists)
@@ -242,7 +244,7 @@ def _hold(user: Desk) -> str:
 
 
 async def test_nothing_of_the_users_runs_and_no_branch_of_theirs_is_moved() -> None:
-    async with desk() as user:
+    async with quick_desk() as user:
         git(user.repo, "branch", "minion/issue-1", "HEAD^")
         theirs = git(user.repo, "rev-parse", "minion/issue-1")
         canary = user.root / "canary"

@@ -9,7 +9,7 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import call, edit, run, submit, write
-from overlord.entrypoints.cli.main import app
+from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.main import run as typed
 from overlord.store import sessions
 from tests.quick import made_quick_world

@@ -9,7 +9,7 @@ import pytest
 from overlord.domain.evaluation import CheckName
 from overlord.domain.job import Job, JobState
 from overlord.domain.skill_draft import DraftState
-from overlord.domain.skill_review import SkillVerdict
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.embedded.play import call, edit, say, submit, write
 from overlord.embedded.reviewer import REVIEW
 from overlord.errors import Refused

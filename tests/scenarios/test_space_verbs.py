@@ -8,7 +8,8 @@ import pytest
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
-from overlord.entrypoints.cli.main import app, run
+from overlord.entrypoints.cli.command_list import app
+from overlord.entrypoints.cli.main import run
 from overlord.store import ledger
 from tests.quick import made_quick_talk, made_quick_world
 from tests.world import CALC, FIX, REPO, World

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from overlord.domain.skill_review import SkillVerdict, review_skill
+from overlord.domain.skill_review import review_skill
 from overlord.domain.skill_rule import Level
 from overlord.domain.skill_scan import MANY_FINDINGS, scan
+from overlord.domain.skill_verdict import SkillVerdict
 
 HANG_SECONDS = 120
 """A guard against what would take for ever: all of it takes some seconds."""

@@ -12,7 +12,8 @@ from overlord.entrypoints.cli.show import as_json, person, say
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import StoreError
 from overlord.home import Home
-from overlord.settings import check_socket_path, home_of
+from overlord.settings import check_socket_path
+from overlord.settings_environment import home_of
 
 if TYPE_CHECKING:
     from overlord.entrypoints.backup.manifest import Manifest

@@ -13,9 +13,8 @@ from overlord.domain.card import state_in_words
 from overlord.domain.chat_answer import cap_text
 from overlord.domain.chat_command import Span
 from overlord.domain.evaluation import describe
-from overlord.domain.inquiry import Cap, age_text
+from overlord.domain.inquiry import Cap
 from overlord.entrypoints.cli import state
-from overlord.entrypoints.cli.job import app
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, line, say, table
 from overlord.entrypoints.cli.state import Meant, Repo
@@ -45,32 +44,6 @@ def queue(json: Json = False, _repo: Repo = "") -> None:
     say(f"{found.running} of {found.most} sessions at once are taken.")
     for pause in found.pauses:
         say(line(pause.line))
-
-
-@app.command()
-def history(json: Json = False, _repo: Repo = "") -> None:
-    """The jobs that ended last: how, at what cost, after how long."""
-    with state.reading() as connection:
-        found = inquiries.history(connection, at=datetime.now(UTC))
-    if json:
-        as_json(found)
-        return
-    rows = [
-        (
-            str(item.job.id),
-            f"{item.job.issue_ref} {item.job.issue.title[:50]}",
-            ": ".join(filter(None, (state_in_words(item.job.state), item.job.reason[:60]))),
-            f"#{item.job.pull_number}" if item.job.pull_number else "-",
-            cost_text(item.cost),
-            age_text(item.took_s),
-            age(item.ended_at),
-        )
-        for item in found.jobs
-    ]
-    if rows:
-        table(("job", "issue", "ended", "pull request", "cost", "took", "ago"), rows)
-    else:
-        say("No job has ended yet.")
 
 
 def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:

@@ -9,7 +9,7 @@ import typer
 from overlord import commands, inquiries
 from overlord.domain.budget import cost_text
 from overlord.domain.card import evidence_card, state_in_words
-from overlord.domain.inquiry import JobView
+from overlord.domain.inquiry import JobView, age_text
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.engine.story import story_of
@@ -138,6 +138,32 @@ def retry(number: Number, _repo: Repo = "") -> None:
         Point.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
     )
     say(f"Decision {decision.id}: {line(decision.answer)}.")
+
+
+@app.command()
+def history(json: Json = False, _repo: Repo = "") -> None:
+    """The jobs that ended last: how, at what cost, after how long."""
+    with state.reading() as connection:
+        found = inquiries.history(connection, at=datetime.now(UTC))
+    if json:
+        as_json(found)
+        return
+    rows = [
+        (
+            str(item.job.id),
+            f"{item.job.issue_ref} {item.job.issue.title[:50]}",
+            ": ".join(filter(None, (state_in_words(item.job.state), item.job.reason[:60]))),
+            f"#{item.job.pull_number}" if item.job.pull_number else "-",
+            cost_text(item.cost),
+            age_text(item.took_s),
+            age(item.ended_at),
+        )
+        for item in found.jobs
+    ]
+    if rows:
+        table(("job", "issue", "ended", "pull request", "cost", "took", "ago"), rows)
+    else:
+        say("No job has ended yet.")
 
 
 def _row(view: JobView) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from overlord.entrypoints.local.desk import Desk
     from overlord.entrypoints.local.start import Wish
 
+Act = Callable[["Desk"], Awaitable[int]]
+"""A verb, done at a desk; its exit code."""
 TITLE_CHARS, BODY_CHARS = 256, 65_536
 """What an issue may have."""
 
@@ -53,32 +55,39 @@ def run(
     json: Json = False,
 ) -> None:
     """Have one thing done in a repository, and judged; the result is a branch in it, and nothing else is touched."""
-    from overlord.entrypoints.local.start import Wish
-    from overlord.entrypoints.local.start import run as begin
-
     if not title.strip() or len(title) > TITLE_CHARS:
         raise typer.BadParameter(f"a title has 1 to {TITLE_CHARS} characters; more goes into --body")
     text = _body(body, body_file)
-    wish = Wish(
-        title=title.strip(),
-        body=text,
-        base=base,
-        scope=tuple(scope),
-        model=model,
-        runner=runner or "",
-        budget_usd=budget,
-    )
-    _at_the_desk(repo, json, lambda desk: begin(desk, wish))
+
+    def begin() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = start.Wish(
+            title=title.strip(),
+            body=text,
+            base=base,
+            scope=tuple(scope),
+            model=model,
+            runner=runner or "",
+            budget_usd=budget,
+        )
+        return lambda desk: start.run(desk, wish)
+
+    _at_the_desk(repo, json, begin)
 
 
 def resume(
     repo: Repo = ".", model: Model = "", runner: Runner = None, budget: Budget = None, json: Json = False
 ) -> None:
     """Go on with what was interrupted, and ask what waits for an answer."""
-    from overlord.entrypoints.local.start import resume as go_on
 
-    wish = _wish(model, runner, budget)
-    _at_the_desk(repo, json, lambda desk: go_on(desk, wish))
+    def go_on() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = _wish(model, runner, budget)
+        return lambda desk: start.resume(desk, wish)
+
+    _at_the_desk(repo, json, go_on)
 
 
 def retry(
@@ -93,10 +102,14 @@ def retry(
     json: Json = False,
 ) -> None:
     """Work a run again: one that waits goes on where it is, one that has ended starts over from HEAD."""
-    from overlord.entrypoints.local.start import retry as again
 
-    wish = _wish(model, runner, budget)
-    _at_the_desk(repo, json, lambda desk: again(desk, number, wish))
+    def again() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = _wish(model, runner, budget)
+        return lambda desk: start.retry(desk, number, wish)
+
+    _at_the_desk(repo, json, again)
 
 
 def history(
@@ -149,16 +162,18 @@ def _body(body: str, file: str) -> str:
     return text
 
 
-def _at_the_desk(repo: str, json: bool, act: Callable[["Desk"], Awaitable[int]]) -> None:
-    """Run one verb on a repository's place, and end with its code."""
+def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
+    """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported."""
+    from overlord.entrypoints.local.place import place_of
+
+    place = place_of(repo, environment())
     from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen
     from overlord.entrypoints.local.desk import sit_down
-    from overlord.entrypoints.local.place import place_of
     from overlord.entrypoints.local.result import INTERRUPTED
 
     logs.configure_logs(json=json, level=logging.WARNING)
-    place = place_of(repo, environment())
+    act = verb()
 
     async def sitting() -> int:
         async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:

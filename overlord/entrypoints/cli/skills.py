@@ -1,114 +1,87 @@
-"""`overlord skills validate`: what would be held against skill files, before anybody proposes them. Reads the files and nothing else."""
-
-import os
-import stat
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+"""`overlord skills …`, in the order it is listed."""
 
 import typer
 
-from overlord.domain.text import count
-from overlord.entrypoints.cli.show import json_text, say, table
+from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
 
-if TYPE_CHECKING:
-    from overlord.domain.skill_review import SkillReview
-
-app = typer.Typer(help="Skills: instructions that Minions load.", no_args_is_help=True)
-
-
-@app.callback()
-def skills() -> None:
-    """Skills: instructions that Minions load."""
+app = typer.Typer(cls=LazyGroup, help="Skills: instructions that Minions load.", no_args_is_help=True)
 
 
 @app.command()
-def validate(
-    paths: Annotated[list[str], typer.Argument(help="Skill files, or folders of them.", metavar="PATH…")],
-    json: Annotated[bool, typer.Option("--json", help="One line of JSON for each file.")] = False,
-) -> None:
+def validate() -> Loaded:
     """Judge skill files: their form, conflicts between them, and what in their text could do harm. 1 if any is rejected."""
-    from overlord.domain.skill_review import SkillVerdict
+    from overlord.entrypoints.cli import skill_validate
 
-    reviews = _reviews(_files(paths))
-    if json:
-        for review in reviews:
-            typer.echo(json_text(_as_json(review)))
-    else:
-        _show(reviews)
-    raise typer.Exit(1 if any(review.verdict is SkillVerdict.REJECT for review in reviews) else 0)
+    return skill_validate.validate
 
 
-def _files(paths: list[str]) -> dict[str, bool]:
-    """The paths as they were given, each once, and whether each is to be read; of a folder all that is in it."""
-    found: dict[str, bool] = {}
-    for path in paths:
-        inside = sorted(Path(path).iterdir()) if Path(path).is_dir() else []
-        skills = {str(file) for file in inside if file.suffix == ".yaml"}
-        found |= {str(file): str(file) in skills for file in inside} if skills else {path: True}
-    return found
+@app.command("list")
+def list_skills() -> Loaded:
+    """The skills that were seen at each repository's base when a job began there."""
+    from overlord.entrypoints.cli import skill_registry
+
+    return skill_registry.list_skills
 
 
-def _reviews(files: dict[str, bool]) -> "tuple[SkillReview, ...]":
-    """What is held against each; a file that is named in two ways is in no conflict with itself."""
-    from overlord.domain.skill_review import beside_each_other, misplaced
+@app.command()
+def show() -> Loaded:
+    """One skill, with how the jobs went that loaded it."""
+    from overlord.entrypoints.cli import skill_registry
 
-    places = {file: os.path.realpath(file) for file in files}
-    judged: dict[str, SkillReview] = {}
-    for file, is_read in files.items():
-        judged.setdefault(places[file], _review(file) if is_read else misplaced(file))
-    known = dict(zip(judged, beside_each_other(list(judged.values())), strict=True))
-    return tuple(replace(known[place], file=file) for file, place in places.items())
+    return skill_registry.show
 
 
-def _review(file: str) -> "SkillReview":
-    from overlord.domain.skill_review import misplaced, review_skill, unreadable
-    from overlord.domain.untrusted_yaml import MAX_BYTES
+@app.command()
+def stats() -> Loaded:
+    """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
+    from overlord.entrypoints.cli import skill_registry
 
-    try:
-        mode = Path(file).stat().st_mode
-        if not stat.S_ISREG(mode):
-            return unreadable(
-                file,
-                "There are no skill files in it." if stat.S_ISDIR(mode) else "It is no regular file.",
-            )
-        with Path(file).open("rb") as opened:
-            review = review_skill(opened.read(MAX_BYTES + 1), file)
-    except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) else None
-        return unreadable(file, f"The file cannot be read: {told or error}.")
-    beside = () if Path(file).suffix == ".yaml" else misplaced(file).findings
-    return replace(review, findings=(*beside, *review.findings))
+    return skill_registry.stats
 
 
-def _as_json(review: "SkillReview") -> dict[str, object]:
-    findings = [
-        {
-            "rule": item.rule,
-            "level": item.level,
-            "line": item.line,
-            "message": item.message,
-            "evidence": item.evidence,
-        }
-        for item in review.findings
-    ]
-    return {"file": review.file, "verdict": review.verdict, "findings": findings}
+@app.command()
+def pulls() -> Loaded:
+    """Open pull requests that change skills, whoever opened them, and what is held against that."""
+    from overlord.entrypoints.cli import skill_registry
+
+    return skill_registry.pulls
 
 
-def _show(reviews: "tuple[SkillReview, ...]") -> None:
-    from overlord.domain.skill_review import SkillVerdict
+@app.command()
+def drafts() -> Loaded:
+    """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
+    from overlord.entrypoints.cli import draft
 
-    rows = [
-        (f"{review.file}:{item.line}" if item.line else review.file, item.level, item.rule, item.message)
-        for review in reviews
-        for item in review.findings
-    ]
-    if rows:
-        table(("place", "level", "rule", "what"), rows)
-        say("")
-    counted = [(verdict, sum(review.verdict is verdict for review in reviews)) for verdict in SkillVerdict]
-    told = ", ".join(f"{number} {_WORDS[verdict.name]}" for verdict, number in counted if number)
-    say(f"{count(len(reviews), 'file')}: {told}.")
+    return draft.list_drafts
 
 
-_WORDS = {"ACCEPT": "accepted", "FLAG": "flagged for a person to look at", "REJECT": "rejected"}
+@app.command()
+def edit() -> Loaded:
+    """Change a draft's text in $VISUAL or $EDITOR. What is not taken is kept, and said."""
+    from overlord.entrypoints.cli import draft
+
+    return draft.edit
+
+
+@app.command()
+def approve() -> Loaded:
+    """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
+    from overlord.entrypoints.cli import draft
+
+    return draft.approve
+
+
+@app.command()
+def reject() -> Loaded:
+    """Say no. What it was made for rests until somebody takes it up again."""
+    from overlord.entrypoints.cli import draft
+
+    return draft.reject
+
+
+@app.command()
+def retire() -> Loaded:
+    """Have a skill's file deleted: as a draft, which is then approved like any other."""
+    from overlord.entrypoints.cli import draft
+
+    return draft.retire

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -18,9 +18,12 @@ from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.home import Home
 from overlord.points import Point
-from overlord.settings import Settings, home_of, load, with_added
+from overlord.settings_environment import home_of
 from overlord.store import care, spaces
 from overlord.store.database import open_reader, write_beside
+
+if TYPE_CHECKING:
+    from overlord.settings import Settings
 
 Result = TypeVar("Result")
 _repository: ContextVar[str] = ContextVar("repository", default="")
@@ -49,25 +52,29 @@ def home() -> Home:
     return place_of(_repository.get(), environment()).home
 
 
-def settings() -> Settings:
+def settings() -> "Settings":
     """The settings, with the repositories that people added by command."""
     loaded = loaded_settings()
     if not home().database.exists():
         return loaded
+    from overlord.settings import with_added
+
     with reading() as connection:
         return with_added(loaded, care.added(connection))
 
 
-def loaded_settings() -> Settings:
+def loaded_settings() -> "Settings":
     """The settings as file and environment have them."""
     if not _repository.get():
+        from overlord.settings import load
+
         return load(environment())
     from overlord.entrypoints.local.place import place_of
 
     return place_of(_repository.get(), environment()).settings(environment())
 
 
-def settings_or_why() -> tuple[Settings, str]:
+def settings_or_why() -> "tuple[Settings, str]":
     """The settings; where they do not load, those without the user's file over every repository that was ever looked at,
     and why."""
     try:
@@ -79,6 +86,8 @@ def settings_or_why() -> tuple[Settings, str]:
         with reading() as connection:
             names = sorted(spaces.noted(connection))
         plain = {"OVERLORD_HOME": str(place.root), "OVERLORD_CONFIG": os.devnull}
+        from overlord.settings import load
+
         return load(plain, repositories=names), str(error)
 
 

@@ -1,0 +1,264 @@
+"""Every command of `overlord`, in the order it is listed: its name, its one line of help, and where it is.
+
+A new command is a function in this folder and a loader here, or in the module of its group.
+"""
+
+from typing import Annotated
+
+import typer
+
+from overlord.entrypoints.cli.exit_code import EXIT_CODES
+from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
+
+app = typer.Typer(
+    cls=LazyGroup,
+    help="Labelled GitHub issues in, evaluated pull requests out.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(version("overlord"))
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Labelled GitHub issues in, evaluated pull requests out."""
+    from overlord.entrypoints.cli import state
+
+    state.choose("")
+
+
+@app.command()
+def status() -> Loaded:
+    """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
+    from overlord.entrypoints.cli import job
+
+    return job.status
+
+
+@app.command()
+def queue() -> Loaded:
+    """The jobs that wait for a session, in the order they are begun, and what each waits for."""
+    from overlord.entrypoints.cli import inquiry
+
+    return inquiry.queue
+
+
+@app.command()
+def why() -> Loaded:
+    """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
+    from overlord.entrypoints.cli import inquiry
+
+    return inquiry.why
+
+
+@app.command()
+def cost() -> Loaded:
+    """What was spent: today, over the last week, or by one job; and what its budgets leave."""
+    from overlord.entrypoints.cli import inquiry
+
+    return inquiry.cost
+
+
+@app.command()
+def brief() -> Loaded:
+    """What waits for you, what ended and what was spent: the morning briefing, now."""
+    from overlord.entrypoints.cli import inquiry
+
+    return inquiry.brief
+
+
+@app.command()
+def work() -> Loaded:
+    """Have an issue worked on, label or not; one whose job waits goes on."""
+    from overlord.entrypoints.cli import work
+
+    return work.work
+
+
+@app.command()
+def stop() -> Loaded:
+    """End a job. Its session is stopped; branch, pull request and evidence stay."""
+    from overlord.entrypoints.cli import work
+
+    return work.stop
+
+
+@app.command()
+def scope() -> Loaded:
+    """Let a job write more paths, for 14 days; its running session too. `scope explain '#42'` tells what it may, and why."""
+    from overlord.entrypoints.cli import work
+
+    return work.scope
+
+
+@app.command()
+def pause() -> Loaded:
+    """Begin nothing new in a repository, or at all; `overlord resume` ends that."""
+    from overlord.entrypoints.cli import work
+
+    return work.pause
+
+
+@app.command()
+def doctor() -> Loaded:
+    """Look at everything Overlord needs: configuration, git, disk, engine, image, model; sign-in, permissions, labels."""
+    from overlord.entrypoints.cli import doctor
+
+    return doctor.doctor
+
+
+@app.command()
+def run() -> Loaded:
+    """Have one thing done in a repository, and judged; the result is a branch in it, and nothing else is touched."""
+    from overlord.entrypoints.cli import run
+
+    return run.run
+
+
+@app.command()
+def resume() -> Loaded:
+    """Let paused work go on: `resume owner/repo`, or `resume --all`."""
+    from overlord.entrypoints.cli import work
+
+    return work.resume
+
+
+@app.command()
+def retry() -> Loaded:
+    """Work a run again: one that waits goes on where it is, one that has ended starts over from HEAD."""
+    from overlord.entrypoints.cli import run
+
+    return run.retry
+
+
+@app.command()
+def history() -> Loaded:
+    """Every run of a repository, newest first."""
+    from overlord.entrypoints.cli import run
+
+    return run.history
+
+
+@app.command()
+def init() -> Loaded:
+    """Explain what is detected in a repository: language, tests, lint, setup, size. Writes nothing unless told to."""
+    from overlord.entrypoints.cli import init
+
+    return init.init
+
+
+@app.command()
+def check() -> Loaded:
+    """Run a repository's tests and linter as the judge would, and tell whether work could be judged here. Asks no model."""
+    from overlord.entrypoints.cli import check
+
+    return check.check
+
+
+@app.command()
+def backup() -> Loaded:
+    """Write a backup, also while the daemon works: database, evidence, unfinished commits and overlord.yaml."""
+    from overlord.entrypoints.cli import backup
+
+    return backup.backup
+
+
+@app.command()
+def restore() -> Loaded:
+    """Make a home of a backup. The home must not have a database; what is newer outside is adopted by the next start."""
+    from overlord.entrypoints.cli import backup
+
+    return backup.restore
+
+
+@app.command()
+def gc() -> Loaded:
+    """Remove now what is kept no longer, as `keep` and `environments` in the settings say; the daemon does it once a day."""
+    from overlord.entrypoints.cli import gc
+
+    return gc.gc
+
+
+@app.command()
+def serve() -> Loaded:
+    """Run the daemon in the foreground until it is told to stop."""
+    from overlord.entrypoints.cli import daemon
+
+    return daemon.serve
+
+
+@app.command()
+def demo() -> Loaded:
+    """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
+    from overlord.entrypoints.cli import daemon
+
+    return daemon.demo
+
+
+@app.command()
+def job() -> Loaded:
+    """Jobs: issues being worked."""
+    from overlord.entrypoints.cli import job
+
+    return job.app
+
+
+@app.command()
+def ledger() -> Loaded:
+    """The ledger: every fact, hash-chained."""
+    from overlord.entrypoints.cli import ledger
+
+    return ledger.app
+
+
+@app.command()
+def decisions() -> Loaded:
+    """Decisions: what waits for a person."""
+    from overlord.entrypoints.cli import decision
+
+    return decision.app
+
+
+@app.command()
+def space() -> Loaded:
+    """The repositories in Overlord's care."""
+    from overlord.entrypoints.cli import space
+
+    return space.app
+
+
+@app.command()
+def proposals() -> Loaded:
+    """Proposals: what Overlord would improve, and waits to be told."""
+    from overlord.entrypoints.cli import proposal
+
+    return proposal.app
+
+
+@app.command()
+def skills() -> Loaded:
+    """Skills: instructions that Minions load."""
+    from overlord.entrypoints.cli import skills
+
+    return skills.app
+
+
+@app.command()
+def config() -> Loaded:
+    """The configuration."""
+    from overlord.entrypoints.cli import config
+
+    return config.app
