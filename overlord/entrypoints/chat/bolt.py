@@ -33,6 +33,8 @@ _bolt_log = logging.getLogger("overlord.slack")
 _bolt_log.setLevel(logging.ERROR)
 FORM_S = 2.5
 """Who pressed is told to press again rather than shown nothing when looking them up takes longer."""
+SAID_BY_PEOPLE = frozenset({None, "", "thread_broadcast", "file_share"})
+"""Subtypes of messages that a person wrote: also sent to the channel, or with a file. All others tell of something that happened."""
 Ack = Callable[..., Awaitable[Any]]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Words = Annotated[str, Field(max_length=40_000)]
@@ -54,7 +56,6 @@ class _Event(BaseModel):
     text: Words = ""
     thread_ts: str = ""
     team: str = ""
-    subtype: str = ""
     bot_id: str = ""
 
 
@@ -143,8 +144,9 @@ class Ears:
         await ack()
 
     async def message(self, ack: Ack, body: dict[str, Any]) -> None:
-        """Words in a thread; a mention comes as an event of its own, and other talk is none of ours."""
-        if body.get("event", {}).get("thread_ts") and not body["event"].get("subtype"):
+        """Words in a thread; a mention comes as an event of its own, and other talk is none of ours. Files are not read."""
+        event = body.get("event", {})
+        if event.get("thread_ts") and event.get("subtype") in SAID_BY_PEOPLE:
             said = _Envelope.model_validate(body)
             us = (await self._speech.identity()).user
             if not said.event.bot_id and f"<@{us}>" not in said.event.text:
