@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import structlog
 from pydantic import BaseModel, Field, ValidationError
+from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
@@ -59,6 +60,17 @@ class _Event(BaseModel):
     bot_id: str = ""
 
 
+class _Head(BaseModel):
+    """What tells whether a message is a person's words in a thread: others lack more than that."""
+
+    thread_ts: str = ""
+    subtype: str | None = None
+
+
+class _Beginning(BaseModel):
+    event: _Head
+
+
 class _Envelope(BaseModel):
     team_id: Id
     event: _Event
@@ -92,8 +104,12 @@ class _Press(BaseModel):
     actions: Annotated[list[_Action], Field(min_length=1, max_length=25)]
 
 
+class _Field(BaseModel):
+    value: str | None = None
+
+
 class _State(BaseModel):
-    values: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+    values: dict[str, dict[str, _Field]] = Field(default_factory=dict)
 
 
 class _View(BaseModel):
@@ -145,8 +161,8 @@ class Ears:
 
     async def message(self, ack: Ack, body: dict[str, Any]) -> None:
         """Words in a thread; a mention comes as an event of its own, and other talk is none of ours. Files are not read."""
-        event = body.get("event", {})
-        if event.get("thread_ts") and event.get("subtype") in SAID_BY_PEOPLE:
+        head = _Beginning.model_validate(body).event
+        if head.thread_ts and head.subtype in SAID_BY_PEOPLE:
             said = _Envelope.model_validate(body)
             us = (await self._speech.identity()).user
             if not said.event.bot_id and f"<@{us}>" not in said.event.text:
@@ -179,7 +195,7 @@ class Ears:
     async def form(self, ack: Ack, body: dict[str, Any]) -> None:
         said = _Sent.model_validate(body)
         fields = [field for block in said.view.state.values.values() for field in block.values()]
-        text = next((str(field.get("value") or "") for field in fields), "")
+        text = next((field.value or "" for field in fields), "")
         request = self._request(
             RequestKind.FORM,
             key=f"form {said.view.id}",
@@ -265,11 +281,12 @@ def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
     app.action(re.compile(r".*"))(ears.press)
     app.view(re.compile(r".*"))(ears.form)
 
-    async def failed(error: Exception) -> None:
+    async def failed(error: Exception) -> BoltResponse | None:
         if isinstance(error, ValidationError):
             log.warning("request_not_understood", fields=[str(item["loc"]) for item in error.errors()])
-        else:
-            log.error("request_not_heard", reason=str(error))
+            return BoltResponse(status=400)
+        log.error("request_not_heard", reason=str(error))
+        return None
 
     app.error(failed)
     return app

@@ -1,0 +1,33 @@
+"""Defences of what comes in from outside: Slack's requests, what is asked of the listener, names people type; and of what Slack takes."""
+
+from tests.faults.mutants.mutant import Mutant
+
+ODD = "tests/scenarios/test_chat_signed_odd.py::test_whatever_is_signed_is_answered_and_what_makes_no_sense_is_one_line_in_the_log"
+INBOUND = (
+    Mutant(
+        name="a signed body that cannot be read is answered",
+        file="overlord/entrypoints/chat/signed.py",
+        before="except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:",
+        after="except ZeroDivisionError as error:",
+        tests=(ODD,),
+        says="Error",
+    ),
+    Mutant(
+        name="a signed body is looked at before Bolt reads it",
+        file="overlord/entrypoints/chat/signed.py",
+        before="            _Shape.model_validate(read.body)\n",
+        after="",
+        tests=(ODD,),
+        says=r"\(500, |request_not_heard",
+    ),
+    Mutant(
+        name="a signature counts over the bytes as they came",
+        file="overlord/entrypoints/chat/signed.py",
+        before="return hmac.compare_digest(expected, signature)",
+        after="return True",
+        tests=(
+            "tests/scenarios/test_chat_signed.py::test_a_body_that_is_no_text_is_refused_and_strangers_learn_nothing_of_why",
+        ),
+        says="400 == 401|401",
+    ),
+)
