@@ -30,4 +30,24 @@ INBOUND = (
         ),
         says="400 == 401|401",
     ),
+    Mutant(
+        name="texts are measured as Slack keeps them",
+        file="overlord/adapters/blocks_text.py",
+        before='room -= len(escapes.get(char, "")) or (2 if char > "\\uffff" else 1)',
+        after='room -= 2 if char > "\\uffff" else 1',
+        tests=(
+            "tests/adapters/test_blocks.py::test_what_slack_escapes_fits_its_limits_and_no_entity_is_cut",
+        ),
+        says="<= 1000",
+    ),
+    Mutant(
+        name="texts are cut before they are escaped",
+        file="overlord/adapters/blocks.py",
+        before="escaped(title(message.summary, SUMMARY_CHARS))",
+        after="escaped(message.summary)[:SUMMARY_CHARS]",
+        tests=(
+            "tests/adapters/test_blocks.py::test_what_slack_escapes_fits_its_limits_and_no_entity_is_cut",
+        ),
+        says="assert",
+    ),
 )
