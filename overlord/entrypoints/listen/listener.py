@@ -175,7 +175,7 @@ def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> 
             running.bell.ring()
 
     health = Health(running)
-    metrics = Metrics(running, settings.metrics_token.get_secret_value())
+    metrics = Metrics(running, settings.metrics_token.get_secret_value(), listened=settings.place[0])
     webhook = Webhook(settings.webhook_secret.get_secret_value(), lambda: parts.settings.repositories, hear)
     app = Starlette(
         routes=[

@@ -50,4 +50,12 @@ INBOUND = (
         ),
         says="assert",
     ),
+    Mutant(
+        name="numbers are for who asks this machine by its own name",
+        file="overlord/entrypoints/listen/metrics.py",
+        before='elif not is_own_host(request.headers.getlist("host"), self._listened):',
+        after="elif not request.headers:",
+        tests=("tests/listener/test_metrics.py::test_without_a_token_a_page_of_another_name_is_refused",),
+        says="403",
+    ),
 )
