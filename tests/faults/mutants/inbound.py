@@ -58,4 +58,20 @@ INBOUND = (
         tests=("tests/listener/test_metrics.py::test_without_a_token_a_page_of_another_name_is_refused",),
         says="403",
     ),
+    Mutant(
+        name="no repository is named with dots alone",
+        file="overlord/domain/reference.py",
+        before=r"(?!\.{1,2}(?![A-Za-z0-9._-]))",
+        after="",
+        tests=("tests/domain/test_reference.py::test_any_other_name_is_none",),
+        says=r"is_full_name\('o/\.+'\)|'o/\.",
+    ),
+    Mutant(
+        name="settings ask what a repository's name is",
+        file="overlord/settings_space.py",
+        before="if not is_full_name(value):",
+        after='if "/" not in value:',
+        tests=("tests/test_settings.py",),
+        says="DID NOT RAISE|acme",
+    ),
 )
