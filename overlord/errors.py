@@ -78,11 +78,13 @@ class ForgeMoved(ForgeMissing):
 
 
 class ChatUnavailable(FarEndError):
-    """The chat did not answer, or asked us to wait. Repeating later is right; a message may have been posted all the same."""
+    """The chat did not answer, or asked us to wait. Repeating later is right; a message may have been posted all the same.
+    `is_away`: nothing came back at all."""
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after_s: float | None = None, is_away: bool = False) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.is_away = is_away
 
 
 class ChatRefused(FarEndError):

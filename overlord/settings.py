@@ -14,6 +14,7 @@ from overlord.domain.contract import Contract, first_problem
 from overlord.domain.extent import Extent
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.price import Price, longest
+from overlord.domain.reference import is_full_name
 from overlord.errors import SettingsError
 from overlord.settings_chat import Briefing, Slack
 from overlord.settings_environment import ENVIRONMENT, from_environment, home_of, reason_of
@@ -37,6 +38,7 @@ from overlord.settings_model import (
     secrets_in,
 )
 from overlord.settings_space import (
+    RepositoryText,
     SpaceSettings,
     check_merge,
     completed,
@@ -46,8 +48,6 @@ from overlord.settings_space import (
 )
 from overlord.settings_watch import Log, Tracing
 from overlord.settings_work import Checks, Delivery, Intake, Labels, Proposals, Questions, Sessions, Skills
-
-RepositoryText = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$")]
 
 BUILT_IN_CONTRACTS = ("default", "approve-scope")
 """What `contract` may say in place of a file's path."""
@@ -309,6 +309,8 @@ def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Se
     added = {name: own for name, own in added.items() if name.casefold() not in known}
     if not added:
         return settings
+    if odd := next((name for name in added if not is_full_name(name)), ""):
+        raise SettingsError(f"{odd} can be no repository's name: `overlord space remove {odd}`")
     spelt = {name.casefold(): name for name in settings.spaces}
     over = {
         "repositories": [*settings.repositories, *added],

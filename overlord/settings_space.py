@@ -7,10 +7,11 @@ key: `spaces.<repository>.<key>`.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.extent import Extent
+from overlord.domain.reference import is_full_name
 from overlord.settings_chat import Approver
 from overlord.settings_model import BudgetLimits, Section, VariableName
 from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, Sessions
@@ -34,6 +35,15 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "vet_skills": ("vet_skills",),
 }
 """Where it is said for all what a space says under these keys."""
+
+
+def _named(value: str) -> str:
+    if not is_full_name(value):
+        raise ValueError("a repository is named owner/repo, as GitHub has it")
+    return value
+
+
+RepositoryText = Annotated[str, AfterValidator(_named)]
 
 
 class SpaceSettings(Section):

@@ -152,3 +152,10 @@ def test_secrets_of_what_settings_were_made_of_are_not_shown(configured: Configu
     settings = configured(f"forge: {{token: {CANARY}}}\nspaces: {{a/b: {{setup_secrets: {{T: {CANARY}}}}}}}")
     shown = f"{settings!r} {settings.model_dump_json()} {settings._given!r} {settings.space('a/b')!r}"
     assert CANARY not in shown
+
+
+def test_a_repository_that_was_added_under_no_name_is_refused_with_how_to_take_it_out(
+    configured: Configured,
+) -> None:
+    with pytest.raises(SettingsError, match=r"`overlord space remove acme/\.\.`"):
+        with_added(configured("repositories: [acme/calc]"), {"acme/..": {}})

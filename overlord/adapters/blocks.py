@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from overlord.adapters.blocks_text import cut, cut_to_end, one_line, title
+from overlord.adapters.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
 from overlord.domain.chat import (
     Bold,
     Button,
@@ -33,7 +33,7 @@ from overlord.domain.chat import (
     Rule,
     Span,
 )
-from overlord.domain.text import count, length, visible
+from overlord.domain.text import count, visible
 
 Block = dict[str, Any]
 """A piece of JSON for Slack."""
@@ -61,7 +61,7 @@ USER = re.compile(r"[UW][A-Z0-9]{2,31}")
 def message_payload(message: ChatMessage) -> Block:
     """`text` and `blocks` of a message. `text` is what notifications show, and Slack parses it: it is escaped."""
     blocks = _blocks(message.parts, MESSAGE_BLOCKS) or [_rich(_section([_text(NOTHING)]))]
-    return {"text": _escaped(title(message.summary, SUMMARY_CHARS)) or NOTHING, "blocks": blocks}
+    return {"text": escaped(title(message.summary, SUMMARY_CHARS)) or NOTHING, "blocks": blocks}
 
 
 def view_payload(form: Form) -> Block:
@@ -80,8 +80,8 @@ def view_payload(form: Form) -> Block:
 
 
 def weight(blocks: Sequence[Block]) -> int:
-    """How much of a message's room blocks take: bytes of JSON."""
-    return len(json.dumps(blocks, ensure_ascii=False, separators=(",", ":")).encode())
+    """How much of a message's room blocks take: bytes of JSON, with Slack's three signs escaped."""
+    return len(escaped(json.dumps(blocks, ensure_ascii=False, separators=(",", ":"))).encode())
 
 
 def _blocks(parts: Sequence[Part], most: int) -> list[Block]:
@@ -164,7 +164,7 @@ def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
             sections.append(_section([_text(f"{len(items) - index:,} more")]))
             break
         elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text(NOTHING)]
-        chars -= sum(length(element.get("text", "")) for element in elements)
+        chars -= sum(escaped_length(element.get("text", "")) for element in elements)
         sections.append(_section(elements))
     return _rich({"type": "rich_text_list", "style": "bullet", "elements": sections})
 
@@ -178,7 +178,7 @@ def _elements(spans: Iterable[Span], chars: int, *, in_line: bool = False) -> li
             break
         element = _element(span, chars, in_line=in_line or not isinstance(span, str))
         if element:
-            chars -= length(element.get("text", "@somebody"))
+            chars -= escaped_length(element.get("text", "@somebody"))
             elements.append(element)
     return elements if any(element.get("text", "@").strip() for element in elements) else []
 
@@ -255,7 +255,7 @@ def _input(field: FormField) -> Block:
         "max_length": most,
     }
     initial = field.initial if field.is_long else one_line(field.initial)
-    if initial := cut(initial, most):
+    if initial := cut(initial, most, escapes={}):
         element["initial_value"] = initial
     block: Block = {
         "type": "input",
@@ -277,17 +277,13 @@ def _opaque(value: str, limit: int) -> str:
 
 def _is_address(url: str) -> bool:
     """Whether this is an address of the web, and can be nothing else."""
-    if length(url) > URL_CHARS or visible(url) != url or any(char.isspace() for char in url):
+    if escaped_length(url) > URL_CHARS or visible(url) != url or any(char.isspace() for char in url):
         return False
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _rich(element: Block) -> Block:

@@ -128,9 +128,9 @@ class SlackClient:
 
     def _unanswered(self, error: Exception, what: str) -> ChatUnavailable:
         if isinstance(error, TimeoutError):
-            return ChatUnavailable(f"{what}: no answer within {self._timeout_s:g} s")
+            return ChatUnavailable(f"{what}: no answer within {self._timeout_s:g} s", is_away=True)
         kind = _Dropped if isinstance(error, BROKEN) else ChatUnavailable
-        return kind(f"{what}: {type(error).__name__}")
+        return kind(f"{what}: {type(error).__name__}", is_away=True)
 
     def _wait_s(self, headers: Mapping[str, str]) -> float | None:
         """What `Retry-After` asks for: seconds, or from a proxy also a date."""

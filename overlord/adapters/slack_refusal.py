@@ -15,9 +15,6 @@ from overlord.errors import (
 )
 
 QUOTED_CHARS = 300
-LIMIT_WAIT_S = 30.0
-"""How long to leave Slack alone when it says that it was too much, and no time."""
-
 TOKEN = "check SLACK_BOT_TOKEN: it begins with xoxb- and is on the app's page under OAuth & Permissions"
 ANEW = "install the app again and put the new token in SLACK_BOT_TOKEN"
 INVITE = "invite it: /invite @Overlord"
@@ -58,10 +55,9 @@ def meaning(method: str, status: int, answer: Mapping[str, Any], wait_s: float |
     word = plain_line(str(answer.get("error") or ""), limit=QUOTED_CHARS)
     said = f"{method}: {word or f'status {status} without a word'}"
     kind, advice = MEANINGS.get(word, (ChatMissing if word.endswith(MISSING) else ChatRefused, ""))
-    if status == 429 or word in ("ratelimited", "rate_limited"):
-        wait_s = LIMIT_WAIT_S if wait_s is None else wait_s
+    if wait_s is not None and (status == 429 or word in ("ratelimited", "rate_limited")):
         return ChatUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
-    if status >= 500 or status == 408 or not word or kind is ChatUnavailable:
+    if status >= 500 or status in (408, 429) or not word or kind is ChatUnavailable:
         return ChatUnavailable(f"{said} (status {status})" if word else said, retry_after_s=wait_s)
     if word == "missing_scope":
         advice = _scope_advice(method, answer)

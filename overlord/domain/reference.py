@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from overlord.errors import NotFound, Refused
 
 _MOST_DIGITS = 9
-_SPACE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}"
+_OWNER = r"(?=[A-Za-z0-9_-]{1,39}/)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?:_[A-Za-z0-9]+)?"
+"""What comes after `_` is the short name of an enterprise that manages its users."""
+_NAME = r"(?!\.{1,2}(?![A-Za-z0-9._-]))[A-Za-z0-9._-]{1,100}(?<!\.[gG][iI][tT])"
+_SPACE = rf"{_OWNER}/{_NAME}"
+"""GitHub's rules. `o/..` would be another address of the API's, and clone addresses may end with `.git`."""
 _NUMBER = rf"[0-9]{{1,{_MOST_DIGITS}}}"
 _ISSUE = re.compile(rf"(?P<space>{_SPACE})?#(?P<number>{_NUMBER})")
 _ADDRESS = re.compile(
@@ -16,8 +20,9 @@ _ADDRESS = re.compile(
 _PLAIN = re.compile(_NUMBER)
 _PROPOSAL = re.compile(rf"[pP](?P<number>{_NUMBER})")
 _DRAFT = re.compile(rf"[dD](?P<number>{_NUMBER})")
-_REPOSITORY = re.compile(rf"{_SPACE}|[A-Za-z0-9._-]{{1,100}}")
-_REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})/?")
+_FULL_NAME = re.compile(_SPACE)
+_OWN_NAME = re.compile(_NAME)
+_REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})(?:\.git)?/?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +78,16 @@ def draft_in(word: str) -> int | None:
     return int(found["number"]) if found else None
 
 
+def is_full_name(word: str) -> bool:
+    """Whether `owner/repo` can be a repository's name at GitHub: everywhere where one is read, this decides."""
+    return _FULL_NAME.fullmatch(word) is not None
+
+
 def repository_in(word: str) -> str | None:
     """What may name a repository: `owner/repo`, `repo`, its address. None for anything else."""
     if address := _REPOSITORY_ADDRESS.fullmatch(word):
-        return address["space"].removesuffix(".git")
-    return word if _REPOSITORY.fullmatch(word) else None
+        return address["space"]
+    return word if is_full_name(word) or _OWN_NAME.fullmatch(word) else None
 
 
 def space_named(said: str | None, repositories: Sequence[str]) -> str:

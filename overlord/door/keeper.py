@@ -31,6 +31,7 @@ from minion.protocol import (
 )
 from overlord.domain.session import Session
 from overlord.door import gateway, git, sessions, wire
+from overlord.door.cut_off import CONNECTION, answer_or_abort
 from overlord.door.parts import DoorParts
 from overlord.errors import Fenced
 from overlord.points import Point
@@ -109,7 +110,7 @@ class DoorKeeper:
         async def identified(scope: Scope, receive: Receive, send: Send) -> None:
             scope["overlord.session"] = session_id
             with bound_contextvars(session_id=session_id):
-                await self._app(scope, receive, send)
+                await answer_or_abort(self._app, scope, receive, send)
 
         return identified
 
@@ -144,9 +145,11 @@ class _Door:
         state = ServerState()
 
         def protocol() -> asyncio.Protocol:
+            known: dict[str, object] = {}
             made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
-                config=config, server_state=state, app_state={}
+                config=config, server_state=state, app_state=known
             )
+            known[CONNECTION] = made
             return made
 
         server = await asyncio.get_running_loop().create_unix_server(protocol, path=str(socket))

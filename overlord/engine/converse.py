@@ -25,7 +25,7 @@ from overlord.engine import brief
 from overlord.engine.parts import Parts
 from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
-from overlord.errors import ChatRefused, MessageMissing
+from overlord.errors import ChatRefused, ChatUnavailable, MessageMissing
 from overlord.points import Point
 from overlord.store import buttons, decisions, drafts, jobs, ledger, messages, proposals
 from overlord.store.ledger import Entry
@@ -56,7 +56,8 @@ def _is_wanting(connection: sqlite3.Connection, speech: Speech) -> bool:
 async def step(parts: Parts, speech: Speech) -> bool:
     """Have a message for everything that needs one, then post or edit the one that is most due; whether there was one.
 
-    Raises ChatUnavailable, and ChatRefused for a message that is put aside for a while.
+    Raises ChatUnavailable, after which others go first for a while unless the chat asked all to wait, and ChatRefused for a
+    message that is put aside for longer.
     """
     if await parts.database.read(lambda c: _is_wanting(c, speech)):
         await parts.database.write(Point.MESSAGE_WANTED, partial(_want, speech=speech))
@@ -75,6 +76,10 @@ async def step(parts: Parts, speech: Speech) -> bool:
     except ChatRefused:
         speech.put_aside(due.message.id)
         raise
+    except ChatUnavailable as error:
+        if error.retry_after_s is None:
+            speech.put_last(due.message.id)
+        raise
     return True
 
 
@@ -86,10 +91,16 @@ def _want(connection: sqlite3.Connection, *, speech: Speech) -> None:
 
 
 def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
-    """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at."""
+    """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at.
+    What failed lately comes last."""
+    failed = list[Behind]()
     for behind in _in_order(connection):
         if not speech.is_aside(behind.message.id) and _is_placed(connection, behind.message):
-            yield behind
+            if speech.is_last(behind.message.id):
+                failed.append(behind)
+            else:
+                yield behind
+    yield from failed
 
 
 def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:

@@ -47,6 +47,7 @@ from overlord.store.wishes import WishState
 
 log = structlog.get_logger()
 
+WORDLESS = "Overlord cannot read files. Write the answer in words, in the same thread."
 GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
 
 
@@ -162,13 +163,17 @@ def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request
 
 
 def _plan_reply(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
-    """Words in a thread: the answer to what is asked there, if something is. Other talk is none of ours."""
+    """Words in a thread: the answer to what is asked there, if something is. Other talk is none of ours. Raises Refused for a
+    message without words: who sent a file alone took it for an answer."""
     root = messages.at(connection, request.channel, request.thread)
     found = _asked_in(connection, root) if root is not None else None
     if found is None:
         return None
+    words = typed(request.text[:MOST_CHARS])
+    if not words.strip():
+        raise Refused(WORDLESS)
     try:
-        verb, text = answer_in(found, typed(request.text[:MOST_CHARS]))
+        verb, text = answer_in(found, words)
     except Refused:
         return None
     return space_of_decision(connection, found), partial(

@@ -17,6 +17,8 @@ KNOWN_FOR_S = 300.0
 """How long what the chat said of a person or a group counts."""
 ASIDE_S = 300.0
 """How long a message that was refused waits while others go on."""
+OTHERS_FIRST_S = 15.0
+"""How long a message whose call failed comes after those that are due as well: it may be the only one that fails."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class Speech:
     monotonic: Callable[[], float]
     free_at: float = 0.0
     aside: dict[int, float] = field(default_factory=dict)
+    last: dict[int, float] = field(default_factory=dict)
     _identity: ChatIdentity | None = None
     _people: dict[str, tuple[float, ChatUser]] = field(default_factory=dict)
     _groups: dict[str, tuple[float, Collection[UserId]]] = field(default_factory=dict)
@@ -51,6 +54,12 @@ class Speech:
 
     def is_aside(self, message_id: int) -> bool:
         return self.aside.get(message_id, 0.0) > self.monotonic()
+
+    def put_last(self, message_id: int) -> None:
+        self.last[message_id] = self.monotonic() + OTHERS_FIRST_S
+
+    def is_last(self, message_id: int) -> bool:
+        return self.last.get(message_id, 0.0) > self.monotonic()
 
     async def identity(self) -> ChatIdentity:
         """Who we are there."""

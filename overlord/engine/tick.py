@@ -36,6 +36,7 @@ from overlord.engine import (
     propose,
     prune,
     reap,
+    retry,
 )
 from overlord.engine.due import Due
 from overlord.engine.errands import Errands
@@ -64,10 +65,6 @@ PROJECTION = " projection"
 PUT_OFF = "waiting to try again: "
 """How the reason of a job begins whose step is tried again later."""
 OUTLIVED_FOR_S = 3600.0
-FIRST_DELAY_S = 2.0
-LONGEST_DELAY_S = 300.0
-LONGEST_ASKED_S = 3600.0
-"""As far off as a forge's limits end; one that seems to ask for longer, or we, have a clock that is wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,12 +275,12 @@ class Tick:
         except IllegalMove:
             return True  # somebody else moved it since it was read; the next pass sees where it is
         except FarEndError as error:
-            return await self._put_off(key, job_id, str(error), getattr(error, "retry_after_s", None))
+            return await self._put_off(key, job_id, str(error), error)
         except (sqlite3.DatabaseError, OSError) as error:
-            return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", None)
+            return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", error)
         except Exception as error:
             log.exception("step_failed")
-            return await self._put_off(key, job_id, f"{type(error).__name__}: {error}", None)
+            return await self._put_off(key, job_id, f"{type(error).__name__}: {error}", error)
         if key in self._delays and job_id is not None:
             left = self._other_trouble(key, job_id)
             recover = partial(_note_recovery, job_id=job_id, left=left)
@@ -296,19 +293,15 @@ class Tick:
         others = (delay for other, delay in self._delays.items() if other != key and delay.job_id == job_id)
         return next((delay.trouble for delay in others), "")
 
-    async def _put_off(
-        self, key: str, job_id: JobId | None, trouble: str, retry_after_s: float | None
-    ) -> bool:
-        """Try again later, twice as late each time, and write the trouble down when it is a new one.
+    async def _put_off(self, key: str, job_id: JobId | None, trouble: str, error: Exception) -> bool:
+        """Try again later, and write the trouble down when it is a new one.
 
         True: people are to be shown it, and how long the loop may sleep is another question now.
         """
         trouble = f"{self._shortage}: {trouble}" if self._shortage else trouble
         before = self._delays.get(key)
         failures = before.failures + 1 if before else 1
-        wait = min(FIRST_DELAY_S * 2.0 ** min(failures - 1, 16), LONGEST_DELAY_S)
-        asked = min(retry_after_s or 0.0, LONGEST_ASKED_S)
-        until = self._parts.clock.monotonic() + max(wait, asked)
+        until = self._parts.clock.monotonic() + retry.delay_s(error, failures)
         self._delays[key] = _Delay(job_id=job_id, until=until, failures=failures, trouble=trouble)
         log.warning("step_put_off", trouble=trouble, failures=failures)
         if job_id is None or (before is not None and before.trouble == trouble):

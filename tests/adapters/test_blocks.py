@@ -1,5 +1,6 @@
 """What Overlord says as Slack's blocks: whatever anybody wrote, Slack takes it, and nothing in it acts."""
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from overlord.adapters.blocks import (
     ALL_BYTES,
     MESSAGE_BLOCKS,
+    SUMMARY_CHARS,
     VALUE_CHARS,
     message_payload,
     view_payload,
@@ -199,14 +201,49 @@ def test_a_message_is_no_heavier_than_slack_takes(message: ChatMessage) -> None:
     assert weight(made) <= max(ALL_BYTES, weight(rows) + 200)
 
 
+SIGNS = st.text(st.sampled_from("&<>aé👍 "), max_size=3000) | st.sampled_from(
+    ["&" * 9000, "<b>" * 3000, "a & b " * 900]
+)
+LONGEST = {"header": 150, "button": 75}
+
+
+@given(SIGNS)
+def test_what_slack_escapes_fits_its_limits_and_no_entity_is_cut(text: str) -> None:
+    parts = (Heading(text), Paragraph((text,)), Quote(text), Output(text), Points(((text,),)), Note(text))
+    said = ChatMessage(summary=text, parts=(*parts, Buttons((button(label=text),))))
+    payload = message_payload(said)
+    assert length(payload["text"]) <= SUMMARY_CHARS
+    assert re.fullmatch(r"(?:[^&<>]|&(?:amp|lt|gt);)*", payload["text"])
+    assert (
+        text.replace(" ", "").startswith(html.unescape(payload["text"]).rstrip(CUT).replace(" ", ""))
+        or not text.strip()
+    )
+    for block in payload["blocks"]:
+        shown = html.escape(plain([block]), quote=False) if block["type"] != "actions" else ""
+        assert length(shown) <= LONGEST.get(block["type"], 3000) + 2, block["type"]
+        for element in block.get("elements", ()):
+            if element["type"] == "button":
+                assert length(html.escape(element["text"]["text"], quote=False)) <= LONGEST["button"]
+    escaped_json = html.escape(json.dumps(payload["blocks"], ensure_ascii=False), quote=False)
+    assert len(escaped_json.encode()) <= 13_000
+
+
+def test_what_a_field_begins_with_is_not_cut_for_signs() -> None:
+    text = "a < b && c > d\n" * 120
+    field = FormField(name="a", label="l", initial=text, is_long=True)
+    view = view_payload(Form(action=ActionId("x"), value="v", title="t", submit="s", fields=(field,)))
+    assert view["blocks"][-1]["element"]["initial_value"] == text
+
+
 @given(HOSTILE, st.integers(0, 200))
 @example("e\u0301" * 200, 11)
 @example("👩🏽" * 100, 10)
 @example("🇩🇪" * 100, 10)
 @example("a" + "\u0301" * 500, 50)
+@example("<&>" * 100, 7)
 def test_a_cut_says_so_and_keeps_letters_whole(text: str, limit: int) -> None:
     for made, source in ((cut(text, limit), text), (cut_to_end(text, limit), text)):
-        assert length(made) <= limit
+        assert length(html.escape(made, quote=False)) <= limit
         whole = visible(source)
         assert made == whole or CUT in made or limit == 0
     beginning = cut(text, limit)

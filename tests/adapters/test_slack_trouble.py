@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from overlord.adapters.slack import SlackChat
-from overlord.adapters.slack_refusal import LIMIT_WAIT_S, MEANINGS
+from overlord.adapters.slack_refusal import MEANINGS
 from overlord.domain.chat import ActionId, Button, Buttons, ChatMessage
 from overlord.domain.names import ChannelId, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
@@ -41,7 +41,7 @@ MEANT: dict[str, tuple[type[FarEndError], float | None]] = {
     "502-html": (ChatUnavailable, None),
     "503": (ChatUnavailable, None),
     "bad-json": (ChatUnavailable, None),
-    "error:ratelimited": (ChatUnavailable, LIMIT_WAIT_S),
+    "error:ratelimited": (ChatUnavailable, None),
     "error:internal_error": (ChatUnavailable, None),
     "error:token_revoked": (ChatRefused, None),
     "error:something_new": (ChatRefused, None),
@@ -73,7 +73,8 @@ async def test_a_read_whose_connection_broke_is_made_once_more(
     people.fail(call.method, kind="reset")
     await call.make(chat, at)
     people.fail(call.method, kind="reset", times=2)
-    assert isinstance(await failure(call, chat, at), ChatUnavailable)
+    error = await failure(call, chat, at)
+    assert isinstance(error, ChatUnavailable) and error.is_away
 
 
 @pytest.mark.parametrize("call", WRITES, ids=lambda call: call.method)
@@ -100,6 +101,7 @@ async def test_a_far_end_that_does_not_answer_is_waited_for_only_so_long(
     await hasty.close()
     assert isinstance(error, ChatUnavailable)
     assert "no answer within 0.2 s" in str(error)
+    assert isinstance(error, ChatUnavailable) and error.is_away
 
 
 async def test_a_message_whose_answer_was_lost_is_found(
@@ -167,17 +169,17 @@ async def test_a_limit_of_the_channel_is_obeyed_by_whoever_asked(
     people.limit(per_channel_s=5)
     error = await failure(POST, chat, at)
     assert isinstance(error, ChatUnavailable)
-    assert error.retry_after_s == 5
+    assert (error.retry_after_s, error.is_away) == (5, False)
     clock.move(seconds=5)
     await POST.make(chat, at)
 
 
 WAITS = {
     "7": 7.0,
-    "": LIMIT_WAIT_S,
-    "soon": LIMIT_WAIT_S,
-    "-3": LIMIT_WAIT_S,
-    "\u00b2": LIMIT_WAIT_S,
+    "": None,
+    "soon": None,
+    "-3": None,
+    "\u00b2": None,
     format_datetime(STARTED_AT + timedelta(seconds=90), usegmt=True): 90.0,
     format_datetime(STARTED_AT - timedelta(seconds=90), usegmt=True): 1.0,
 }

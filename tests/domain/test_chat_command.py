@@ -132,6 +132,8 @@ def test_what_people_type_is_understood(text: str, wanted: ChatCommand) -> None:
         ("retry 7 now", "takes nothing after", "retry #42"),
         ("pause <!channel>", "Say what", "pause everything"),
         ("pause a/b/c", "Say what", "pause everything"),
+        ("pause acme/..", "Say what", "pause everything"),
+        ("pause -acme/calc", "Say what", "pause everything"),
         ("resume acme/calc now", "takes nothing after", "resume owner/repo"),
         ("cost yesterday", "Say of what", "cost week"),
         ("cost job", "Say of what", "cost job 7"),

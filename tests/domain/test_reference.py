@@ -2,7 +2,15 @@
 
 import pytest
 
-from overlord.domain.reference import IssueRef, JobRef, space_named, target_in
+from overlord.domain.reference import (
+    IssueRef,
+    JobRef,
+    is_full_name,
+    issue_in,
+    repository_in,
+    space_named,
+    target_in,
+)
 from overlord.errors import NotFound, OverlordError, Refused
 
 CALC, OTHER, TWIN = "acme/Calc", "acme/other", "nova/calc"
@@ -50,3 +58,44 @@ def test_what_is_meant_can_be_said() -> None:
     assert str(target_in("acme/calc#42")) == "acme/calc#42"
     assert (target_in("7"), target_in("#7")) == (JobRef(number=7), IssueRef(number=7))
     assert target_in("seven") is None
+
+
+NAMES = (
+    "o/r",
+    "acme/calc",
+    "a-b-c/x",
+    "A1/.github",
+    "o/...",
+    "o/a.git.x",
+    "o/-",
+    "o/_",
+    "octo_acme/x",
+    f"{'a' * 39}/{'b' * 100}",
+)
+ODD = ("o/..", "o/.", "./x", "../x", "o/.git", "o/x.git", "o/x.GIT", "-o/x", "o-/x", "o--o/x", "_o/x", "o_/x", "o_a_b/x", "o.o/x",
+       "o/", "/x", "o", "", "o/x/y", "o/x y", "o/x\n", "o/x\u00e9", "\u043e/x", "o/x?y", "o/x#1", "o/%2e%2e", "o/..\\x", "o/x@1",
+       f"{'a' * 40}/x", f"o/{'b' * 101}")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_repository_is_named_as_github_names_it(name: str) -> None:
+    assert is_full_name(name)
+    assert repository_in(name) == name
+    assert repository_in(f"https://github.com/{name}.git") == name
+    assert issue_in(f"{name}#7") == IssueRef(number=7, space=name)
+    assert issue_in(f"https://github.com/{name}/issues/7") == IssueRef(number=7, space=name)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_any_other_name_is_none(name: str) -> None:
+    assert not is_full_name(name)
+    if "/" in name:
+        assert repository_in(name) is None
+    if name:
+        assert issue_in(f"{name}#7") is None
+        assert issue_in(f"https://github.com/{name}/issues/7") is None
+
+
+@pytest.mark.parametrize("name", [".", "..", ".git", "x.git", ""])
+def test_a_repository_without_its_owner_has_a_name_too(name: str) -> None:
+    assert repository_in(name) is None

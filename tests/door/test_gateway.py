@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import logging
 
+import httpx
 import pytest
 
 from minion.protocol import COMPLETIONS_PATH, SessionKind
@@ -89,6 +91,25 @@ async def test_a_client_that_goes_away_is_paid_for(model: EmbeddedModel) -> None
         [row] = await gate.settled()
         assert row["status"] == 499
         assert row["prompt"] > 0 and row["completion"] > 0
+
+
+async def test_a_stream_under_way_when_its_door_closes_ends_its_connection_and_is_no_fault(
+    model: EmbeddedModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    model.will(play.say("word " * 200_000))
+    async with open_gate(model) as gate:
+        async with await gate.client() as client:
+            asked = client.stream("POST", COMPLETIONS_PATH, content=request(stream=True))
+            async with asked as reply:
+                words = reply.aiter_raw()
+                await anext(words)
+                await gate.keeper.close()
+                with pytest.raises(httpx.HTTPError):
+                    async for _ in words:
+                        pass
+        [row] = await gate.rows()
+        assert (row["settled"], row["status"]) == (1, 499)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_door_that_closes_settles_what_is_under_way(model: EmbeddedModel) -> None:

@@ -112,16 +112,19 @@ async def test_a_door_that_cannot_be_opened_keeps_no_other_closed(ground: Ground
     assert ground.knocks(session), "it is tried again"
 
 
-async def test_closing_does_not_wait_for_a_question_nobody_answers(ground: Ground) -> None:
+async def test_closing_does_not_wait_for_a_question_nobody_answers(
+    ground: Ground, caplog: pytest.LogCaptureFixture
+) -> None:
     session = await ground.session()
     async with visitor(ground, session) as inside:
         await inside.say(EventKind.QUESTION, question_id="q", text="which?")
         waiting = asyncio.create_task(inside.get("/session/answers/q"))
-        await ground.keeper.reconcile()
         async with asyncio.timeout(DEADLINE_S):
+            await ground.bell.waited_for.wait()
             await ground.keeper.close()
-            await asyncio.gather(waiting, return_exceptions=True)
+            assert (await waiting).status_code == 503
     assert not ground.knocks(session)
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,31 @@ async def test_a_mention_is_heard_as_a_mention_and_as_a_message(chat: EmbeddedCh
     assert (app.events()[-1]["thread_ts"], app.events()[-1]["ts"]) == (said.ts, reply.ts)
 
 
+async def test_a_reply_that_is_sent_to_the_channel_too_says_so_and_stands_in_both(
+    chat: EmbeddedChat, app: App
+) -> None:
+    root = await chat.say("alice", "plus or minus?")
+    reply = await chat.say("bob", "plus", thread=root.ts, is_broadcast=True)
+    [_, event] = app.events()
+    assert (event["type"], event["subtype"]) == ("message", "thread_broadcast")
+    assert (event["thread_ts"], event["ts"], event["text"]) == (root.ts, reply.ts, "plus")
+    assert (event["root"]["ts"], event["root"]["text"]) == (root.ts, "plus or minus?")
+    history = await app.web.conversations_history(channel=chat.channel)
+    assert [message["ts"] for message in history["messages"]] == [reply.ts, root.ts]
+    assert [message.ts for message in chat.messages(thread=root.ts)] == [reply.ts]
+    with pytest.raises(ValueError, match="only a reply"):
+        await chat.say("bob", "plus", is_broadcast=True)
+
+
+async def test_a_message_with_a_file_names_the_file(chat: EmbeddedChat, app: App) -> None:
+    root = await chat.say("alice", "plus or minus?")
+    await chat.say("bob", "", thread=root.ts, files=("screen.png",))
+    [_, event] = app.events()
+    assert (event["type"], event["subtype"], event["upload"]) == ("message", "file_share", False)
+    assert (event["thread_ts"], event["text"]) == (root.ts, "")
+    assert [file["name"] for file in event["files"]] == ["screen.png"]
+
+
 async def test_where_the_bot_is_not_it_hears_nothing(chat: EmbeddedChat, app: App) -> None:
     elsewhere = chat.add_channel("random")
     assert not (await chat.say("alice", "psst", channel=elsewhere)).acked

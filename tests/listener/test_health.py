@@ -33,7 +33,8 @@ async def troubled() -> AsyncIterator[Troubled]:
 async def asked(
     running: Overlord, health: Health | None = None, *, headers: Sequence[tuple[bytes, bytes]] = ()
 ) -> tuple[int, Any]:
-    request = Request({"type": "http", "headers": list(headers)})
+    own = [] if any(name == b"host" for name, _ in headers) else [(b"host", b"localhost:8712")]
+    request = Request({"type": "http", "headers": [*own, *headers]})
     answer = await (health or Health(running)).readyz(request)
     return answer.status_code, json.loads(bytes(answer.body))
 
@@ -131,6 +132,8 @@ async def test_a_mistyped_repository_beside_a_good_one_is_named_to_those_who_may
         counted = "1 of 2 repositories cannot be reached or read; see `overlord status`"
         _, said = await asked(world.overlord, headers=[(b"x-forwarded-for", b"203.0.113.9")])
         assert said["notes"] == [counted]
+        _, said = await asked(world.overlord, headers=[(b"host", b"rebound.example.com")])
+        assert said["notes"] == [counted], "a page in a browser may have its own name lead here"
         _, said = await asked(world.overlord, Health(world.overlord, "the token"))
         assert said["notes"] == [counted]
         _, said = await asked(

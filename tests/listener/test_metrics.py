@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from overlord.embedded.play import edit, submit
 from overlord.entrypoints.listen.listener import listening
+from overlord.entrypoints.listen.metrics import is_own_host
 from overlord.settings_model import Listen
 from tests.listener.wire import exchange, get, heard_world
 from tests.quick import made_quick_world
@@ -135,6 +136,42 @@ async def test_with_a_token_only_who_shows_it_is_answered() -> None:
                 assert TOKEN.encode() not in answer.body
             shown = f"GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
             assert (await exchange(place, shown.encode())).status == 200
+
+
+OWN = (
+    "localhost",
+    "LOCALHOST:8712",
+    "127.0.0.1",
+    "127.0.0.1:1",
+    "127.8.8.8",
+    "[::1]",
+    "[::1]:8712",
+    "box.lan:9",
+    "BOX.lan",
+)
+OTHERS = ("", "x", "evil.example:8712", "localhost.evil.example", "127.0.0.1.nip.io", "evil.example#localhost", "10.0.0.7", "0.0.0.0",
+          "localhost:80:80", "localhost@evil.example", "::1", "[::2]", "127.1", "2130706433", "lan", "localhost evil.example", "box.lan.")  # fmt: skip
+
+
+@pytest.mark.parametrize("hosts", [[host] for host in OWN])
+def test_a_host_is_this_machines_loopback_or_what_the_listener_was_told(hosts: list[str]) -> None:
+    assert is_own_host(hosts, "box.lan")
+
+
+@pytest.mark.parametrize(
+    "hosts", [*([host] for host in OTHERS), [], ["localhost", "evil.example"], ["localhost"] * 2]
+)
+def test_any_other_host_is_not(hosts: list[str]) -> None:
+    assert not is_own_host(hosts, "box.lan")
+
+
+async def test_without_a_token_a_page_of_another_name_is_refused() -> None:
+    async with heard_world() as (_, place):
+        answer = await get(place, "/metrics", host="evil.example:8712")
+        assert answer.status == 403
+        assert b"listen.metrics_token" in answer.body
+        assert (await get(place, "/metrics", host="localhost:8712")).status == 200
+        assert (await get(place, "/healthz", host="evil.example")).status == 200
 
 
 @pytest.mark.parametrize(

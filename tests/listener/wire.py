@@ -79,8 +79,9 @@ async def exchange(place: str, request: bytes) -> Answer:
         return await made.answer()
 
 
-async def get(place: str, path: str) -> Answer:
-    return await exchange(place, f"GET {path} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+async def get(place: str, path: str, *, host: str = "") -> Answer:
+    """A request by the listener's own address, or by another name."""
+    return await exchange(place, f"GET {path} HTTP/1.1\r\nhost: {host or place}\r\n\r\n".encode())
 
 
 def signature(body: bytes, secret: str = SECRET) -> str:

@@ -1,15 +1,30 @@
 """Decisions and questions in the chat: asked where people see them, answered by button, by words, by reply; and the briefing."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from overlord.domain.decision import Subject, Verb
+from overlord.domain.decision import DecisionState, Subject, Verb
 from overlord.domain.job import JobState
+from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, submit, write
 from tests.chatting import Talk
+from tests.pressing import decision
 from tests.quick import made_quick_talk
-from tests.world import FIX, REPO
+from tests.world import CALC, FIX, REPO
+
+UNREADABLE = {**CALC, ".nebulus/environment.yaml": "setups: x\n"}
+"""A repository every job of which waits for a person at once."""
+NOBODYS_WORDS = (
+    "message_changed",
+    "message_deleted",
+    "bot_message",
+    "channel_join",
+    "message_replied",
+    "new",
+)
+"""What Slack also sends as messages, in its threads too."""
 
 
 @pytest.fixture
@@ -47,6 +62,46 @@ async def test_a_question_is_asked_in_the_jobs_thread_and_a_reply_there_answers_
     asked = asked_in_thread(talk)
     assert asked is not None and "Reply" in asked and f"@{talk.alice}" in asked
     assert (await talk.world.job()).state is JobState.IN_REVIEW
+
+
+@pytest.mark.parametrize(
+    "how", [{"is_broadcast": True}, {"files": ["screen.png"]}], ids=["broadcast", "file"]
+)
+async def test_a_reply_counts_that_is_also_sent_to_the_channel_or_has_a_file(how: dict[str, Any]) -> None:
+    async with made_quick_talk(UNREADABLE) as talk:
+        card = await blocker(talk)
+        await talk.chat.say(talk.alice, "Drop it", thread=card.ts, **how)
+        await talk.chat.arrived()
+        await talk.world.settle()
+        answered = await decision(talk)
+        assert (answered.state, answered.answered_by) == (DecisionState.ANSWERED, f"slack:{talk.alice}")
+
+
+async def test_what_is_said_with_a_file_alone_is_told_to_be_unreadable_and_other_events_are_no_answers() -> (
+    None
+):
+    async with made_quick_talk(UNREADABLE) as talk:
+        card = await blocker(talk)
+        for subtype in NOBODYS_WORDS:
+            event = {"type": "message", "subtype": subtype, "user": talk.alice, "text": "Drop it"}
+            event |= {"ts": talk.chat.workspace.next_ts(), "thread_ts": card.ts, "channel": card.channel}
+            talk.chat.people.hear(event)
+        await talk.chat.arrived()
+        await talk.world.settle()
+        assert talk.chat.ephemerals(talk.alice) == []
+        await talk.chat.say(talk.alice, "", thread=card.ts, files=["screen.png"])
+        await talk.chat.arrived()
+        await talk.world.settle()
+        [told] = talk.chat.ephemerals(talk.alice)
+        assert "Overlord cannot read files" in told.plain
+        assert (await decision(talk)).state is DecisionState.OPEN
+
+
+async def blocker(talk: Talk) -> Message:
+    """The card of a job that waits at once."""
+    await talk.world.issue("add() subtracts")
+    await talk.world.settle()
+    return talk.card("Blocker")
 
 
 def asked_in_thread(talk: Talk) -> str | None:

@@ -142,6 +142,8 @@ async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from
         ((OTHER, "--set", "setup_secrets.A=b"), 2, "setup_secrets are not given by command"),
         ((OTHER, "--set", "scope"), 2, "give it as KEY=VALUE"),
         (("other",), 2, "give a repository as owner/repo"),
+        (("acme/..",), 2, "give a repository as owner/repo"),
+        (("./other",), 2, "give a repository as owner/repo"),
         ((REPO.upper(),), 5, f"{REPO} is in Overlord's care by the settings"),
     ],
 )

@@ -216,10 +216,21 @@ class EmbeddedChat:
         return await self.people.mention(user, text, channel=channel or self.channel, thread=thread)
 
     async def say(
-        self, user: str, text: str, *, channel: str | None = None, thread: str | None = None
+        self,
+        user: str,
+        text: str,
+        *,
+        channel: str | None = None,
+        thread: str | None = None,
+        is_broadcast: bool = False,
+        files: Sequence[str] = (),
     ) -> Delivered:
-        """Write a message or a reply; returns as `mention` does."""
-        return await self.people.say(user, text, channel=channel or self.channel, thread=thread)
+        """Write a message or a reply; returns as `mention` does. `is_broadcast`: a reply is also sent to the channel;
+        `files`: the names of what is sent with it."""
+        where = channel or self.channel
+        return await self.people.say(
+            user, text, channel=where, thread=thread, is_broadcast=is_broadcast, files=files
+        )
 
     async def click(
         self, user: str, message_ts: str, button: str | Button, *, channel: str | None = None

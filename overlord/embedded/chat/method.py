@@ -181,7 +181,7 @@ async def conversations_history(call: Call) -> Json:
     standing = [
         message
         for message in reversed(call.workspace.standing.values())
-        if message.channel == channel.id and not message.thread_ts
+        if message.channel == channel.id and (message.is_broadcast or not message.thread_ts)
     ]
     return _page(call, standing, default=100)
 

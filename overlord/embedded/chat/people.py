@@ -2,7 +2,7 @@
 app said to it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from overlord.embedded.chat import block_text, payload
@@ -67,14 +67,26 @@ class People:
         event = self.workspace.event(message, {**self.workspace.shape(message), "type": "app_mention"})
         return await self._tell(message, event)
 
-    async def say(self, user: str, text: str, *, channel: str, thread: str | None = None) -> Delivered:
-        """Write a message, or a reply into the thread of one."""
-        return await self._speak(user, typed(text), channel, thread)
+    async def say(
+        self,
+        user: str,
+        text: str,
+        *,
+        channel: str,
+        thread: str | None = None,
+        is_broadcast: bool = False,
+        files: Sequence[str] = (),
+    ) -> Delivered:
+        """Write a message, or a reply into the thread of one, with files of these names."""
+        if is_broadcast and thread is None:
+            raise ValueError("only a reply in a thread can be sent to the channel too")
+        sent = tuple(self._file(name) for name in files)
+        return await self._speak(user, typed(text), channel, thread, is_broadcast=is_broadcast, files=sent)
 
-    async def _speak(self, user: str, text: str, channel: str, thread: str | None) -> Delivered:
+    async def _speak(self, user: str, text: str, channel: str, thread: str | None, **more: Any) -> Delivered:
         person = self._person(user)
         bot_id = self.workspace.next_id("B") if person.is_bot else ""
-        message = self.workspace.put(channel, person.id, text, thread=thread or "", bot_id=bot_id)
+        message = self.workspace.put(channel, person.id, text, thread=thread or "", bot_id=bot_id, **more)
         return await self._tell(message, self.workspace.event(message, self.workspace.shape(message)))
 
     async def _tell(self, message: Message, event: Json | None) -> Delivered:
@@ -232,6 +244,12 @@ class People:
             return self.workspace.person(user)
         except Problem:
             raise LookupError(f"nobody called {user!r}") from None
+
+    def _file(self, name: str) -> Json:
+        """A file as messages name it; what is in it takes a scope of its own to read."""
+        number = self.workspace.next_id("F")
+        url = f"https://files.slack.com/files-pri/{self.workspace.team}-{number}/{name}"
+        return {"id": number, "name": name, "title": name, "mode": "hosted", "url_private": url}
 
     def _response_url(self, token: str) -> str:
         return f"{self.wire.base_url}{RESPONSE}{token}"

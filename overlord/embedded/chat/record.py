@@ -75,6 +75,10 @@ class Message:
     metadata: Json | None = None
     thread_ts: str = ""
     """The message whose thread this is in; empty for one of the channel."""
+    is_broadcast: bool = False
+    """It was also sent to the channel, of one in a thread."""
+    files: tuple[Json, ...] = ()
+    """What was sent with it."""
     bot_id: str = ""
     edits: int = 0
     edited_ts: str = ""

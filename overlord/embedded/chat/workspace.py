@@ -192,6 +192,10 @@ class Workspace:
             shape |= {"bot_id": message.bot_id, "app_id": APP}
         if message.blocks:
             shape["blocks"] = list(message.blocks)
+        if message.files:
+            shape |= {"subtype": "file_share", "files": list(message.files), "upload": False}
+        if message.is_broadcast:
+            shape |= {"subtype": "thread_broadcast", "root": self._root(message)}
         if message.is_tombstone:
             shape |= {"subtype": "tombstone", "hidden": True}
         if message.edited_ts:
@@ -203,6 +207,11 @@ class Workspace:
         elif replies := self.replies(message.ts):
             shape |= _thread_of(message, replies)
         return shape
+
+    def _root(self, message: Message) -> Json:
+        """The message whose thread one is in; little of it when it is gone."""
+        root = self.standing.get(message.thread_ts)
+        return self.shape(root) if root is not None else {"ts": message.thread_ts}
 
     def event(self, message: Message, event: Json) -> Json | None:
         """An event in a channel, for an app that is in it."""

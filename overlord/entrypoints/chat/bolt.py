@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import structlog
 from pydantic import BaseModel, Field, ValidationError
+from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
@@ -33,6 +34,8 @@ _bolt_log = logging.getLogger("overlord.slack")
 _bolt_log.setLevel(logging.ERROR)
 FORM_S = 2.5
 """Who pressed is told to press again rather than shown nothing when looking them up takes longer."""
+SAID_BY_PEOPLE = frozenset({None, "", "thread_broadcast", "file_share"})
+"""Subtypes of messages that a person wrote: also sent to the channel, or with a file. All others tell of something that happened."""
 Ack = Callable[..., Awaitable[Any]]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Words = Annotated[str, Field(max_length=40_000)]
@@ -54,8 +57,18 @@ class _Event(BaseModel):
     text: Words = ""
     thread_ts: str = ""
     team: str = ""
-    subtype: str = ""
     bot_id: str = ""
+
+
+class _Head(BaseModel):
+    """What tells whether a message is a person's words in a thread: others lack more than that."""
+
+    thread_ts: str = ""
+    subtype: str | None = None
+
+
+class _Beginning(BaseModel):
+    event: _Head
 
 
 class _Envelope(BaseModel):
@@ -91,8 +104,12 @@ class _Press(BaseModel):
     actions: Annotated[list[_Action], Field(min_length=1, max_length=25)]
 
 
+class _Field(BaseModel):
+    value: str | None = None
+
+
 class _State(BaseModel):
-    values: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+    values: dict[str, dict[str, _Field]] = Field(default_factory=dict)
 
 
 class _View(BaseModel):
@@ -143,8 +160,9 @@ class Ears:
         await ack()
 
     async def message(self, ack: Ack, body: dict[str, Any]) -> None:
-        """Words in a thread; a mention comes as an event of its own, and other talk is none of ours."""
-        if body.get("event", {}).get("thread_ts") and not body["event"].get("subtype"):
+        """Words in a thread; a mention comes as an event of its own, and other talk is none of ours. Files are not read."""
+        head = _Beginning.model_validate(body).event
+        if head.thread_ts and head.subtype in SAID_BY_PEOPLE:
             said = _Envelope.model_validate(body)
             us = (await self._speech.identity()).user
             if not said.event.bot_id and f"<@{us}>" not in said.event.text:
@@ -177,7 +195,7 @@ class Ears:
     async def form(self, ack: Ack, body: dict[str, Any]) -> None:
         said = _Sent.model_validate(body)
         fields = [field for block in said.view.state.values.values() for field in block.values()]
-        text = next((str(field.get("value") or "") for field in fields), "")
+        text = next((field.value or "" for field in fields), "")
         request = self._request(
             RequestKind.FORM,
             key=f"form {said.view.id}",
@@ -263,11 +281,12 @@ def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
     app.action(re.compile(r".*"))(ears.press)
     app.view(re.compile(r".*"))(ears.form)
 
-    async def failed(error: Exception) -> None:
+    async def failed(error: Exception) -> BoltResponse | None:
         if isinstance(error, ValidationError):
             log.warning("request_not_understood", fields=[str(item["loc"]) for item in error.errors()])
-        else:
-            log.error("request_not_heard", reason=str(error))
+            return BoltResponse(status=400)
+        log.error("request_not_heard", reason=str(error))
+        return None
 
     app.error(failed)
     return app

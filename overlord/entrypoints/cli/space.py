@@ -10,7 +10,7 @@ import yaml
 from overlord import inquiries
 from overlord.commands_space import AddSpace, RemoveSpace, add_space, remove_space
 from overlord.domain.plain_yaml import load_yaml
-from overlord.domain.reference import repository_in
+from overlord.domain.reference import is_full_name, repository_in
 from overlord.domain.text import count
 from overlord.entrypoints.cli import state, work
 from overlord.entrypoints.cli.option import Json
@@ -48,7 +48,7 @@ def add(
     For one that was added before, say more of what it has of its own. Settings files may say the same under `spaces`.
     """
     name = repository_in(repository)
-    if name is None or "/" not in name:
+    if name is None or not is_full_name(name):
         raise typer.BadParameter("give a repository as owner/repo, or its address")
     own: dict[str, Any] = {"base_branch": base_branch} if base_branch else {}
     for said in given or ():

@@ -27,10 +27,10 @@ ANSWER_S = 2.0
 class Health:
     """How an Overlord is, for those who only watch it."""
 
-    def __init__(self, running: Overlord, token: str = "") -> None:
-        """`token`: what names are told for, as at `/metrics`."""
+    def __init__(self, running: Overlord, token: str = "", *, listened: str = "") -> None:
+        """`token`: what names are told for, as at `/metrics`; `listened`: the host of the settings' address."""
         self._running = running
-        self._token = token.encode()
+        self._token, self._listened = token.encode(), listened
         self._looking = asyncio.Lock()
         self._known: tuple[float, list[str]] | None = None
         self._began_at = self._now()
@@ -63,7 +63,7 @@ class Health:
         names = parts.settings.repositories
         found = {name: parts.poll_outcomes.of(name) for name in names}
         bad = {name: reached for name, reached in found.items() if reached is not Reachability.FULL}
-        if bad and refusal(request, self._token) is not None:
+        if bad and refusal(request, self._token, listened=self._listened) is not None:
             yield f"{len(bad)} of {len(names)} repositories cannot be reached or read; see `overlord status`"
         else:
             yield from (f"{name}: {reached}; see `overlord status`" for name, reached in bad.items())

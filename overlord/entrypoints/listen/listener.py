@@ -174,8 +174,8 @@ def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> 
             log.info("hinted", space=space)
             running.bell.ring()
 
-    token = settings.metrics_token.get_secret_value()
-    health, metrics = Health(running, token), Metrics(running, token)
+    token, listened = settings.metrics_token.get_secret_value(), settings.place[0]
+    health, metrics = Health(running, token, listened=listened), Metrics(running, token, listened=listened)
     webhook = Webhook(settings.webhook_secret.get_secret_value(), lambda: parts.settings.repositories, hear)
     app = Starlette(
         routes=[
