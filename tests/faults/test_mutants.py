@@ -12,6 +12,7 @@ import pytest
 
 from tests.adapters.engine import LENT, OwnEngine
 from tests.faults.mutants.core import CORE
+from tests.faults.mutants.guarded import GUARDED
 from tests.faults.mutants.mutant import Mutant
 
 pytestmark = pytest.mark.timeout(1200)
@@ -27,7 +28,7 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE,)
+MUTANTS: tuple[Mutant, ...] = (*CORE, *GUARDED)
 
 
 def _named(mutant: Mutant) -> str:
