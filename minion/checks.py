@@ -5,6 +5,8 @@ and what runs has nobody to talk to. Results are read when everything a command 
 """
 
 import shutil
+import subprocess
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,7 @@ from typing import NamedTuple
 from minion import descendants, shell
 from minion.errors import GitFailed
 from minion.git import Git
+from minion.guarded_run import Told
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -107,16 +110,16 @@ class Checker:
             made = self._start.repository_environment()
             if made is not None:
                 made.lay_over(place / "tree")
-            results = Results(place / "results", only=only)
-            todo = plan(step, place / "tree", results.directory, made)
+            todo = plan(step, place / "tree", place / "results", made)
             if isinstance(todo, StepOutcome):
                 return _Attempt(StepResult(name=step.name, outcome=todo, command=step.command))
             if step.junit:
                 clear(place / "tree", step.junit)
-            done = self._execute(step, todo, place, timeout_s)
-            if isinstance(done, StepResult):
-                return _Attempt(done)
-            return self._read(step, todo, done, results, place / "tree", is_first=not only)
+            with closing(Results(place / "results", only=only)) as results:
+                done = self._execute(step, todo, place, timeout_s, results)
+                if isinstance(done, StepResult):
+                    return _Attempt(done)
+                return self._read(step, todo, done, results, place / "tree", is_first=not only)
         except (GitFailed, OSError, ValueError) as error:
             return _Attempt(_broken(step, str(error)))
         finally:
@@ -133,8 +136,8 @@ class Checker:
         is_first: bool,
     ) -> "_Attempt":
         limit = self._largest_bytes if is_first else self._largest_bytes // 8
-        sealed = results.sealed(done.exit_code, limit) if todo.guarded else None
-        junit, failed = sealed or (None, ())
+        told = results.told(done.exit_code, limit) if todo.guarded and done.exit_code is not None else Told()
+        junit = told.junit
         if step.junit and not todo.guarded:
             junit = read_inside(tree, step.junit, limit)
         captured = read(results.directory / CAPTURED, limit) if step.capture else None
@@ -144,14 +147,14 @@ class Checker:
             command=todo.shown,
             exit_code=done.exit_code,
             junit=None if junit is None else junit.decode("utf-8", "replace"),
-            output=done.output,
+            output=done.output + (f"\n[The report is not believed: {told.doubt}.]\n" if told.doubt else ""),
             duration_s=round(done.duration_s, 3),
             captured=None if captured is None else shell.printable(captured),
         )
-        return _Attempt(result, failed)
+        return _Attempt(result, told.failed)
 
     def _execute(
-        self, step: CheckStep, todo: Plan, place: Path, timeout_s: float
+        self, step: CheckStep, todo: Plan, place: Path, timeout_s: float, results: Results
     ) -> shell.Finished | StepResult:
         # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
         # A linter needs nothing of the tree's packages, and must not be made to import them.
@@ -165,6 +168,7 @@ class Checker:
                 timeout_s=timeout_s,
                 keep_bytes=KEPT_OUTPUT,
                 waiting=self._start.interrupts.waiting,
+                stdin=results.far.fileno() if todo.guarded else subprocess.DEVNULL,
             )
         except FileNotFoundError as error:
             missing = StepOutcome.NO_TOOLCHAIN

@@ -1,10 +1,10 @@
-"""pytest that a file in the tree cannot stand in for, and that vouches for what it reports.
+"""pytest that a file in the tree cannot stand in for, and that tells the Minion each outcome when it is known.
 
-Run as a script with `-S -E`, the results' directory and pytest's own words. Before anything that is installed can run,
-the key in the directory is read and removed; then what Python does at its start is made up for, without the tree on
-the import path, so a `pytest.py`, `_pytest/` or `sitecustomize.py` in it is never imported in their place; then the tree
-comes first, as tests expect. The report is sealed with the key at the very end, so that whoever leaves early leaves
-nothing to believe. Runs on the repository's own Python, from 3.8 on.
+Run as a script with `-S -E`, a directory for what it leaves and pytest's own words; standard input is a socket to the
+Minion. What Python does at its start is made up for without the tree on the import path, so a `pytest.py`, `_pytest/` or
+`sitecustomize.py` in it is never imported in their place; then the tree comes first, as tests expect. The code under
+test shares this process, so nothing here is secret, and nothing is believed for having been sent: `guarded_run.py`
+judges it, and writes the report, in the Minion. The repository's own Python, from 3.8 on.
 """
 
 from __future__ import annotations
@@ -14,49 +14,51 @@ import sys
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]  # this script's directory, which Python before 3.11 always puts there
 
-import hmac
+import importlib.util
 import json
 import os
 import site
-from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Sequence
 
 
-class TreeOnPath:
-    """Puts the tree's root (and `src/`) on the import path once every plugin is there; `finder` is the environment's."""
+class Channel:
+    """Lines of JSON to the Minion, and its answers. Programs that tests start do not inherit it; processes they fork may
+    ask (pytest-forked runs each test in one), and tell no outcome.
+    """
 
-    def __init__(self, root: Path, finder: Any) -> None:
-        self._places = [str(place) for place in (root, root / "src") if place.is_dir()]
-        self._finder = finder
+    def __init__(self) -> None:
+        self._descriptor = os.dup(0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        # Tests replace functions of `os` for a while, in each module that names them.
+        self._write, self._read, self._current = os.write, os.read, os.getpid
+        self._process = os.getpid()
 
-    def pytest_load_initial_conftests(self) -> None:
-        given = os.environ.get("PYTHONPATH", "")
-        sys.path[:0] = [*self._places, *(place for place in given.split(os.pathsep) if place)]
-        if self._finder is not None:
-            self._finder.known_only = False
+    def tell(self, **line: object) -> None:
+        if self._current() == self._process:
+            self._send(line)
 
+    def ask(self, **line: object) -> str:
+        """Tell it, and wait for one line."""
+        self._send(line)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            data = self._read(self._descriptor, 1024)
+            if not data:
+                break
+            answer += data
+        return answer.decode().strip()
 
-class Failures:
-    """Remembers the tests that failed; given `only`, the names of some, lets no others run."""
-
-    def __init__(self, only: Sequence[str] | None) -> None:
-        self._only = None if only is None else frozenset(only)
-        self.names: dict[str, None] = {}
-
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        if self._only is not None:
-            config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in self._only])
-            items[:] = [item for item in items if item.nodeid in self._only]
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.names[report.nodeid] = None
+    def _send(self, line: dict[str, object]) -> None:
+        data = json.dumps(line).encode() + b"\n"
+        while data:
+            data = data[self._write(self._descriptor, data) :]
 
 
 def start_python() -> Any:
@@ -71,28 +73,29 @@ def start_python() -> Any:
     return finder
 
 
-def run_pytest(words: Sequence[str], failures: Failures, finder: Any) -> int:
+def beside(name: str) -> ModuleType:
+    """A module that lies beside this script, by its file: this directory is not on the import path."""
+    spec = importlib.util.spec_from_file_location(f"minion_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def main(directory: Path, words: Sequence[str]) -> int:
+    channel = Channel()
+    chosen = directory / "only"
+    only = json.loads(chosen.read_text()) if chosen.exists() else None
+    finder = start_python()
     import pytest
 
-    tree = TreeOnPath(Path.cwd(), finder)
-    pytest.hookimpl(tryfirst=True)(TreeOnPath.pytest_load_initial_conftests)
-    pytest.hookimpl(trylast=True)(Failures.pytest_collection_modifyitems)
-    return int(pytest.main(list(words), plugins=[tree, failures]))
-
-
-def main(results: Path, words: Sequence[str]) -> int:
-    key = bytes.fromhex((results / "key").read_text())
-    (results / "key").unlink()
-    chosen = results / "only"
-    failures = Failures(json.loads(chosen.read_text()) if chosen.exists() else None)
-    code = run_pytest(words, failures, start_python())
-    failed = json.dumps(list(failures.names)).encode()
-    (results / "failed").write_bytes(failed)
-    report = results / "junit.xml"
-    junit = report.read_bytes() if report.exists() else b""
-    # As `minion/results.py` does: this script cannot count on finding the package it is part of.
-    told = f"{code} {sha256(junit).hexdigest()} {sha256(failed).hexdigest()}"
-    (results / "seal").write_text(hmac.new(key, told.encode(), "sha256").hexdigest())
+    controls = beside("guarded_controls").Controls(channel, directory, Path.cwd())
+    plugins = beside("guarded_plugins")
+    tree = plugins.TreeOnPath(Path.cwd(), finder)
+    reporter = plugins.Reporter(channel.tell, only, controls)
+    code = int(pytest.main(list(words), plugins=[tree, reporter]))
+    channel.tell(exit_code=code)
     return code
 
 

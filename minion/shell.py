@@ -119,6 +119,7 @@ def run(
     timeout_s: float,
     keep_bytes: int,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    stdin: int = subprocess.DEVNULL,
 ) -> Finished:
     """Run one program to its end; `waiting` surrounds the part that may be interrupted.
 
@@ -129,7 +130,7 @@ def run(
         arguments,
         cwd=directory,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,

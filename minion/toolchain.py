@@ -35,13 +35,13 @@ class Plan:
     arguments: tuple[str, ...]
     shown: tuple[str, ...]
     guarded: bool = False
-    """Whether it is the guarded pytest, which seals what it reports."""
+    """Whether it is the guarded pytest, which tells what happens."""
 
 
 def plan(
     step: CheckStep, tree: Path, results: Path, environment: "Environment | None" = None
 ) -> Plan | StepOutcome:
-    """The command of a step, or why there is none. The guarded pytest leaves its results in `results`."""
+    """The command of a step, or why there is none. What the guarded pytest keeps lies in `results`."""
     words = step.command
     if not words:
         found = find_tests(tree)
@@ -69,9 +69,6 @@ def _pytest(words: tuple[str, ...], results: Path, environment: "Environment | N
         return StepOutcome.NO_TOOLCHAIN
     # Last words win over the repository's own options: results outside the tree, and every test is run.
     ours = (
-        f"--junitxml={results / 'junit.xml'}",
-        "--override-ini=junit_family=xunit1",
-        "--override-ini=junit_logging=no",
         f"--override-ini=cache_dir={results / 'cache'}",
         "--maxfail=0",
         "--continue-on-collection-errors",

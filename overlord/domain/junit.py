@@ -31,6 +31,8 @@ class Case:
     message: str = ""
     file: str = ""
     """Where it is defined, if the report says so."""
+    controlled: bool = False
+    """Whether the guarded pytest has seen it fail with a body that must fail."""
 
 
 def parse_junit(text: str | None) -> tuple[Case, ...] | None:
@@ -63,7 +65,7 @@ class _Reading:
     file: str = ""
     outcome: CaseOutcome = CaseOutcome.PASSED
     message: str = ""
-    size: int = 0
+    controlled: bool = False
 
     def feed(self, text: str) -> None:
         parser = expat.ParserCreate("utf-8")
@@ -89,6 +91,7 @@ class _Reading:
                 raise _NotJUnit("a test outside a suite")
             self.id = _ADDRESS.sub("", f"{attributes.get('classname', '')}::{attributes.get('name', '')}")
             self.file, self.outcome, self.message = attributes.get("file", ""), CaseOutcome.PASSED, ""
+            self.controlled = attributes.get("control") == "failed"
         elif inside == "testcase" and name in _RESULTS:
             self.outcome = max(self.outcome, _RESULTS[name], key=lambda outcome: _RANK[outcome])
             self.message = self.message or attributes.get("message", "")[:MESSAGE_CHARS]
@@ -99,7 +102,13 @@ class _Reading:
             return
         if len(self.cases) >= MAX_CASES:
             raise _NotJUnit("too many tests")
-        case = Case(id=self.id, outcome=self.outcome, message=self.message.strip(), file=self.file)
+        case = Case(
+            id=self.id,
+            outcome=self.outcome,
+            message=self.message.strip(),
+            file=self.file,
+            controlled=self.controlled,
+        )
         known = self.cases.get(self.id)
         if known is None or _RANK[case.outcome] > _RANK[known.outcome]:
             self.cases[self.id] = case

@@ -2,7 +2,8 @@
 
 Base's tests are run on the new code, then the new code's own. Pass means: every run ended by itself and left a report
 that fits its exit code, every test that passed at base still passes (or its file was changed and it passes in its
-new form), no other test fails that did not fail before, and more than none passed. Everything else is named.
+new form), no other test fails that did not fail before, and more than none passed. Everything else is named. Controls (`minion/guarded_controls.py`) that base's tests had at base they must have on
+the new code.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.paths import is_test_path, restored_paths
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testrun import RERUNS, read_run
+from overlord.domain.testrun import RERUNS, is_controlled, read_run
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
@@ -179,6 +180,8 @@ def _judge_runs(
     summary = f"{comparison.figures} in {head.duration_s:.1f} s"
     if comparison.broken:
         return _result(CheckScore.NEEDS_REVISION, summary, *comparison.broken, *comparison.notes)
+    if not is_controlled(known, olds or own):
+        return _uncontrolled(restored or head)
     if not comparison.passed:
         finding = _output_finding(head, "no-test-ran", "Not one test passed.")
         return _result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
@@ -196,6 +199,14 @@ def _forged_or_cut(step: StepResult, *, readable: bool) -> CheckResult:
     return _result(
         CheckScore.NEEDS_REVISION, f"exit code {step.exit_code}, no report to trust{where}", finding
     )
+
+
+def _uncontrolled(step: StepResult) -> CheckResult:
+    message = (
+        "At base tests failed when they had to; here none was seen to. What reported was not the runner."
+    )
+    summary = "tests are said to pass, and nothing shows that they can fail"
+    return _result(CheckScore.NEEDS_REVISION, summary, _output_finding(step, "no-controls", message))
 
 
 def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> CheckResult:

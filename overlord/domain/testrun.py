@@ -46,6 +46,13 @@ class Run:
         return next((item.message for item in self.failed if item.file and item.file == case.file), "")
 
 
+def is_controlled(base: Run, other: Run) -> bool:
+    """Whether some test of `other` failed when it had to, if any passes for which that could be shown at base."""
+    able = {case.id for case in base.cases.values() if case.controlled}
+    passed = [case for case in other.cases.values() if case.outcome is CaseOutcome.PASSED]
+    return any(case.controlled for case in passed) or not any(case.id in able for case in passed)
+
+
 RERUNS = 2
 """How often failed tests are run again; fewer reruns than asked for prove nothing."""
 NOTHING_RAN = Run(cases={})

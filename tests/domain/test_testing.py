@@ -235,6 +235,29 @@ def test_exit_code_and_report_must_agree(cases: Mapping[str, str], code: int) ->
     assert rules(old) == ["exit-code"]
 
 
+def controlled(step: StepResult, name: str) -> StepResult:
+    """The same run, in which this test was seen to fail when it had to."""
+    mark = f'name="{name}"'
+    return replace(step, junit=(step.junit or "").replace(mark, f'{mark} control="failed"'))
+
+
+def test_base_tests_that_had_a_control_at_base_need_one_on_the_new_code() -> None:
+    base = controlled(ran(BASELINE_STEP, GOOD), "test_one")
+    head = ran(TESTS_STEP, GOOD)
+    assert rules(judged(base, head)) == ["no-controls"]
+    assert judged(base, controlled(head, "test_three")).score is CheckScore.PASS
+    restored = replace(head, name=BASE_TESTS_STEP)
+    assert rules(judged(base, controlled(head, "test_one"), restored)) == ["no-controls"]
+    assert judged(base, head, controlled(restored, "test_one")).score is CheckScore.PASS
+
+
+def test_no_control_is_asked_of_tests_that_had_none_or_do_not_pass() -> None:
+    assert judged(GOOD, GOOD).score is CheckScore.PASS
+    base = controlled(ran(BASELINE_STEP, GOOD), "test_one")
+    flaky = ran(TESTS_STEP, {**GOOD, A: BAD}, again=({A: OK}, {A: OK}))
+    assert rules(judged(base, flaky)) == ["flaky"]
+
+
 def test_forged_doubles_do_not_hide_a_failure() -> None:
     forged = xml({A: BAD}).replace("</testsuite>", "").replace("</testsuites>", "")
     forged += '<testcase classname="test_a" name="test_one" file="test_a.py"/></testsuite></testsuites>'

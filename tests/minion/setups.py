@@ -9,6 +9,7 @@ import sysconfig
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,26 +129,35 @@ class Place:
         given = {"PATH": os.environ["PATH"], "MINION_ENVIRONMENT": str(self.made.directory)}
         return command_environment(given, self.root, tree=self.tree)
 
-    def run(self, *words: str) -> shell.Finished:
+    def run(self, *words: str, stdin: int = subprocess.DEVNULL) -> shell.Finished:
         return shell.run(
-            words, directory=self.tree, environment=self.variables(), timeout_s=180, keep_bytes=100_000
+            words,
+            directory=self.tree,
+            environment=self.variables(),
+            timeout_s=180,
+            keep_bytes=100_000,
+            stdin=stdin,
         )
 
     def check(self, *words: str, **more: Any) -> "Checked":
         """Run the tests as a check session does."""
-        results = Results(self.root / "results")
-        todo = plan(CheckStep(name="tests", command=words, **more), self.tree, results.directory, self.made)
-        assert not isinstance(todo, StepOutcome)
-        done = self.run(*todo.arguments)
-        sealed = results.sealed(done.exit_code, 2_000_000)
+        with closing(Results(self.root / "results")) as results:
+            step = CheckStep(name="tests", command=words, **more)
+            todo = plan(step, self.tree, results.directory, self.made)
+            assert not isinstance(todo, StepOutcome)
+            done = self.run(*todo.arguments, stdin=results.far.fileno())
+            assert done.exit_code is not None
+            told = results.told(done.exit_code, 2_000_000)
         return Checked(
-            exit_code=done.exit_code, output=done.output, cases=None if sealed is None else _cases(sealed[0])
+            exit_code=done.exit_code,
+            output=done.output + told.doubt,
+            cases=None if told.junit is None else _cases(told.junit),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What the guarded pytest did; `cases` only if it vouched for them."""
+    """What the guarded pytest did; `cases` only if what it told is believed."""
 
     exit_code: int | None
     output: str

@@ -1,4 +1,4 @@
-"""What the judge builds on: sealed reports, failed tests run again, output kept apart, results of other runners."""
+"""What the judge builds on: reports that are believed, failed tests run again, output kept apart, results of other runners."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ import pytest
 
 from minion.checks import MOST_RERUN
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
-from minion.results import Results, read_inside
+from minion.results import read_inside
 from overlord.domain.checks_file import parse_checks
 from overlord.domain.evaluation import CheckResult, CheckScore
 from overlord.domain.lint import judge_lint, plan_lint
@@ -20,7 +20,7 @@ from overlord.domain.session import Ending, EndKind
 from overlord.domain.testing import NEW_ON_BASE_STEP, baseline_of, judge_tests, plan_tests
 from overlord.domain.testrun import read_run
 from tests.domain.differ import edit, together
-from tests.minion.door import Door, check_step, opened
+from tests.minion.door import Door, opened
 
 Run = Callable[[Door], int]
 Files = Mapping[str, str | None]
@@ -103,10 +103,6 @@ FORGERIES = {
     "writes a report at the end": f"import atexit, os, pathlib, sys\natexit.register(lambda: ({WRITE}, os._exit(0)))\n",
     "changes the exit code": "import atexit, os\natexit.register(os._exit, 0)\n",
     "raises SystemExit": "raise SystemExit(0)\n",
-    "makes up a seal": (
-        f"import os, pathlib, sys\n{WRITE}\nplace = pathlib.Path(sys.argv[1])\n"
-        "place.joinpath('failed').write_text('[]')\nplace.joinpath('seal').write_text('0' * 64)\nos._exit(0)\n"
-    ),
 }
 
 
@@ -114,6 +110,28 @@ FORGERIES = {
 def test_no_forgery_of_the_code_passes(judged: Judged, forgery: str) -> None:
     result = judged(CALC, {"calc.py": BROKEN + FORGERIES[forgery]})
     assert result.score is CheckScore.NEEDS_REVISION
+
+
+IMITATION = """
+import json, os
+def say(**line):
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            os.write(int(name), json.dumps(line).encode() + b"\\n")
+        except OSError:
+            pass
+say(tests=1)
+say(passed="test_calc.py::test_add", able=True)
+say(id="test_calc.py::test_add", when="call", outcome="passed", file="test_calc.py", control="failed", reason="")
+say(exit_code=0)
+os._exit(0)
+"""
+
+
+def test_a_run_written_down_in_advance_does_not_pass(judged: Judged) -> None:
+    """Whoever knows what the runner tells still cannot know what it is asked back."""
+    result = judged(CALC, {"calc.py": IMITATION})
+    assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, {"no-controls"})
 
 
 @pytest.mark.parametrize(
@@ -138,25 +156,6 @@ def test_no_change_of_tests_or_settings_saves_broken_code(
         assert rules(result) == {"changed-test"}  # named for people; integrity names what was weakened
     else:
         assert result.score is not CheckScore.PASS
-
-
-def test_the_key_is_gone_before_anything_of_the_tree_runs(checked: Checked) -> None:
-    probe = (
-        "import os, pathlib, sys\ndef test_no_key():\n    place = pathlib.Path(sys.argv[1])\n"
-        "    assert place.name == 'results'\n    assert not list(place.glob('key'))\n"
-    )
-    [result] = checked(
-        {"conftest.py": probe.replace("def test_no_key():", "if True:"), "test_key.py": probe}, check_step()
-    )
-    assert (result.exit_code, result.junit is not None) == (0, True)
-
-
-def test_a_seal_holds_for_its_results_and_exit_code_only(tmp_path: Path) -> None:
-    results = Results(tmp_path / "r")
-    assert results.sealed(0, 1000) is None
-    for name, content in (("junit.xml", "<testsuite/>"), ("failed", "[]"), ("seal", "0" * 64)):
-        (results.directory / name).write_text(content)
-    assert results.sealed(0, 1000) is None
 
 
 FLAKY = """\

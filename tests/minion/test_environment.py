@@ -47,7 +47,7 @@ version = "1.0"
 packages = ["src/three"]
 """
 HOOK = "import sys\nsys.path.append('@/py')\nSOURCES = {'a': \"@\"}\n"
-NOSY = "import pathlib, sys\nKEYS = [word for word in sys.orig_argv if pathlib.Path(word, 'key').exists()]\n"
+NOSY = "import os\nIS_NOTHING = os.path.samefile('/dev/stdin', os.devnull)\n"
 PROJECTS = {
     **project(
         "one",
@@ -173,12 +173,14 @@ TEST_ALL = "import importlib\nimport pytest\n@pytest.mark.parametrize('name', {n
 
 def test_the_guarded_pytest_runs_on_the_environments_python(done: Done, here: MakePlace) -> None:
     probe = f"import sys\ndef test_python():\n    assert sys.prefix == {str(done.directory / 'venv')!r}\n"
-    probe += "def test_no_key_was_there_when_python_started():\n    import nosy\n    assert nosy.KEYS == []\n"
+    probe += (
+        "def test_the_socket_was_gone_when_python_started():\n    import nosy\n    assert nosy.IS_NOTHING\n"
+    )
     probe += "def test_plug_in(plugged):\n    assert plugged == 'changed'\n"
     files = {**CHANGED, "test_all.py": TEST_ALL.format(names=MODULES), "test_python.py": probe}
     checked = here(files).check()
     assert checked.exit_code == 0, checked.output
-    alone = ("test_python", "test_plug_in", "test_no_key_was_there_when_python_started")
+    alone = ("test_python", "test_plug_in", "test_the_socket_was_gone_when_python_started")
     assert checked.cases == dict.fromkeys((*alone, *(f"test_word[{name}]" for name in MODULES)), True)
 
 

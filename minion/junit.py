@@ -1,0 +1,54 @@
+"""Outcomes of tests as JUnit XML, with the names that pytest's own report (xunit1) gives them: baselines are compared by these."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+Outcome = dict[str, str]
+"""One line of a run: `id` (pytest's), `when`, `outcome`, `file`, `message` and `text`."""
+_ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ESCAPED = str.maketrans({
+    "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;",
+})  # fmt: skip
+_ELEMENTS = {"skipped": "skipped", "failed": "failure"}
+
+
+def junit_of(outcomes: Iterable[Outcome], controlled: Collection[str] = ()) -> bytes:
+    """A report with an element for everything that passed, failed or was skipped; other outcomes say nothing yet.
+
+    `controlled` are the tests that failed with a body that must fail; they say so by an attribute of our own.
+    """
+    cases = "\n".join(_cases(outcomes, controlled))
+    return f'<testsuites><testsuite name="pytest">\n{cases}\n</testsuite></testsuites>\n'.encode()
+
+
+def address(identifier: str) -> tuple[str, str]:
+    """The class's and the test's name: `a/test_b.py::C::test_d[x/y]` is `a.test_b.C` and `test_d[x/y]`."""
+    path, bracket, parameters = identifier.partition("[")
+    file, *names = path.split("::")
+    parts = [re.sub(r"\.py$", "", file.replace("/", ".")), *names]
+    parts[-1] += bracket + parameters
+    return ".".join(parts[:-1]), parts[-1]
+
+
+def _cases(outcomes: Iterable[Outcome], controlled: Collection[str]) -> Iterator[str]:
+    for one in outcomes:
+        if one["outcome"] not in {"passed", *_ELEMENTS}:
+            continue
+        class_name, name = address(one["id"])
+        named = {"classname": class_name, "name": name, "file": one["file"]}
+        attributes = " ".join(f'{key}="{_escaped(value)}"' for key, value in named.items())
+        attributes += ' control="failed"' if one["id"] in controlled else ""
+        element = _ELEMENTS.get(one["outcome"])
+        if element is None:
+            yield f"<testcase {attributes}/>"
+            continue
+        if element == "failure" and one["when"] != "call":
+            element = "error"
+        said = f'<{element} message="{_escaped(one["message"])}">{_escaped(one["text"])}</{element}>'
+        yield f"<testcase {attributes}>{said}</testcase>"
+
+
+def _escaped(text: str) -> str:
+    """For an attribute or an element; characters that no XML may hold are written out, as pytest does it."""
+    legal = _ILLEGAL.sub(lambda found: f"#x{ord(found[0]):0{2 if ord(found[0]) <= 0xFF else 4}X}", text)
+    return legal.translate(_ESCAPED)
