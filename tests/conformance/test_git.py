@@ -328,6 +328,17 @@ async def test_a_merge_brings_both_sides_in_and_names_what_is_in_conflict(begun:
     assert b"mine\n=======\ntheirs\n" in marked
 
 
+async def test_both_sides_may_change_one_file_in_other_lines(begun: Begun) -> None:
+    text = str(BASE["calc.py"])
+    head = await begun.submit({"calc.py": "# mine\n" + text})
+    theirs = begun.ground.commit("main", {"calc.py": text + "# theirs\n"}, parent=begun.base)
+    await begun.git.refresh_mirror(NAME, begun.ground.remote)
+    merged = await begun.git.merge(NAME, head, theirs, message="m", at=AT)
+    assert merged.conflicts == ()
+    joined = await begun.git.read_file(NAME, Sha(merged.commit), "calc.py")
+    assert joined == f"# mine\n{text}# theirs\n".encode()
+
+
 async def test_a_branch_is_pushed_once_and_moved_from_where_it_was(begun: Begun) -> None:
     git, remote = begun.git, begun.ground.remote
     first = await begun.submit({"x": "1"})

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import ParamSpec, TypeVar, cast
 
 from minion.protocol import Comment, Issue
+from overlord.adapters.github_client import MOVED
 from overlord.adapters.github_operation import OPERATIONS
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
 from overlord.domain.forge import (
@@ -58,20 +59,20 @@ def told(*operations: str) -> Callable[[Call[Given, Result]], Call[Given, Result
             fault = next(filter(None, map(forge.people.wire.faults.take, operations)), None)
             if fault is not None and not fault.is_after:
                 forge.saw(operations, _STATUSES.get(fault.kind, 500))
-                raise _trouble(fault.kind)
+                raise _trouble(operations[0], fault.kind)
             try:
                 result = await act(*arguments, **options)
             except Transferred as moved:
                 raise ForgeMoved("301 Moved Permanently", to=f"{moved.repository}#{moved.number}") from None
             except Renamed:
-                raise ForgeMoved("301 Moved Permanently") from None
+                raise ForgeRefused(f"{_asked_for(operations[0])}: 301 ({MOVED})") from None
             except Problem as problem:
                 forge.saw(operations, problem.status)
                 kind = ForgeMissing if problem.status in {404, 410} else ForgeRefused
-                raise kind(f"{problem.status} {problem}") from None
+                raise kind(f"{_asked_for(operations[0])}: {problem.status} {problem}") from None
             forge.saw(operations, 200)
             if fault is not None:
-                raise _trouble(fault.kind)
+                raise _trouble(operations[0], fault.kind)
             return result
 
         return asked
@@ -82,13 +83,17 @@ def told(*operations: str) -> Callable[[Call[Given, Result]], Call[Given, Result
 _STATUSES = {"401": 401, "403": 403, "404": 404, "409": 409, "410": 410, "422": 422}
 
 
-def _trouble(kind: str) -> ForgeRefused | ForgeUnavailable:
+def _trouble(operation: str, kind: str) -> ForgeRefused | ForgeUnavailable:
     """What the adapter makes of a fault: a refusal, or nothing that was said for good."""
     if kind in {"404", "410"}:
-        return ForgeMissing(f"{kind} Not Found")
+        return ForgeMissing(f"{_asked_for(operation)}: {kind} Not Found")
     if kind in _STATUSES:
-        return ForgeRefused(f"{kind} refused")
-    return ForgeUnavailable(f"no usable answer ({kind})")
+        return ForgeRefused(f"{_asked_for(operation)}: {kind} refused")
+    return ForgeUnavailable(f"{_asked_for(operation)}: no usable answer ({kind})")
+
+
+def _asked_for(operation: str) -> str:
+    return " ".join(OPERATIONS[operation])
 
 
 @dataclass(frozen=True, slots=True)

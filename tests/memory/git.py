@@ -3,6 +3,7 @@
 `push_session` is the session's side: what the Minion in it would push to its branch.
 """
 
+import shutil
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from overlord.domain.extent import Mirror
 from overlord.domain.scope import Change, Merge
 from overlord.embedded.forge.repository import Content
 from overlord.errors import GitFailed, PushRejected
+from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.memory.repository import (
     LINK,
@@ -47,9 +49,11 @@ class _Session:
 class MemoryGit:
     """Git over objects. `far` finds the repository that a remote's URL names."""
 
-    def __init__(self, objects: Objects, far: Callable[[str], Repository]) -> None:
+    def __init__(self, objects: Objects, far: Callable[[str], Repository], home: Home | None = None) -> None:
+        """`home` is where a session's other files lie, which go with its repository."""
         self._objects = objects
         self._far = far
+        self._home = home
         self._mirrors: dict[str, _Mirror] = {}
         self.sessions: dict[SessionId, _Session] = {}
 
@@ -202,6 +206,8 @@ class MemoryGit:
 
     async def remove_session(self, session: SessionId) -> None:
         self.sessions.pop(session, None)
+        if self._home is not None:
+            shutil.rmtree(self._home.session(session), ignore_errors=True)
 
     async def mirrors(self) -> Sequence[Mirror]:
         used_at = datetime(2026, 1, 1, tzinfo=UTC)

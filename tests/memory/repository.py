@@ -1,7 +1,6 @@
 """Repositories in memory: commits with whole trees, and branches. Trees and blobs have the names that git gives them.
 
-Two simplifications against git, which no caller here depends on: a merge joins files and not lines, so a file that both
-sides changed is a conflict; and a file counts as renamed only when its content is the same.
+One simplification against git, which no caller here depends on: a file counts as renamed only when its content is the same.
 """
 
 import difflib
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from overlord.domain.scope import Change
 from overlord.embedded.forge.repository import Content, Link
 from overlord.ports import Sha
+from tests.memory.merging import merge_texts
 
 PLAIN, PROGRAM, LINK, SUBMODULE, DIRECTORY = "100644", "100755", "120000", "160000", "040000"
 ABSENT = "000000"
@@ -125,8 +125,8 @@ class Objects:
             elif sides[1] == sides[0]:
                 chosen = sides[2]
             else:
-                conflicts.append(path)
-                chosen = _both(sides[1], sides[2])
+                chosen, is_conflict = _both(*sides)
+                conflicts += [path] * is_conflict
             if chosen is not None:
                 tree[path] = chosen
         return tree, tuple(conflicts)
@@ -137,13 +137,14 @@ def _as_git_sorts(item: tuple[str, tuple[str, str]]) -> bytes:
     return name.encode() + (b"/" if mode == DIRECTORY else b"")
 
 
-def _both(ours: Entry | None, theirs: Entry | None) -> Entry:
+def _both(base: Entry | None, ours: Entry | None, theirs: Entry | None) -> tuple[Entry, bool]:
+    """A file that both sides changed, and whether they contradict each other."""
     if ours is None or theirs is None:
         left = ours or theirs
-        assert left is not None, "one side has it, or there is no conflict"
-        return left
-    text = b"<<<<<<< ours\n%b=======\n%b>>>>>>> theirs\n" % (ours.data, theirs.data)
-    return Entry(ours.mode, text)
+        assert left is not None, "one side has it, or there is nothing to decide"
+        return left, True
+    text, is_conflict = merge_texts(base.data if base else b"", ours.data, theirs.data)
+    return Entry(ours.mode, text), is_conflict
 
 
 @dataclass(slots=True)
