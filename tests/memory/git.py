@@ -15,6 +15,7 @@ from overlord.domain.scope import Change, Merge
 from overlord.embedded.forge.repository import Content
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
+from overlord.points import Point, outward
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.memory.repository import (
     LINK,
@@ -67,6 +68,7 @@ class MemoryGit:
     def _mirror(self, name: RepositoryName) -> _Mirror:
         return self._mirrors.setdefault(name.casefold(), _Mirror())
 
+    @outward(Point.FETCH)
     async def refresh_mirror(
         self,
         name: RepositoryName,
@@ -89,6 +91,7 @@ class MemoryGit:
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return self._mirror(name).heads.get(branch)
 
+    @outward(Point.PREPARE_REPOSITORY)
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
@@ -115,6 +118,7 @@ class MemoryGit:
     async def excess(self, session: SessionId, *, tree: Sha, parent: Sha) -> str:
         return ""
 
+    @outward(Point.KEEP_COMMIT)
     async def canonical_commit(
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
@@ -122,6 +126,7 @@ class MemoryGit:
             raise GitFailed(f"{session} has no tree {tree}")
         return self._commit(name, self._objects.trees[tree], (parent,), message, at)
 
+    @outward(Point.DROP_PATHS)
     async def drop(
         self,
         name: RepositoryName,
@@ -140,6 +145,7 @@ class MemoryGit:
         self._tree(name, one), self._tree(name, other)
         return self._objects.merge_base(one, other)
 
+    @outward(Point.MERGE)
     async def merge(
         self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
     ) -> Merge:
@@ -190,6 +196,7 @@ class MemoryGit:
         ]
         return definitions(sorted(symbol for symbol in symbols if is_symbol(symbol)), lines)
 
+    @outward(Point.PUSH)
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -204,6 +211,7 @@ class MemoryGit:
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         return self._far(remote.url).heads.get(branch)
 
+    @outward(Point.REMOVE_REPOSITORY)
     async def remove_session(self, session: SessionId) -> None:
         self.sessions.pop(session, None)
         if self._home is not None:

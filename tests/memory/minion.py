@@ -6,10 +6,10 @@ the repository's test functions are called here, and no linter is run.
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
-import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,8 @@ from minion.agent import Agent
 from minion.beat import Beat
 from minion.conversation import Conversation
 from minion.door import Answer, Door, _accepted
-from minion.errors import DoorGone, DoorRefused, GitFailed
+from minion.environment import Environment
+from minion.errors import DoorGone, DoorRefused, GitFailed, Interrupted
 from minion.git import Git
 from minion.interrupt import Interrupts
 from minion.model import Model
@@ -33,7 +34,7 @@ from minion.prompt import fence_mark, instructions, mission
 from minion.protocol import (
     BRIEF_PATH,
     REPORT_PATH,
-    SETUP_FINISHED,
+    SECRETS_PATH,
     Brief,
     CheckReport,
     CheckStep,
@@ -53,44 +54,73 @@ from minion.shell import command_environment
 from minion.tools.registry import schemas_of
 from minion.work import scope_now
 from minion.workspace import Workspace
+from overlord.adapters.process_layers import ProcessLayers
 from overlord.bell import Bell
 from overlord.ports import SessionId, Sha
 from tests.faults import player
 from tests.memory.git import MemoryGit
-from tests.memory.model import asked
+from tests.memory.model import Told, asked
 from tests.memory.repository import LINK, SUBMODULE, Entry, Objects
 from tests.memory.repository import Tree as Files
 from tests.memory.runner import Held
+from tests.memory.setup import set_up, write_out
 
 CODES = {Outcome.COMPLETE: 0, Outcome.BLOCKED: 0, Outcome.ERROR: 3, Outcome.OUT_OF_BUDGET: 4}
 DOOR_GONE = 5
 SEEN_PASSES = 2
 
 
+class Doors:
+    """The doors of the daemon that runs now: a session waits for the next one where there is none."""
+
+    def __init__(self) -> None:
+        self._app_of: Callable[[str], ASGIApp] | None = None
+        self._changed = Bell()
+
+    def open(self, app_of: Callable[[str], ASGIApp] | None) -> None:
+        self._app_of = app_of
+        self._changed.ring()
+
+    async def ask(self, session: str, method: str, path: str, body: bytes | None = None) -> Told:
+        """One request of a session. One that a daemon's end cut off is made again at the next daemon's door."""
+        kind = {"content-type": "application/json"} if body is not None else {}
+        while True:
+            seen, app_of = self._changed.count, self._app_of
+            if app_of is not None:
+                try:
+                    return await asked(app_of(session), method, path, body or b"", kind)
+                except Exception:
+                    if self._app_of is app_of:
+                        raise
+            else:
+                await self._changed.wait(seen, timeout_s=None)
+
+
 @dataclass(slots=True)
 class Ground:
-    """What sessions in memory share. `app_of` gives the application behind a session's door."""
+    """What sessions in memory share."""
 
     root: Path
     git: MemoryGit
     objects: Objects
-    app_of: Callable[[str], ASGIApp]
+    doors: Doors
     passes: Bell
     """Rung after each pass of the loop."""
+    layers: ProcessLayers
     threads: ThreadPoolExecutor
 
     async def run(self, held: Held) -> int:
         """A session's program."""
-        session, app = held.launch.session, self.app_of(held.launch.session)
-        told = await asked(app, "GET", BRIEF_PATH)
+        session = held.launch.session
+        told = await self.doors.ask(session, "GET", BRIEF_PATH)
         if told.status != 200:
             return DOOR_GONE
         brief = decode(Brief, b"".join(told.pieces))
-        if brief.kind is SessionKind.WORK:
-            return await self._work(held, brief)
+        if brief.kind is not SessionKind.CHECK:
+            return await self._in_thread(held, brief)
         await self._takes_its_time()
-        report = self._checked(brief) if brief.kind is SessionKind.CHECK else _set_up(held, brief)
-        done = await asked(app, "POST", REPORT_PATH, encode(report), {"content-type": "application/json"})
+        report = self._checked(brief)
+        done = await self.doors.ask(session, "POST", REPORT_PATH, encode(report))
         held.printed.append(f"minion: {session} reported ({done.status})\n")
         return 0
 
@@ -99,21 +129,22 @@ class Ground:
         for _ in range(SEEN_PASSES):
             await self.passes.wait(self.passes.count, timeout_s=None)
 
-    async def _work(self, held: Held, brief: Brief) -> int:
+    async def _in_thread(self, held: Held, brief: Brief) -> int:
         loop = asyncio.get_running_loop()
-        line = _Line(loop, self.app_of(held.launch.session), self.root)
-        working = loop.run_in_executor(self.threads, self._works, held, brief, line)
+        line = _Line(loop, self.doors, held.launch.session, self.root)
+        act = self._works if brief.kind is SessionKind.WORK else self._sets_up
+        working = loop.run_in_executor(self.threads, act, held, brief, line)
         asking = asyncio.create_task(held.asked_to_stop.wait())
         both: set[asyncio.Future[Any]] = {working, asking}
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 line.interrupts.stop()
-                line.end_commands(held.launch.session)
+                line.end_commands()
             return await asyncio.shield(working)
         except asyncio.CancelledError:
             line.hang_up()
-            line.end_commands(held.launch.session)
+            line.end_commands()
             raise
         finally:
             asking.cancel()
@@ -124,9 +155,7 @@ class Ground:
         beat = Beat(door)
         beat.tells_calls = brief.traced
         try:
-            report = self._agent(
-                brief, Scope.parse(held.launch.environment["MINION_SCOPE"]), door, beat, home
-            )
+            report = self._agent(held, brief, door, beat, home)
             beat.stop()
             held.printed.append(f"minion: {report.outcome} {report.reason} after {report.turns} turns\n")
             with contextlib.suppress(DoorRefused):
@@ -138,17 +167,51 @@ class Ground:
             beat.stop()
             shutil.rmtree(home, ignore_errors=True)
 
-    def _agent(self, brief: Brief, scope: Scope, door: "MemoryDoor", beat: Beat, home: Path) -> Report:
+    def _sets_up(self, held: Held, brief: Brief, line: "_Line") -> int:
+        session, door, layers = held.launch.session, MemoryDoor(line), self.layers
+        home, directory = self.root / "minions" / session, layers.directory(held.launch.layer)
+        cache = layers.cache(held.launch.space)
+        cache.mkdir(parents=True, exist_ok=True)
+        beat = Beat(door)
+        try:
+            secrets = json.loads(door.call("GET", SECRETS_PATH).body)
+            base, head = (self.objects.commits[Sha(sha)].tree for sha in (brief.base_sha, brief.head_sha))
+            results = set_up(
+                brief,
+                base,
+                head,
+                home=home,
+                directory=directory,
+                cache=cache,
+                secrets=secrets,
+                interrupts=line.interrupts,
+            )
+            door.post(REPORT_PATH, encode(CheckReport(steps=tuple(results))))
+        except (DoorGone, DoorRefused, Interrupted) as error:
+            held.printed.append(f"minion: the setup could not be reported: {error}\n")
+            return DOOR_GONE
+        finally:
+            beat.stop()
+            shutil.rmtree(home, ignore_errors=True)
+        return 0
+
+    def _agent(self, held: Held, brief: Brief, door: "MemoryDoor", beat: Beat, home: Path) -> Report:
+        scope = Scope.parse(held.launch.environment["MINION_SCOPE"])
         brief = replace(brief, scope=scope)
-        workspace = MemoryWorkspace(home, brief, self)
-        workspace.begin()
         started = {"MINION_ID": brief.session_id, "PATH": os.environ["PATH"]}
+        if held.launch.layer:
+            started["MINION_ENVIRONMENT"] = str(self.layers.directory(held.launch.layer))
+        workspace = MemoryWorkspace(home, brief, self, Environment.of(started))
+        workspace.begin()
         session = Session(
             brief=brief,
             door=door,
             territory=Territory(workspace.root, scope, scope_now=partial(scope_now, door)),
             workspace=workspace,
-            command_environment={**command_environment(started, home, tree=workspace.root), **started},
+            command_environment={
+                **command_environment(started, home, tree=workspace.root),
+                "MINION_ID": brief.session_id,
+            },
             interrupts=door.line.interrupts,
         )
         fence = fence_mark()
@@ -188,17 +251,6 @@ def _step(step: CheckStep, brief: Brief, base: Files, head: Files) -> StepResult
     return StepResult(name=step.name, outcome=outcome, command=step.command, duration_s=0.01, **told)
 
 
-def _set_up(held: Held, brief: Brief) -> CheckReport:
-    failed = "setup fails" in brief.issue.title
-    held.has_finished_layer = not failed
-    made = [
-        StepResult(name="setup", outcome=StepOutcome.RAN, command=("sh", "-c", "true"), exit_code=int(failed))
-    ]
-    if not failed:
-        made.append(StepResult(name=SETUP_FINISHED, outcome=StepOutcome.RAN, exit_code=0))
-    return CheckReport(steps=tuple(made))
-
-
 class _Stops(Interrupts):
     """Interrupts without signals: a thread is told by a word."""
 
@@ -218,13 +270,13 @@ class _Stops(Interrupts):
 class _Line:
     """The way from a session's threads to its door in the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, app: ASGIApp, root: Path) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, doors: Doors, session: str, root: Path) -> None:
         self.loop = loop
-        self.app = app
+        self.doors = doors
+        self.session = session
         self.interrupts = _Stops()
         self._root = root
         self._is_up = True
-        self._gone = threading.Event()
 
     def hang_up(self) -> None:
         self._is_up = False
@@ -233,8 +285,7 @@ class _Line:
         """Raises DoorGone once the session was killed, Interrupted when it was told to stop."""
         if not self._is_up:
             raise DoorGone("the session was killed")
-        kind = {"content-type": "application/json"} if body is not None else {}
-        asking = asyncio.run_coroutine_threadsafe(asked(self.app, method, path, body or b"", kind), self.loop)
+        asking = asyncio.run_coroutine_threadsafe(self.doors.ask(self.session, method, path, body), self.loop)
         while True:
             try:
                 told = asking.result(timeout=0.1)
@@ -246,10 +297,10 @@ class _Line:
                     raise DoorGone("the session was killed") from None
         return Answer(status=told.status, body=b"".join(told.pieces))
 
-    def end_commands(self, session: str) -> None:
+    def end_commands(self) -> None:
         """End the commands this session runs."""
-        mark = f"MINION_ID={session}\0".encode()
-        place = f"{self._root}/minions/{session}/".encode()
+        mark = f"MINION_ID={self.session}\0".encode()
+        place = f"{self._root}/minions/{self.session}/".encode()
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
                 given = (entry / "environ").read_bytes() if entry.name.isdecimal() else b""
@@ -274,8 +325,9 @@ class MemoryDoor(Door):
 class MemoryWorkspace(Workspace):
     """A working copy whose saves go to a repository in memory."""
 
-    def __init__(self, home: Path, brief: Brief, ground: Ground) -> None:
-        super().__init__(home, "", brief, Git(os.environ["PATH"]))
+    def __init__(self, home: Path, brief: Brief, ground: Ground, environment: Environment | None) -> None:
+        super().__init__(home, "", brief, Git(os.environ["PATH"]), environment=environment)
+        self._laid: set[str] = set()
         self._ground = ground
         self._session = brief.session_id
         self._begun: Files = {}
@@ -285,18 +337,8 @@ class MemoryWorkspace(Workspace):
         self._begun = self._ground.tree_at(self._session, self._branch, self._start)
         self._saved = self._begun
         self._saved_tree = self._ground.objects.tree(self._begun)
-        for path, entry in self._begun.items():
-            place = self.root / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if entry.mode == LINK:
-                place.symlink_to(entry.data.decode())
-            elif entry.mode == SUBMODULE:
-                place.mkdir()
-            else:
-                place.write_bytes(entry.data)
-                if entry.mode.endswith("755"):
-                    place.chmod(0o755)
-        self.root.mkdir(exist_ok=True, parents=True)
+        write_out(self._begun, self.root)
+        self._laid = set(self._environment.lay_over(self.root)) if self._environment is not None else set()
 
     def wait(self) -> None:
         """It was made at once."""
@@ -333,10 +375,14 @@ class MemoryWorkspace(Workspace):
             for name in {*names, *links}:
                 place = Path(folder, name)
                 path = place.relative_to(self.root).as_posix()
-                if path in self._begun or not ignored.match_file(path):
+                if path in self._begun or not (ignored.match_file(path) or self._is_laid(path)):
                     found[path] = _entry(place)
         modules = {path: entry for path, entry in self._begun.items() if entry.mode == SUBMODULE}
         return found | modules
+
+    def _is_laid(self, path: str) -> bool:
+        """Whether the repository's setup left it beside the files."""
+        return any(f"/{path}/".startswith(f"/{name.strip('/')}/") for name in self._laid)
 
 
 def _entry(place: Path) -> Entry:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from overlord.adapters.process_layers import checked_key
+from overlord.adapters.process_layers import ProcessLayers, checked_key
 from overlord.domain.text import visible
 from overlord.errors import RunnerRefused
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
@@ -26,6 +26,10 @@ class Held:
     """Whether a setup left its environment in one piece."""
     task: asyncio.Task[None] | None = None
     is_stopped: bool = False
+
+
+class ProgramKilled(Exception):
+    """A program was killed by something of its own."""
 
 
 Program = Callable[[Held], Awaitable[int]]
@@ -49,15 +53,23 @@ class MemoryRunner:
     name = "memory"
     capabilities = RunnerCapabilities(isolates_files=False, isolates_network=False, limits_memory=False)
 
-    def __init__(self, program: Program | None = None, *, state: State | None = None) -> None:
+    def __init__(
+        self,
+        program: Program | None = None,
+        *,
+        state: State | None = None,
+        layers: ProcessLayers | None = None,
+    ) -> None:
+        """`layers`: environments that have files, in the place of mere names."""
         self._program = program
+        self._layers = layers
         self.state = state or State()
         self._following: list[asyncio.Queue[SessionId | None]] = []
 
     async def start(self, launch: Launch) -> None:
         if launch.session in self.state.sessions:
             return
-        if launch.layer and not launch.makes_layer and launch.layer not in self.state.layers:
+        if launch.layer and not launch.makes_layer and not await self.has_layer(launch.layer):
             raise RunnerRefused(f"there is no environment {launch.layer}")
         held = self.state.sessions[launch.session] = Held(launch)
         if launch.makes_layer:
@@ -71,7 +83,7 @@ class MemoryRunner:
             code = await program(held)
             kind = EndKind.STOPPED if held.is_stopped else EndKind.EXITED
             ending = Ending(kind=kind, exit_code=code)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ProgramKilled):
             if held.is_stopped:
                 ending = Ending(kind=EndKind.STOPPED, exit_code=KILLED)
         finally:
@@ -129,9 +141,13 @@ class MemoryRunner:
 
     async def prepare_layer(self, key: str, *, image: str, packages: Sequence[str], space: str = "") -> None:
         checked_key(key)
+        if self._layers is not None:
+            self._layers.prepare(key)
 
     async def keep_layer(self, session: SessionId, key: str) -> int:
         checked_key(key)
+        if self._layers is not None:
+            return self._layers.keep(key)
         held = self.state.sessions.get(session)
         is_made = held is not None and held.ending is not None and held.ending.kind is EndKind.EXITED
         if key not in self.state.layers and not (is_made and held is not None and held.has_finished_layer):
@@ -140,10 +156,12 @@ class MemoryRunner:
         return 1
 
     async def has_layer(self, key: str) -> bool:
-        return checked_key(key) in self.state.layers
+        return self._layers.has(key) if self._layers is not None else checked_key(key) in self.state.layers
 
     async def remove_layer(self, key: str) -> None:
         self.state.layers.discard(checked_key(key))
+        if self._layers is not None:
+            self._layers.remove(key)
 
     async def downloads(self) -> Sequence[str]:
         return list(self.state.downloads)

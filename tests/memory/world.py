@@ -7,6 +7,7 @@ calls, and the Minion's agent with its tools. What is under test there is what t
 import asyncio
 import contextlib
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from overlord.adapters.process_layers import ProcessLayers
+from overlord.adapters.trash import Trash
 from overlord.app import Overlord, _held, _note_start, _speech
 from overlord.bell import Bell
 from overlord.domain.rubric import load_rubric
@@ -37,7 +40,7 @@ from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
 from tests.memory.forge import WEB, MemoryForge
 from tests.memory.git import MemoryGit
-from tests.memory.minion import Ground
+from tests.memory.minion import Doors, Ground
 from tests.memory.model import MemoryModel
 from tests.memory.people import MemoryPeople
 from tests.memory.repository import Repository
@@ -74,6 +77,8 @@ class MemoryWorld(World):
     before: StandIns = field(default_factory=dict)
     git: MemoryGit = field(init=False)
     runner_state: State = field(default_factory=State)
+    doors: Doors = field(default_factory=Doors)
+    passes: Bell = field(default_factory=Bell)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(32))
 
     def __post_init__(self) -> None:
@@ -93,7 +98,7 @@ class MemoryWorld(World):
     @contextlib.asynccontextmanager
     async def _overlord(self) -> AsyncIterator[Overlord]:
         """As `app.overlord`, with ports in memory."""
-        settings, clock, passes = self.settings(), self.clock, Bell()
+        settings, clock = self.settings(), self.clock
         bell = Bell(beside=(watchers := Bell()))
         home = Home(settings.home)
         async with contextlib.AsyncExitStack() as stack:
@@ -115,8 +120,11 @@ class MemoryWorld(World):
                     pause=_no_pause,
                 )
             )
-            world = Ground(self.root, self.git, self.forge.objects, doors.app_of, passes, self.threads)
-            runner = MemoryRunner(world.run, state=self.runner_state)
+            layers = ProcessLayers(home.processes / ".layers", Trash(home.trash), python=sys.executable)
+            world = Ground(
+                self.root, self.git, self.forge.objects, self.doors, self.passes, layers, self.threads
+            )
+            runner = MemoryRunner(world.run, state=self.runner_state, layers=layers)
             stack.push_async_callback(runner.close)
             parts = Parts(
                 held=held,
@@ -135,6 +143,8 @@ class MemoryWorld(World):
             await database.take_over(Point.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
             renewal = Renewal(parts, settings)
+            self.doors.open(doors.app_of)
+            stack.callback(self.doors.open, None)
             yield Overlord(
                 parts=parts,
                 doors=doors,
@@ -142,7 +152,7 @@ class MemoryWorld(World):
                 renewal=renewal,
                 bell=bell,
                 watchers=watchers,
-                passes=passes,
+                passes=self.passes,
             )
 
     def _before(self, port: str, given: Any) -> Any:
