@@ -8,13 +8,13 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit, write
 from tests.chatting import Talk
-from tests.quick import made_quick_talk
+from tests.memory.talk import made_memory_talk
 from tests.world import FIX, REPO
 
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 
@@ -127,7 +127,7 @@ def scope_asked(talk: Talk) -> bool:
 
 
 async def test_a_spent_budget_takes_an_amount_by_button_or_by_form() -> None:
-    async with made_quick_talk(budget={"session_tokens": 2000}) as talk:
+    async with made_memory_talk(budget={"session_tokens": 2000}) as talk:
         await talk.world.issue("add() subtracts")
         talk.world.model_will(edit(*FIX), submit())
         await talk.world.settle()
