@@ -29,6 +29,7 @@ from tests.drafting import (
     drafted,
     edited,
     proposed,
+    seen_and_proposed,
     skill,
     told,
     until,
@@ -53,7 +54,7 @@ async def world() -> AsyncIterator[World]:
 async def test_the_whole_story_in_the_chat() -> None:
     async with made_quick_talk(**REVIEWED) as talk:
         world = talk.world
-        await proposed(world)
+        await seen_and_proposed(world)
         card = talk.card("💡 Proposal p1")
         assert "New skill" in card.plain and "Approved, a draft of the skill is put to you here" in card.plain
         world.model.forget()
