@@ -1,13 +1,16 @@
 """A world with a chat in it, and alice, whose word counts there."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.record import Message
 from tests.world import DEADLINE_S, World, made_world
+
+Make = Callable[..., contextlib.AbstractAsyncContextManager[World]]
+"""Makes a world of these files and settings."""
 
 
 @dataclass
@@ -46,9 +49,11 @@ class Talk:
 
 
 @contextlib.asynccontextmanager
-async def made_talk(files: dict[str, str] | None = None, **overrides: Any) -> AsyncIterator[Talk]:
+async def made_talk(
+    files: dict[str, str] | None = None, *, made: Make = made_world, **overrides: Any
+) -> AsyncIterator[Talk]:
     """A fresh world with a chat; `overrides` go over the settings."""
-    async with made_world(files, **overrides) as world:
+    async with made(files, **overrides) as world:
         chat = EmbeddedChat(
             now=world.clock.now, ack_timeout_s=DEADLINE_S
         )  # a slow machine is no Slack that gave up

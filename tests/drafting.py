@@ -1,21 +1,26 @@
 """Steps that scenarios about drafts of skills share."""
 
 import json
+import sqlite3
 from typing import Any
 
 from overlord.commands_proposal import ApproveProposal, approve_proposal
 from overlord.commands_skill import ApproveDraft, EditDraft, approve_draft, edit_draft
+from overlord.domain.event import EventName
+from overlord.domain.job import JobState
 from overlord.domain.person import Person
+from overlord.domain.proposal import ProposalType
 from overlord.domain.skill_draft import DraftState, SkillDraft
 from overlord.embedded.play import Turn, edit, say, submit, write
 from overlord.embedded.reviewer import REVIEW
-from overlord.store import drafts, ledger
+from overlord.store import drafts, jobs, ledger
+from tests.stored import claim, propose
 from tests.world import FIX, World
 
 DRAFTING = "You write one skill"
 """How a request for a draft begins."""
 ALICE = Person.of("cli:alice")
-LESSON = "Nobody says why."
+LESSON, LABEL = "Nobody says why.", "review/task-not-done"
 PATH = ".nebulus/skills/say-why.yaml"
 
 
@@ -50,10 +55,33 @@ async def fails_review(world: World, title: str) -> int:
     return number
 
 
-async def proposed(world: World) -> None:
+async def seen_and_proposed(world: World) -> None:
     """Two issues fail alike: a skill is proposed as p1."""
     for title in ("First", "Second"):
         await fails_review(world, title)
+
+
+async def proposed(world: World) -> None:
+    """A skill is proposed as p1, as if it had been seen at two issues whose jobs are over: written down, and not played."""
+    await world.settle()
+    numbers = [await world.issue(title, label="") for title in ("First", "Second")]
+
+    def write(connection: sqlite3.Connection) -> None:
+        for number in numbers:
+            job = claim(connection, number)
+            jobs.move(connection, job.id, EventName.DROPPED, at=world.clock.now())
+            jobs.repair(connection, job.id, projected=JobState.CANCELLED)
+        propose(
+            connection,
+            type=ProposalType.NEW_SKILL,
+            title=f"Keep “{LABEL}” from coming back",
+            sample=LESSON,
+            issues=tuple(numbers),
+        )
+
+    await world.overlord.parts.database.write("by hand", write)
+    world.overlord.bell.ring()
+    await world.settle()
 
 
 async def drafted(world: World, *answers: str) -> SkillDraft:

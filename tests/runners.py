@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,10 +17,30 @@ from overlord.adapters.docker_profile import Profile
 from overlord.adapters.process import ProcessRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, Launch, Runner, SessionId
+from tests.memory.runner import Held, MemoryRunner, Program, State
 from tests.puppet import DEADLINE_S, PUPPET, Door
 from tests.required import missing
 
 IMAGE = "overlord-minion"
+# Puppets that every runner can play, the one in memory too.
+OBEYS = "say('up'); sys.exit(int(hear() or 9))"
+POLITE = """
+def bye(*_):
+    say('bye'); sys.exit(5)
+signal.signal(signal.SIGTERM, bye)
+say('up'); rest()
+"""
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say('up'); rest()"
+EXITS = "sys.exit(2)"
+MAKES = """
+place = os.environ["MINION_ENVIRONMENT"]
+found = os.listdir(place)
+with open(place + "/made", "w") as file: file.write(os.environ["MINION_ID"])
+say(json.dumps(found))
+if hear() == "finish":
+    with open(place + "/environment.json", "w") as file: file.write("{}")
+"""
+"""A setup that says what it finds, leaves a file, and is finished when it is told so."""
 Make = Callable[..., Runner]
 """Makes a runner over the test's state, for puppets that play a program."""
 
@@ -73,6 +93,92 @@ class ProcessKit:
                 ):
                     return int(entry.name)
         raise AssertionError(f"no process of {session}")
+
+
+@dataclass
+class MemoryKit:
+    """The runner in memory. Its programs are coroutines, so it plays the puppets it knows: those of PLAYS."""
+
+    door: Door
+    state: State = field(default_factory=State)
+
+    def runner(self, program: str = "") -> MemoryRunner:
+        return MemoryRunner(PLAYS[program] if program else _ends_at_once, state=self.state)
+
+    def source(self, program: str) -> str:
+        raise NotImplementedError("it is in no other process")
+
+    async def kill_from_outside(self, session: SessionId) -> None:
+        await self.runner().kill(session)
+
+
+@dataclass
+class _Play:
+    """A puppet's line to the door, as a coroutine has it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    @classmethod
+    @asynccontextmanager
+    async def at(cls, held: Held) -> AsyncIterator["_Play"]:
+        reader, writer = await asyncio.open_unix_connection(held.launch.door / "s")
+        try:
+            yield cls(reader, writer)
+        finally:
+            writer.close()
+
+    async def say(self, text: str) -> None:
+        self.writer.write(f"{text}\n".encode())
+        await self.writer.drain()
+
+    async def hear(self) -> str:
+        return (await self.reader.readline()).decode().strip()
+
+
+async def _ends_at_once(_held: Held) -> int:
+    return 0
+
+
+async def _obeys(held: Held) -> int:
+    async with _Play.at(held) as play:
+        await play.say("up")
+        return int(await play.hear() or 9)
+
+
+async def _is_polite(held: Held) -> int:
+    async with _Play.at(held) as play:
+        await play.say("up")
+        await held.asked_to_stop.wait()
+        await play.say("bye")
+        return 5
+
+
+async def _is_deaf(held: Held) -> int:
+    async with _Play.at(held) as play:
+        await play.say("up")
+        await asyncio.Event().wait()
+        return 0
+
+
+async def _exits_with_two(_held: Held) -> int:
+    return 2
+
+
+async def _makes(held: Held) -> int:
+    async with _Play.at(held) as play:
+        await play.say("[]")
+        held.has_finished_layer = await play.hear() == "finish"
+        return 0
+
+
+PLAYS: Mapping[str, Program] = {
+    OBEYS: _obeys,
+    POLITE: _is_polite,
+    DEAF: _is_deaf,
+    EXITS: _exits_with_two,
+    MAKES: _makes,
+}
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 
 from overlord.ports import Runner
 from tests.puppet import open_door
-from tests.runners import DockerKit, Kit, Make, ProcessKit, clean, engine_or_skip, forget
+from tests.runners import DockerKit, Kit, Make, MemoryKit, ProcessKit, clean, engine_or_skip, forget
 
 
 @pytest.fixture
@@ -15,12 +15,19 @@ async def docker_engine() -> None:
     await engine_or_skip()
 
 
-@pytest.fixture(params=["process", pytest.param("docker", marks=pytest.mark.docker)])
+REAL = ["process", pytest.param("docker", marks=pytest.mark.docker)]
+every_runner = pytest.mark.parametrize("kit", ["memory", *REAL], indirect=True)
+"""For what the runner in memory promises as well: all but what is said of processes."""
+
+
+@pytest.fixture(params=REAL)
 async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
     if request.param == "docker":
         await engine_or_skip()
     async with open_door() as door:
-        kit = ProcessKit(tmp_path, door) if request.param == "process" else DockerKit(tmp_path, door)
+        kit: Kit = DockerKit(tmp_path, door)
+        if request.param != "docker":
+            kit = ProcessKit(tmp_path, door) if request.param == "process" else MemoryKit(door)
         yield kit
         await clean(kit.runner())
         if isinstance(kit, DockerKit):

@@ -1,6 +1,6 @@
-"""Where the forge's suite is run: a repository with an issue tracker, and the few things people do there.
+"""Where the forge's suites are run: a repository with an issue tracker, and what people do there.
 
-The embedded one is always there. A real one is added by `GITHUB_TOKEN` and `OVERLORD_LIVE_REPOSITORY` (`owner/name`,
+The embedded one, asked over HTTP, and the one in memory are always there. A real one is added by `GITHUB_TOKEN` and `OVERLORD_LIVE_REPOSITORY` (`owner/name`,
 a repository for nothing else: issues, branches and pull requests are made in it and closed again). The token is that of
 the people there; with `GITHUB_APP_ID` and `GITHUB_APP_PRIVATE_KEY_FILE`, or `OVERLORD_LIVE_TOKEN`, Overlord is somebody else.
 """
@@ -9,9 +9,10 @@ import base64
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,11 +20,18 @@ import httpx
 
 from overlord.adapters.github import GitHubForge
 from overlord.adapters.github_connection import connect
+from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.forge.record import App
 from overlord.ports import Forge, RepositoryName, Sha
 from overlord.settings import load
+from tests.app_keys import keys
 from tests.github_openapi.check import served
+from tests.memory.forge import MemoryForge
+from tests.memory.people import MemoryPeople
 
+KINDS = ("memory", "embedded")
+"""Forges whose people's side is in this process."""
 LIVE_VARIABLES = ("GITHUB_TOKEN", "OVERLORD_LIVE_REPOSITORY")
 
 
@@ -44,7 +52,7 @@ class Ground(Protocol):
 
 @dataclass(slots=True)
 class EmbeddedGround:
-    """The forge in this process."""
+    """A forge in this process."""
 
     people: EmbeddedForge
     forge: Forge
@@ -107,15 +115,46 @@ class LiveGround:
             await self.client.request(method, f"/repos/{self.name}{path}", json=data)
 
 
+@dataclass(frozen=True, slots=True)
+class FarEnd:
+    """A forge in this process: the people there, Overlord's way in, and an App's."""
+
+    people: EmbeddedForge
+    forge: Forge
+    as_app: Callable[[App], Forge]
+
+
 @asynccontextmanager
-async def embedded_ground(root: Path) -> AsyncIterator[Ground]:
-    people, name = EmbeddedForge(root), RepositoryName("demo/calc")
-    await people.create_repository(name, files={"README.md": "# Calc\n"})
-    async with served(people) as url:
-        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
-        yield EmbeddedGround(people, forge, name)
-        await forge.close()
-    people.close()
+async def far_end(
+    kind: str, root: Path, now: Callable[[], datetime] = utc_now, *, described: bool = True
+) -> AsyncIterator[FarEnd]:
+    """A forge of one of the KINDS, without repositories. `described`: what is said over HTTP is held against GitHub's own
+    description, which does not have each redirect."""
+    if kind == "memory":
+        people = MemoryPeople(root, now=now)
+        yield FarEnd(people, MemoryForge(people), lambda app: MemoryForge(people, agent=app.bot))
+        people.close()
+        return
+    embedded, made = EmbeddedForge(root, now=now), list[GitHubForge]()
+    async with served(embedded) if described else embedded.serve() as url:
+
+        def as_app(app: App) -> Forge:
+            made.append(GitHubForge.with_app(str(app.id), keys()[0], base_url=url, retry_wait_s=0))
+            return made[-1]
+
+        made.append(GitHubForge.with_token(embedded.token, base_url=url, retry_wait_s=0))
+        yield FarEnd(embedded, made[0], as_app)
+        for forge in made:
+            await forge.close()
+    embedded.close()
+
+
+@asynccontextmanager
+async def embedded_ground(kind: str, root: Path) -> AsyncIterator[Ground]:
+    name = RepositoryName("demo/calc")
+    async with far_end(kind, root) as end:
+        await end.people.create_repository(name, files={"README.md": "# Calc\n"})
+        yield EmbeddedGround(end.people, end.forge, name)
 
 
 @asynccontextmanager

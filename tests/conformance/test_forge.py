@@ -1,4 +1,4 @@
-"""What every forge does for the engine. It is run against the embedded one, and a real one where there is one."""
+"""What every forge does for the engine: the embedded one, the one in memory, and a real one where there is one."""
 
 import os
 import secrets
@@ -10,14 +10,15 @@ import pytest
 
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.ports import Pull, RepositoryName, Sha
-from tests.conformance.ground import LIVE_VARIABLES, Ground, embedded_ground, live_ground
+from tests.conformance.ground import KINDS, LIVE_VARIABLES, Ground, embedded_ground, live_ground
 
-IMPLEMENTATIONS = ["embedded"] + ["live"] * all(os.environ.get(name) for name in LIVE_VARIABLES)
+IMPLEMENTATIONS = [*KINDS] + ["live"] * all(os.environ.get(name) for name in LIVE_VARIABLES)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)
 async def ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
-    async with live_ground() if request.param == "live" else embedded_ground(tmp_path / "forge") as ground:
+    kind, root = request.param, tmp_path / "forge"
+    async with live_ground() if kind == "live" else embedded_ground(kind, root) as ground:
         yield ground
 
 

@@ -1,4 +1,4 @@
-"""Issues that are not where they were: what the adapter makes of transferred and deleted ones."""
+"""Issues that are not where they were: what a forge makes of transferred and deleted ones."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -10,31 +10,33 @@ from overlord.adapters.github import GitHubForge
 from overlord.domain.conversation import Reaction
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused
-from overlord.ports import RepositoryName
+from overlord.ports import Forge, RepositoryName
+from tests.conformance.ground import KINDS, FarEnd, far_end
 
 HERE, THERE = RepositoryName("demo/calc"), RepositoryName("demo/other")
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture
-async def people(tmp_path: Path) -> AsyncIterator[EmbeddedForge]:
-    people = EmbeddedForge(tmp_path / "forge")
-    for name in (HERE, THERE):
-        await people.create_repository(name, files={"a.txt": "a"})
-    yield people
-    people.close()
+@pytest.fixture(params=KINDS)
+async def end(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[FarEnd]:
+    async with far_end(request.param, tmp_path / "forge", described=False) as end:
+        for name in (HERE, THERE):
+            await end.people.create_repository(name, files={"a.txt": "a"})
+        yield end
 
 
 @pytest.fixture
-async def forge(people: EmbeddedForge) -> AsyncIterator[GitHubForge]:
-    async with people.serve() as url:
-        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
-        yield forge
-        await forge.close()
+def people(end: FarEnd) -> EmbeddedForge:
+    return end.people
+
+
+@pytest.fixture
+def forge(end: FarEnd) -> Forge:
+    return end.forge
 
 
 async def test_a_transferred_issue_says_where_it_is_and_is_listed_there(
-    people: EmbeddedForge, forge: GitHubForge
+    people: EmbeddedForge, forge: Forge
 ) -> None:
     number = await people.open_issue(HERE, "Lost", labels=["ready"])
     await forge.add_comment(HERE, number, "Hello")
@@ -54,7 +56,7 @@ async def test_a_transferred_issue_says_where_it_is_and_is_listed_there(
 
 
 async def test_nothing_is_done_to_a_transferred_issue_at_its_old_address(
-    people: EmbeddedForge, forge: GitHubForge
+    people: EmbeddedForge, forge: Forge
 ) -> None:
     number = await people.open_issue(HERE, "Lost", labels=["ready"])
     comment = await forge.add_comment(HERE, number, "Hello")
@@ -73,6 +75,7 @@ async def test_nothing_is_done_to_a_transferred_issue_at_its_old_address(
     assert people.issue(THERE, 1).open
 
 
+@pytest.mark.parametrize("end", ["embedded"], indirect=True)
 async def test_an_issue_that_went_where_we_may_not_look_is_missing(people: EmbeddedForge) -> None:
     number = await people.open_issue(HERE, "Lost")
     await people.transfer_issue(HERE, number, THERE)
@@ -85,9 +88,7 @@ async def test_an_issue_that_went_where_we_may_not_look_is_missing(people: Embed
     assert not isinstance(caught.value, ForgeMoved)
 
 
-async def test_a_deleted_issue_is_missing_with_all_below_it(
-    people: EmbeddedForge, forge: GitHubForge
-) -> None:
+async def test_a_deleted_issue_is_missing_with_all_below_it(people: EmbeddedForge, forge: Forge) -> None:
     number = await people.open_issue(HERE, "Lost", labels=["ready"])
     comment = await forge.add_comment(HERE, number, "Hello")
     await forge.react(HERE, comment, Reaction.SEEN)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github import GitHubForge
 from overlord.domain.conversation import Reaction
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing
 from overlord.ports import Forge, RepositoryName
-from tests.github_openapi.check import served
+from tests.conformance.ground import KINDS, far_end
 from tests.turning import WorldClock
 
 NAME = RepositoryName("demo/people")
@@ -20,7 +19,7 @@ NAME = RepositoryName("demo/people")
 
 @dataclass
 class Ground:
-    """An embedded forge whose clock is set by hand: what counts here is what came before what."""
+    """A forge whose clock is set by hand: what counts here is what came before what."""
 
     people: EmbeddedForge
     forge: Forge
@@ -32,16 +31,12 @@ class Ground:
         return self.clock.now()
 
 
-@pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
+@pytest.fixture(params=KINDS)
+async def ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
     clock = WorldClock()
-    people = EmbeddedForge(tmp_path / "forge", now=clock.now)
-    await people.create_repository(NAME, files={"a.txt": "a"})
-    async with served(people) as url:
-        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
-        yield Ground(people, forge, clock)
-        await forge.close()
-    people.close()
+    async with far_end(request.param, tmp_path / "forge", clock.now) as end:
+        await end.people.create_repository(NAME, files={"a.txt": "a"})
+        yield Ground(end.people, end.forge, clock)
 
 
 async def test_the_last_who_put_a_label_on_is_known(ground: Ground) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github import GitHubForge
 from overlord.domain.forge import PulledFile, TreeEntry
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.repository import Content, Link
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.ports import Forge, RepositoryName, Sha
 from tests.app_keys import keys
-from tests.github_openapi.check import served
+from tests.conformance.ground import KINDS, FarEnd, far_end
 
 NAME = RepositoryName("demo/pulled")
 FOLDER = ".nebulus/skills"
@@ -25,24 +24,20 @@ class Ground:
 
     people: EmbeddedForge
     forge: Forge
-    url: str
+    end: FarEnd
 
     async def entries(self, number: int) -> dict[str, TreeEntry]:
         head = Sha((await self.forge.pull(NAME, number)).head_sha)
         return dict(await self.forge.folder(NAME, head, FOLDER))
 
 
-@pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    people = EmbeddedForge(tmp_path / "forge")
-    people.add_user("mallory", association="NONE")
-    files = {f"{FOLDER}/old.yaml": "name: old\n", f"{FOLDER}/gone.yaml": "name: gone\n", "a.txt": "a\n"}
-    await people.create_repository(NAME, files=files)
-    async with served(people) as url:
-        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
-        yield Ground(people, forge, url)
-        await forge.close()
-    people.close()
+@pytest.fixture(params=KINDS)
+async def ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
+    async with far_end(request.param, tmp_path / "forge") as end:
+        end.people.add_user("mallory", association="NONE")
+        files = {f"{FOLDER}/old.yaml": "name: old\n", f"{FOLDER}/gone.yaml": "name: gone\n", "a.txt": "a\n"}
+        await end.people.create_repository(NAME, files=files)
+        yield Ground(end.people, end.forge, end)
 
 
 async def test_the_open_ones_are_listed_those_from_forks_too(ground: Ground) -> None:
@@ -138,10 +133,9 @@ async def test_a_directory_that_is_none_has_nothing(ground: Ground) -> None:
 
 async def test_what_is_said_is_said_by_whom_it_says(ground: Ground) -> None:
     app = ground.people.add_app("overlord", keys()[1], [NAME])
-    of_app = GitHubForge.with_app(str(app.id), keys()[0], base_url=ground.url, retry_wait_s=0)
+    of_app = ground.end.as_app(app)
     number = await ground.people.open_issue(NAME, "Who?")
     for forge in (ground.forge, of_app):
         await forge.add_comment(NAME, number, "Me")
     said = [comment.author for _, comment in await ground.forge.comments(NAME, number)]
     assert said == [await ground.forge.login(NAME), await of_app.login(NAME)] == [AGENT, "overlord[bot]"]
-    await of_app.close()

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github import GitHubForge
 from overlord.domain.forge import FailedCheck, ReviewState
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.ports import Forge, RepositoryName, Sha
-from tests.github_openapi.check import served
+from tests.conformance.ground import KINDS, far_end
 from tests.turning import WorldClock
 
 NAME = RepositoryName("demo/reviews")
@@ -35,18 +34,14 @@ class Ground:
         return Sha((await self.forge.pull(NAME, self.pull)).head_sha)
 
 
-@pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
+@pytest.fixture(params=KINDS)
+async def ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
     clock = WorldClock()
-    people = EmbeddedForge(tmp_path / "forge", now=clock.now)
-    await people.create_repository(NAME, files={"a.txt": "a\n"})
-    async with served(people) as url:
-        forge = GitHubForge.with_token(people.token, base_url=url, retry_wait_s=0)
-        await people.push_files(NAME, BRANCH, {"a.txt": LINES}, "Change")
-        pull = await forge.open_pull(NAME, branch=BRANCH, base="main", title="T", body="", draft=False)
-        yield Ground(people, forge, clock, pull.number)
-        await forge.close()
-    people.close()
+    async with far_end(request.param, tmp_path / "forge", clock.now) as end:
+        await end.people.create_repository(NAME, files={"a.txt": "a\n"})
+        await end.people.push_files(NAME, BRANCH, {"a.txt": LINES}, "Change")
+        pull = await end.forge.open_pull(NAME, branch=BRANCH, base="main", title="T", body="", draft=False)
+        yield Ground(end.people, end.forge, clock, pull.number)
 
 
 async def test_reviews_are_told_with_who_said_what_of_which_commit(ground: Ground) -> None:

@@ -14,9 +14,10 @@ from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.errors import ModelUnavailable
 from overlord.ports import Model
+from tests.memory.model import MemoryModel
 
 LIVE_VARIABLES = ("OPENAI_API_KEY", "OVERLORD_LIVE_MODEL")
-IMPLEMENTATIONS = ["embedded"] + ["live"] * all(os.environ.get(name) for name in LIVE_VARIABLES)
+IMPLEMENTATIONS = ["memory", "embedded"] + ["live"] * all(os.environ.get(name) for name in LIVE_VARIABLES)
 
 
 @dataclass(slots=True)
@@ -44,6 +45,13 @@ async def embedded_endpoint() -> AsyncIterator[Endpoint]:
 
 
 @asynccontextmanager
+async def memory_endpoint() -> AsyncIterator[Endpoint]:
+    scripted = EmbeddedModel()
+    scripted.will(play.say("ready"))
+    yield Endpoint(MemoryModel(scripted, scripted.key), MemoryModel(scripted, "wrong"), "scripted")
+
+
+@asynccontextmanager
 async def live_endpoint() -> AsyncIterator[Endpoint]:
     key, name = (os.environ[variable] for variable in LIVE_VARIABLES)
     url = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
@@ -54,6 +62,7 @@ async def live_endpoint() -> AsyncIterator[Endpoint]:
 
 
 ENDPOINTS: dict[str, Callable[[], AbstractAsyncContextManager[Endpoint]]] = {
+    "memory": memory_endpoint,
     "embedded": embedded_endpoint,
     "live": live_endpoint,
 }
@@ -96,6 +105,21 @@ async def test_a_refusal_is_a_reply(endpoint: Endpoint) -> None:
         status, _, body = await body_of(model, request)
         assert status == expected
         assert json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["memory", "embedded"])
+async def test_a_reply_that_is_cut_off_is_none_and_one_that_never_comes_neither(name: str) -> None:
+    scripted = EmbeddedModel()
+    async with scripted.serve() as url:
+        told = OpenAIModel(f"{url}/v1", scripted.key, read_timeout_s=0.05)
+        model: Model = MemoryModel(scripted, scripted.key) if name == "memory" else told
+        for number, turn in enumerate((play.cut(), play.silence())):
+            scripted.will(turn)
+            messages = [{"role": "user", "content": f"Say the word, number {number}"}]
+            asked = json.dumps({"model": "scripted", "stream": True, "messages": messages}).encode()
+            with pytest.raises(ModelUnavailable):
+                await body_of(model, asked)
+        await told.close()
 
 
 async def test_an_address_where_nobody_is_gives_no_reply(unused_tcp_port: int) -> None:

@@ -7,18 +7,11 @@ import sys
 import pytest
 
 from overlord.ports import EndKind, SessionId
+from tests.conformance.conftest import every_runner
 from tests.puppet import DEADLINE_S
-from tests.runners import Kit, Make, ending_of, launch
+from tests.runners import DEAF, EXITS, OBEYS, POLITE, Kit, Make, ending_of, launch
 
 S1 = SessionId("s1")
-OBEYS = "say('up'); sys.exit(int(hear() or 9))"
-POLITE = """
-def bye(*_):
-    say('bye'); sys.exit(5)
-signal.signal(signal.SIGTERM, bye)
-say('up'); rest()
-"""
-DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); say('up'); rest()"
 PARENT = """
 for level in range(3):
     if os.fork() == 0:
@@ -33,6 +26,7 @@ say('up')
 """
 
 
+@every_runner
 async def test_a_session_that_ends_by_itself_is_told_with_its_exit_code(kit: Kit, make: Make) -> None:
     runner = make(OBEYS)
     await runner.start(launch(kit))
@@ -61,6 +55,7 @@ async def test_it_is_given_its_environment_and_nothing_of_the_daemons(
     assert not {"GITHUB_TOKEN", "OVERLORD_HOME", "OPENAI_API_KEY"} & set(environment)
 
 
+@every_runner
 async def test_starting_again_changes_nothing_running_or_ended(kit: Kit, make: Make) -> None:
     runner, second = make(OBEYS), make(OBEYS)
     await asyncio.gather(*(one.start(launch(kit)) for one in (runner, second, runner)))
@@ -77,6 +72,7 @@ async def test_starting_again_changes_nothing_running_or_ended(kit: Kit, make: M
     assert kit.door.lines.empty(), "it was started twice"
 
 
+@every_runner
 async def test_an_unknown_session_is_no_trace_and_no_error(kit: Kit, make: Make) -> None:
     runner = make()
     assert await runner.find(S1) is None
@@ -114,6 +110,7 @@ async def test_a_log_bomb_leaves_its_end_and_not_much_more(kit: Kit, make: Make)
     assert len(text) < 2_100_000
 
 
+@every_runner
 async def test_a_polite_session_is_stopped_by_being_asked(kit: Kit, make: Make) -> None:
     runner = make(POLITE)
     await runner.start(launch(kit))
@@ -127,6 +124,7 @@ async def test_a_polite_session_is_stopped_by_being_asked(kit: Kit, make: Make) 
     assert (running.ending.kind, running.ending.exit_code) == (EndKind.STOPPED, 5)
 
 
+@every_runner
 async def test_one_that_ignores_being_asked_is_killed(kit: Kit, make: Make) -> None:
     runner = make(DEAF)
     await runner.start(launch(kit))
@@ -156,8 +154,9 @@ async def test_no_child_outlives_its_session(kit: Kit, make: Make, end: str) -> 
         assert await line.hear() == ""
 
 
+@every_runner
 async def test_stopping_one_that_ended_leaves_its_ending(kit: Kit, make: Make) -> None:
-    runner = make("sys.exit(2)")
+    runner = make(EXITS)
     await runner.start(launch(kit))
     before = await ending_of(runner, S1)
     await runner.stop(S1, grace_s=0)
@@ -167,6 +166,7 @@ async def test_stopping_one_that_ended_leaves_its_ending(kit: Kit, make: Make) -
     assert before.kind is EndKind.EXITED
 
 
+@every_runner
 async def test_one_that_a_stranger_killed_is_told_apart(kit: Kit, make: Make) -> None:
     runner = make(DEAF)
     await runner.start(launch(kit))
@@ -224,6 +224,7 @@ async def test_closing_lets_sessions_go_on(kit: Kit, make: Make) -> None:
     assert (await ending_of(make(), S1)).exit_code == 0
 
 
+@every_runner
 async def test_what_ended_before_somebody_followed_is_still_found(kit: Kit, make: Make) -> None:
     runner = make(OBEYS)
     for name in ("a", "b"):
@@ -238,6 +239,7 @@ async def test_what_ended_before_somebody_followed_is_still_found(kit: Kit, make
         break
 
 
+@every_runner
 @pytest.mark.parametrize("alive", [True, False])
 async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, alive: bool) -> None:
     runner = make(OBEYS)
@@ -257,6 +259,7 @@ async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, a
     assert await again.hear() == "up"
 
 
+@every_runner
 async def test_a_runner_says_what_it_holds(make: Make) -> None:
     runner = make()
     promises = runner.capabilities

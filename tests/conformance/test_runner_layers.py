@@ -10,18 +10,10 @@ import pytest
 
 from overlord.errors import RunnerRefused
 from overlord.ports import EndKind, Launch, Runner, SessionId
-from tests.runners import Kit, Make, ending_of, launch
+from tests.conformance.conftest import every_runner
+from tests.runners import MAKES, Kit, Make, ending_of, launch
 
 SETUP = SessionId("setup")
-MAKES = """
-place = os.environ["MINION_ENVIRONMENT"]
-found = os.listdir(place)
-with open(place + "/made", "w") as file: file.write(os.environ["MINION_ID"])
-say(json.dumps(found))
-if hear() == "finish":
-    with open(place + "/environment.json", "w") as file: file.write("{}")
-"""
-"""A setup that says what it finds, leaves a file, and is finished when it is told so."""
 LOOKS = """
 place = os.environ.get("MINION_ENVIRONMENT", "")
 seen = {"place": bool(place), "cache": bool(os.environ.get("MINION_CACHE")), "made": "", "refused": 0}
@@ -112,6 +104,7 @@ async def test_a_session_without_an_environment_sees_none(kit: Kit, make: Make) 
     assert found == {"place": False, "cache": False, "made": "", "refused": 0}
 
 
+@every_runner
 async def test_every_call_may_be_repeated_also_by_the_next_daemon(kit: Kit, make: Make) -> None:
     first, next_one, key = make(MAKES), make(MAKES), new_key()
     await first.prepare_layer(key, image="", packages=())
@@ -132,6 +125,7 @@ async def test_every_call_may_be_repeated_also_by_the_next_daemon(kit: Kit, make
         assert not await runner.has_layer(key)
 
 
+@every_runner
 @pytest.mark.parametrize("end", ["killed", "stopped", "by itself"])
 async def test_a_setup_that_did_not_come_to_its_end_leaves_no_environment(
     kit: Kit, make: Make, end: str
@@ -170,6 +164,7 @@ async def test_two_setups_at_once_make_two_environments(kit: Kit, make: Make) ->
         assert found["made"] == name
 
 
+@every_runner
 async def test_an_environment_nobody_made_is_none_and_no_error(kit: Kit, make: Make) -> None:
     runner, key = make(MAKES), new_key()
     assert not await runner.has_layer(key)
@@ -179,6 +174,7 @@ async def test_an_environment_nobody_made_is_none_and_no_error(kit: Kit, make: M
     assert not await runner.has_layer(key)
 
 
+@every_runner
 @pytest.mark.parametrize("key", HOSTILE)
 async def test_what_is_no_key_is_refused_by_every_call(kit: Kit, make: Make, key: str) -> None:
     runner = make(MAKES)
@@ -192,6 +188,7 @@ async def test_what_is_no_key_is_refused_by_every_call(kit: Kit, make: Make, key
             await act
 
 
+@every_runner
 async def test_the_ground_stays_the_same_and_a_hostile_image_is_none(make: Make) -> None:
     runner = make()
     assert await runner.ground("") == await make().ground("") != ""

@@ -1,12 +1,13 @@
 """A port with something of a test's own between it and who calls it: a far end that is unwell, slow, or tells what is old."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
-from tests.faults.spaces import start
-from tests.quick import made_quick_world
+from overlord import points
+from overlord.points import Moment
+from tests.memory.world import made_memory_world
 from tests.world import World
 
 Instead = Callable[..., Awaitable[Any]]
@@ -50,6 +51,17 @@ def listens(port: Between, name: str) -> list[Sequence[Any]]:
     return heard
 
 
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Every commit and outward act that was done meanwhile."""
+    reached: list[str] = []
+    points.listen(lambda point, moment: reached.append(point) if moment is Moment.AFTER else None)
+    try:
+        yield reached
+    finally:
+        points.listen(None)
+
+
 @asynccontextmanager
 async def forge_world(
     files: dict[str, str] | None = None, **overrides: Any
@@ -63,13 +75,13 @@ async def forge_world(
 async def between_world(
     port: str, files: dict[str, str] | None = None, **overrides: Any
 ) -> AsyncIterator[tuple[World, Between]]:
-    """A world whose Overlord is started with a `Between` before one port."""
+    """A world in memory whose Overlord is started with a `Between` before one port."""
     made: list[Between] = []
 
     def before(given: Any) -> Between:
         made.append(Between(given))
         return made[-1]
 
-    async with made_quick_world(files, **overrides) as world:
-        await start(world, {port: before})
+    async with made_memory_world(files, before={port: before}, **overrides) as world:
+        await world.start()
         yield world, made[0]

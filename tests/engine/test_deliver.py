@@ -1,104 +1,98 @@
-"""What the forge will not take is put to a person once, with its own words; their answer tries it again or ends it."""
+"""Delivery: what passed is pushed and becomes a ready pull request, once, whatever stood there before; a refusal is a person's."""
 
-from overlord.domain.decision import Decision, Subject, Verb
+import pytest
+
+from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.engine import deliver, inbox
-from overlord.errors import ForgeRefused
-from tests.engine.between import forge_world
-from tests.engine.by_hand import SPACE, job_by_hand, work_at_forge
-from tests.quick import made_quick_world
-from tests.world import REPO, World
-
-SECRET = "ghp_" + "a" * 36
-RULE = f"""error: GH013: Repository rule violations found for refs/heads/minion/issue-1.
-
-- Commits must have verified signatures. Ask @octocat, and see <b>https://github.com/rules</b> {SECRET}
-"""
+from overlord.engine import deliver
+from overlord.errors import ForgeUnavailable
+from overlord.ports import Sha
+from overlord.store import jobs
+from tests.engine.between import heard
+from tests.engine.stage import NAME, Stage
+from tests.world import REPO
 
 
-async def finished_work(world: World, state: JobState) -> None:
-    """A job whose work passed, or is judged, and is not at the forge on its own branch."""
-    await job_by_hand(world, state, head_sha=await work_at_forge(world, "somebody/else"))
+async def test_what_passed_becomes_a_ready_pull_request_and_its_commit_says_so(stage: Stage) -> None:
+    await stage.passed()
+    job = await stage.step(deliver.step)
+    pull = stage.world.forge.pull(REPO, job.pull_number or 0)
+    assert (job.state, job.pushed_sha) == (JobState.IN_REVIEW, job.head_sha)
+    assert (pull.head_sha, pull.draft, pull.base_branch) == (job.head_sha, False, "main")
+    assert f"Closes #{job.issue.number}" in pull.body
+    assert [status.state for status in stage.world.forge.statuses(REPO, pull.head_sha)] == ["success"]
 
 
-async def refused(world: World) -> Decision:
-    await deliver.step(world.overlord.parts, await world.job())
-    assert (await world.job()).state is JobState.WAITING
-    [decision] = await world.decisions()
-    assert decision.subject is Subject.DELIVERY_REFUSED
-    return decision
+async def test_a_draft_that_was_shown_is_the_one_that_becomes_ready(stage: Stage) -> None:
+    job = await stage.submitted()
+    assert await deliver.push_draft(stage.parts, job)
+    shown = await stage.job()
+    assert stage.world.forge.pull(REPO, shown.pull_number or 0).draft
+    assert not await deliver.push_draft(stage.parts, shown), "it is shown once"
+    await stage.passed(shown)
+    job = await stage.step(deliver.step)
+    assert job.pull_number == shown.pull_number
+    assert not stage.world.forge.pull(REPO, job.pull_number or 0).draft
 
 
-async def test_a_push_that_a_rule_refuses_is_put_to_a_person_and_delivered_once_the_rule_is_gone() -> None:
-    async with made_quick_world() as world:
-        await world.start()
-        await finished_work(world, JobState.DELIVERING)
-        world.forge.refuse_pushes(REPO, RULE)
-        decision = await refused(world)
-        assert decision.verbs == (Verb.REDELIVER, Verb.TAKE_OVER, Verb.DROP)
-        world.forge.take_pushes(REPO)
-        await world.answer(decision, Verb.REDELIVER)
-        assert await inbox.step(world.overlord.parts, await world.job())
-        assert (await world.job()).state is JobState.DELIVERING
-        await deliver.step(world.overlord.parts, await world.job())
-        assert (await world.job()).state is JobState.IN_REVIEW
-        assert await world.decisions() == []
+async def test_a_push_and_a_pull_request_that_were_not_noted_are_found_and_not_made_again(
+    stage: Stage,
+) -> None:
+    job = await stage.passed()
+    head, remote = Sha(job.head_sha or ""), await stage.parts.forge.remote(NAME)
+    await stage.write(jobs.repair, job.id, pushing_sha=head)
+    await stage.parts.git.push(NAME, remote, sha=head, branch=job.branch, expected=None)
+    opened = await stage.parts.forge.open_pull(
+        NAME, branch=job.branch, base="main", title="x", body="x", draft=True
+    )
+    job = await stage.step(deliver.step)
+    assert (job.state, job.pull_number) == (JobState.IN_REVIEW, opened.number)
+    created = [seen for seen in stage.world.forge.requests if seen.operation == "pulls/create"]
+    assert (len(stage.world.forge.pulls(REPO)), len(created)) == (1, 1)
 
 
-async def test_the_question_has_the_forges_words_as_a_quote_that_does_nothing_and_holds_no_secret() -> None:
-    async with made_quick_world() as world:
-        await world.start()
-        await finished_work(world, JobState.DELIVERING)
-        world.forge.refuse_pushes(REPO, RULE)
-        decision = await refused(world)
-        first, _, rest = decision.body.partition("\n\n")
-        assert first == (
-            "the forge refused the push to minion/issue-1: "
-            "GH013: Repository rule violations found for refs/heads/minion/issue-1"
-        )
-        assert (await world.job()).reason == first
-        assert "> - Commits must have verified signatures." in rest
-        assert "Exempt branches below `minion/` from the rule" in rest
-        assert rest.endswith("Then deliver it again.")
-        assert "@octocat" not in rest and "<b>" not in rest and "https://" not in rest
-        assert world.files_with(SECRET) == []
+async def test_a_branch_that_somebody_moved_is_left_alone_and_a_person_is_asked(stage: Stage) -> None:
+    job = await stage.passed()
+    theirs = await stage.world.forge.push_files(REPO, job.branch, {"x": "theirs"}, "Mine")
+    job = await stage.step(deliver.step)
+    assert (job.state, (await stage.asked()).subject) == (JobState.WAITING, Subject.DELIVERY_REFUSED)
+    assert (await stage.world.forge.heads(REPO))[job.branch] == theirs
+    assert stage.world.forge.pulls(REPO) == []
 
 
-async def test_a_person_may_drop_what_cannot_be_pushed() -> None:
-    async with made_quick_world() as world:
-        await world.start()
-        await finished_work(world, JobState.DELIVERING)
-        world.forge.refuse_pushes(REPO, RULE)
-        await world.answer(await refused(world), Verb.DROP)
-        assert await inbox.step(world.overlord.parts, await world.job())
-        assert (await world.job()).state is JobState.CANCELLED
+async def test_a_refused_pull_request_is_a_persons_and_what_is_unavailable_is_nobodys(stage: Stage) -> None:
+    await stage.passed()
+    stage.world.forge.fail("pulls/create", kind="500", times=1)
+    with pytest.raises(ForgeUnavailable):
+        await stage.step(deliver.step)
+    assert (await stage.job()).state is JobState.DELIVERING
+    stage.world.forge.fail("pulls/create", kind="403", times=1)
+    await stage.step(deliver.step)
+    assert (await stage.asked()).subject is Subject.DELIVERY_REFUSED
 
 
-async def test_a_draft_that_a_rule_refuses_does_not_hold_up_the_evaluation_and_delivery_asks() -> None:
-    async with made_quick_world() as world:
-        await world.start()
-        await finished_work(world, JobState.EVALUATING)
-        world.forge.refuse_pushes(REPO, RULE)
-        parts = world.overlord.parts
-        assert not await deliver.push_draft(parts, await world.job())
-        pushes = sum(seen.operation == "git/receive-pack" for seen in world.forge.requests)
-        assert not await deliver.push_draft(parts, await world.job()), "not tried in every pass"
-        assert sum(seen.operation == "git/receive-pack" for seen in world.forge.requests) == pushes
-        by_hand = "UPDATE jobs SET state = 'delivering'"
-        await parts.database.write("by hand", lambda c: c.execute(by_hand))
-        assert "GH013" in (await refused(world)).body
-        assert await parts.git.remote_head(SPACE, await parts.forge.remote(SPACE), "minion/issue-1") is None
+async def test_a_draft_that_is_refused_is_not_tried_again_until_there_is_another_head(stage: Stage) -> None:
+    job = await stage.submitted()
+    await stage.world.forge.push_files(REPO, job.branch, {"x": "theirs"}, "Mine")
+    assert not await deliver.push_draft(stage.parts, job)
+    with heard() as reached:
+        assert not await deliver.push_draft(stage.parts, await stage.job())
+    assert reached == []
+    assert stage.parts.drafts_refused == {job.id: job.head_sha}
 
 
-async def test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it() -> None:
-    async with forge_world() as (world, forge):
-        await finished_work(world, JobState.DELIVERING)
-        forge.fails("pulls_from", ForgeRefused("403 Resource not accessible by integration"))
-        decision = await refused(world)
-        renewed: list[str] = []
-        forge.instead["renew_sign_in"] = lambda _, name: renewed.append(name)  # type: ignore[assignment, return-value]
-        assert not await inbox.step(world.overlord.parts, await world.job())
-        assert renewed == []
-        await world.answer(decision, Verb.REDELIVER)
-        assert await inbox.step(world.overlord.parts, await world.job())
-        assert renewed == [SPACE]
+async def test_a_status_that_is_refused_holds_up_no_delivery(stage: Stage) -> None:
+    await stage.passed()
+    stage.world.forge.fail("repos/create-commit-status", kind="403", times=1)
+    assert (await stage.step(deliver.step)).state is JobState.IN_REVIEW
+
+
+async def test_a_second_head_moves_the_branch_from_where_it_was(stage: Stage) -> None:
+    job = await stage.submitted()
+    await deliver.push_draft(stage.parts, job)
+    first = await stage.job()
+    second = await stage.commit(first, {"other.py": "x = 1\n"})
+    job = await stage.write(jobs.repair, job.id, head_sha=second)
+    await stage.passed(job)
+    job = await stage.step(deliver.step)
+    assert stage.world.forge.pull(REPO, job.pull_number or 0).head_sha == second

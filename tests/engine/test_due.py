@@ -15,7 +15,7 @@ from overlord.engine.due import Due
 from overlord.engine.project import projection_key
 from overlord.store import decisions, jobs, sessions, spaces
 from overlord.store.rows import update
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.records import BASE, a_session, an_issue, contract
 from tests.world import REPO, World
 
@@ -74,7 +74,7 @@ class Ground:
 
 @pytest.fixture
 async def ground() -> AsyncIterator[Ground]:
-    async with made_quick_world(repositories=[REPO, OTHER], sessions={"concurrent": 2}) as world:
+    async with made_memory_world(repositories=[REPO, OTHER], sessions={"concurrent": 2}) as world:
         await world.start()
         yield Ground(world)
 

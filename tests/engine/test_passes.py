@@ -1,25 +1,22 @@
 """Passes: what cannot move wakes nobody and starts nothing, and what has happened is met by the next one."""
 
 import asyncio
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from overlord import points
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, edit, run, submit, write
 from overlord.engine.tick import Tick
 from overlord.errors import ForgeRefused, RunnerUnavailable
-from overlord.points import Moment, Point
+from overlord.points import Point
 from overlord.ports import Forge, Pull, RepositoryName
 from overlord.store import environments
+from tests.engine.between import heard
 from tests.engine.troubled import troubled_world, weathered
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, World, made_world
 
 ENVIRONMENT = ".nebulus/environment.yaml"
@@ -27,17 +24,6 @@ CHECKS = ".nebulus/checks.yaml"
 BREAK = edit("calc.py", "return a * 2", "return a * 3")
 PASSES = 5
 GONE = RunnerUnavailable("the engine does not answer")
-
-
-@contextmanager
-def heard() -> Iterator[list[str]]:
-    """Every commit and outward act that was done meanwhile."""
-    reached: list[str] = []
-    points.listen(lambda point, moment: reached.append(point) if moment is Moment.AFTER else None)
-    try:
-        yield reached
-    finally:
-        points.listen(None)
 
 
 async def idle_passes(world: World) -> list[str]:
@@ -122,7 +108,7 @@ async def test_a_setup_that_may_not_begin_yet_wakes_nobody(paused: bool) -> None
         ENVIRONMENT: f"setup: '{setup}'\ndetect: false\ninputs: [requirements.txt]\n",
         "requirements.txt": "first\n",
     }
-    async with made_quick_world(files, infer_scope=False, sessions={"concurrent": 1}) as world:
+    async with made_memory_world(files, infer_scope=False, sessions={"concurrent": 1}) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), write("requirements.txt", "first\nsecond\n"), submit(), when="(1)")
         await world.settle()
@@ -153,7 +139,7 @@ async def pause(world: World, paused: bool) -> None:
 
 
 async def test_work_that_cannot_be_checked_for_want_of_room_waits_without_a_write() -> None:
-    async with made_quick_world(
+    async with made_memory_world(
         {**CALC, ENVIRONMENT: "setup: 'true'\n"}, sessions={"concurrent": 2}
     ) as world:
         for number in (1, 2):
@@ -174,7 +160,7 @@ async def test_work_that_cannot_be_checked_for_want_of_room_waits_without_a_writ
 
 @pytest.mark.parametrize("session", ["j2-work-1", "j2-check-1"])
 async def test_an_environment_counts_as_used_when_a_session_is_to_run_in_it(session: str) -> None:
-    async with made_quick_world({**CALC, ENVIRONMENT: "setup: 'true'\n"}) as world:
+    async with made_memory_world({**CALC, ENVIRONMENT: "setup: 'true'\n"}) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), submit(), when="(1)")
         await world.settle()
@@ -193,7 +179,7 @@ async def test_an_environment_counts_as_used_when_a_session_is_to_run_in_it(sess
 
 
 async def test_nothing_is_fetched_for_a_job_that_waits_for_the_setup_of_another() -> None:
-    async with made_quick_world(CALC, sessions={"concurrent": 2}) as world:
+    async with made_memory_world(CALC, sessions={"concurrent": 2}) as world:
         await world.push({ENVIRONMENT: f"setup: '{until_there(world.root / 'go')}'\n"})
         for number in (1, 2):
             await world.issue(f"add() subtracts ({number})")
@@ -206,7 +192,7 @@ async def test_nothing_is_fetched_for_a_job_that_waits_for_the_setup_of_another(
 
 
 async def test_a_mirror_that_has_what_a_next_session_begins_with_is_not_fetched_again() -> None:
-    async with made_quick_world(CALC) as world:
+    async with made_memory_world(CALC) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), BREAK, submit())
         world.model_will(write("other.py", "x = 1\n"), submit())
@@ -215,7 +201,7 @@ async def test_a_mirror_that_has_what_a_next_session_begins_with_is_not_fetched_
             [decision] = await world.decisions()
             assert decision.subject is Subject.ESCALATION
             assert (reached.count(Point.WORK_PREPARED), reached.count(Point.FETCH)) == (2, 1)
-            shutil.rmtree(world.overlord.parts.home.mirror(REPO))
+            await world.overlord.parts.git.remove_mirror(RepositoryName(REPO))
             world.model_will(edit("calc.py", "return a * 3", "return a * 2"), submit())
             await world.answer(decision, Verb.ONE_MORE)
             await world.settle()
@@ -259,7 +245,7 @@ class Raced:
 
 
 async def test_a_pull_request_that_a_replaced_daemon_opened_meanwhile_is_taken_for_ours() -> None:
-    async with made_quick_world(CALC) as world:
+    async with made_memory_world(CALC) as world:
         await world.start()
         parts = replace(world.overlord.parts, forge=Raced(world.overlord.parts.forge))
         world._running = replace(world.overlord, parts=parts, tick=Tick(parts))

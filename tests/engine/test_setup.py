@@ -11,7 +11,7 @@ from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.store import environments, sessions
 from overlord.store.environments import EnvironmentState
 from tests.engine.troubled import troubled_world, weathered
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, World
 
 ENVIRONMENT = ".nebulus/environment.yaml"
@@ -39,7 +39,7 @@ async def states(world: World) -> list[str]:
 
 
 async def test_a_setup_that_is_lost_four_times_is_a_persons() -> None:
-    async with made_quick_world(needing("kill -9 $PPID")) as world:
+    async with made_memory_world(needing("kill -9 $PPID")) as world:
         await one_job(world)
         await world.settle()
         events = await world.events()
@@ -52,7 +52,7 @@ async def test_a_setup_that_is_lost_four_times_is_a_persons() -> None:
 
 
 async def test_a_setup_that_takes_too_long_is_stopped_and_asked_about_once() -> None:
-    async with made_quick_world(needing(HOLD), environments={"time_s": 100}) as world:
+    async with made_memory_world(needing(HOLD), environments={"time_s": 100}) as world:
         await one_job(world)
         await world.make_due()
         await world.until(lambda: world.has_started("j1-setup-1"))
@@ -197,7 +197,7 @@ async def test_a_failure_holds_for_every_job_of_the_space_until_a_person_wants_i
 async def test_two_repositories_with_the_same_files_have_an_environment_each() -> None:
     """One may hold the other's code, and what its secrets opened."""
     files = needing('echo "$MINION_ID" > "$MINION_ENVIRONMENT/who"')
-    async with made_quick_world(files, repositories=[REPO, "acme/copy"]) as world:
+    async with made_memory_world(files, repositories=[REPO, "acme/copy"]) as world:
         await world.forge.create_repository("acme/copy", files=files)
         await one_job(world)
         await world.forge.open_issue("acme/copy", "add() subtracts (2)", "", labels=["nebulus-ready"])

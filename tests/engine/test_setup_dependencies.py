@@ -6,7 +6,7 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, edit, run, submit, write
 from overlord.store import environments, sessions
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, World
 
 ENVIRONMENT = ".nebulus/environment.yaml"
@@ -55,7 +55,7 @@ async def answer(world: World, verb: Verb) -> None:
 
 
 async def test_only_the_approved_files_are_taken_and_everything_that_runs_is_bases() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), SECOND, write("tool.py", HOSTILE), submit())
         assert await started(world) == [""], "nothing was installed before somebody said so"
         await answer(world, Verb.INSTALL)
@@ -74,7 +74,7 @@ async def test_a_setup_py_of_the_change_counts_only_once_it_is_approved_itself()
         ENVIRONMENT: FILES[ENVIRONMENT].replace("python tool.py", "python setup.py"),
         "setup.py": TOOL,
     }
-    async with made_quick_world(files, infer_scope=False) as world:
+    async with made_memory_world(files, infer_scope=False) as world:
         await asked(world, edit(*FIX), write("setup.py", HOSTILE), submit())
         [decision] = await world.decisions()
         assert "head made it" in decision.body and "setup.py" in decision.body
@@ -85,7 +85,7 @@ async def test_a_setup_py_of_the_change_counts_only_once_it_is_approved_itself()
 
 
 async def test_sending_it_back_installs_nothing_and_what_is_sent_again_is_asked_again() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), SECOND, submit())
         world.model_will(LOOK, submit())
         await answer(world, Verb.ONE_MORE)
@@ -100,7 +100,7 @@ async def test_sending_it_back_installs_nothing_and_what_is_sent_again_is_asked_
 
 
 async def test_an_approval_holds_for_these_files_and_for_no_others() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), BREAK, SECOND, submit())
         # The tests fail: a revision, in what was approved, with the same files.
         world.model_will(LOOK, write("other.py", "x = 1\n"), submit())
@@ -123,7 +123,7 @@ async def test_an_approval_holds_for_these_files_and_for_no_others() -> None:
 
 
 async def test_going_back_to_what_was_approved_is_not_asked_about_again() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), BREAK, SECOND, submit())
         world.model_will(write("requirements.txt", "first\nthird\n"), submit())
         await answer(world, Verb.INSTALL)
@@ -136,7 +136,7 @@ async def test_going_back_to_what_was_approved_is_not_asked_about_again() -> Non
 
 
 async def test_an_approval_is_one_jobs_own() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), SECOND, submit())
         await answer(world, Verb.INSTALL)
         await world.issue("add() subtracts again")
@@ -149,14 +149,14 @@ async def test_an_approval_is_one_jobs_own() -> None:
 async def test_a_lock_file_too_long_to_compare_counts_as_changed_at_its_end_too() -> None:
     lock = "".join(f"package-{number}==1.0\n" for number in range(60_000))
     assert len(lock) > 1_000_000
-    async with made_quick_world({**FILES, "requirements.txt": lock}, infer_scope=False) as world:
+    async with made_memory_world({**FILES, "requirements.txt": lock}, infer_scope=False) as world:
         await asked(world, edit(*FIX), run("echo evil==6.6 >> requirements.txt"), submit())
         [decision] = await world.decisions()
         assert "+evil==6.6" in decision.body
 
 
 async def test_what_an_approval_is_bound_to_cannot_be_met_by_chance() -> None:
-    async with made_quick_world(FILES, infer_scope=False) as world:
+    async with made_memory_world(FILES, infer_scope=False) as world:
         await asked(world, edit(*FIX), SECOND, submit())
         [decision] = await world.decisions()
         [digest] = decision.options

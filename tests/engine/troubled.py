@@ -10,7 +10,7 @@ from typing import Any
 from overlord.engine.tick import Tick
 from overlord.errors import FarEndError
 from overlord.ports import Ending, EndKind, Launch, Runner, Running, SessionId
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import DEADLINE_S, World
 
 
@@ -109,7 +109,7 @@ async def troubled_world(
     files: dict[str, str], **overrides: Any
 ) -> AsyncIterator[tuple[World, TroubledRunner]]:
     """A started world over a runner that can be told to fail."""
-    async with made_quick_world(files, **overrides) as world:
+    async with made_memory_world(files, **overrides) as world:
         await world.start()
         runner = TroubledRunner(world.overlord.parts.runner)
         parts = replace(world.overlord.parts, runner=runner)

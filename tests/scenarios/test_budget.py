@@ -8,6 +8,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, status, submit
 from overlord.errors import SettingsError
 from overlord.store import evidence, exchanges, sessions
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import FIX, REPO, World
 
@@ -23,7 +24,7 @@ async def spend(world: World) -> None:
 
 
 async def test_a_job_that_has_spent_its_dollars_waits_and_more_lets_it_go_on() -> None:
-    async with made_quick_world(budget={"job_usd": 4, "completion_tokens": 500}, prices=DEAR) as world:
+    async with made_memory_world(budget={"job_usd": 4, "completion_tokens": 500}, prices=DEAR) as world:
         await spend(world)
         [decision] = await world.decisions()
         assert (decision.subject, decision.options) == (Subject.BUDGET, ("$4",))
@@ -42,7 +43,7 @@ async def test_a_job_that_has_spent_its_dollars_waits_and_more_lets_it_go_on() -
 
 
 async def test_a_day_has_its_budget_and_the_next_day_another() -> None:
-    async with made_quick_world(budget={"day_tokens": 30_000, "completion_tokens": 500}) as world:
+    async with made_memory_world(budget={"day_tokens": 30_000, "completion_tokens": 500}) as world:
         await spend(world)
         [decision] = await world.decisions()
         assert decision.body.startswith("Spent: today's budget (30,000 tokens).")
@@ -55,7 +56,7 @@ async def test_a_day_has_its_budget_and_the_next_day_another() -> None:
 
 
 async def test_every_session_leaves_its_transcript_as_evidence() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(status(400, text=f"no {world.model.key}"))
         await world.settle()
@@ -79,7 +80,7 @@ async def test_the_keys_are_in_nothing_that_is_kept() -> None:
 
 
 async def test_a_cap_in_dollars_over_a_model_without_a_price_is_refused_at_start() -> None:
-    async with made_quick_world(budget={"space_day_usd": 5}) as world:
+    async with made_memory_world(budget={"space_day_usd": 5}) as world:
         try:
             await world.start()
         except SettingsError as error:
@@ -91,7 +92,7 @@ async def test_a_cap_in_dollars_over_a_model_without_a_price_is_refused_at_start
 
 
 async def test_a_session_that_was_warned_goes_on() -> None:
-    async with made_quick_world(budget={"session_tokens": 30_000, "completion_tokens": 500}) as world:
+    async with made_memory_world(budget={"session_tokens": 30_000, "completion_tokens": 500}) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), *(run(f"echo {index}") for index in range(4)), submit())
         await world.settle()
@@ -101,7 +102,7 @@ async def test_a_session_that_was_warned_goes_on() -> None:
 
 
 async def test_the_first_answer_of_the_wrong_kind_is_refused_with_the_right_one() -> None:
-    async with made_quick_world(budget={"job_tokens": 9_000, "completion_tokens": 500}) as world:
+    async with made_memory_world(budget={"job_tokens": 9_000, "completion_tokens": 500}) as world:
         await spend(world)
         [decision] = await world.decisions()
         for text in ("$2", "much", "0"):

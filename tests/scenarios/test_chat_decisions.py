@@ -10,8 +10,8 @@ from overlord.domain.job import JobState
 from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, submit, write
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.pressing import decision
-from tests.quick import made_quick_talk
 from tests.world import CALC, FIX, REPO
 
 UNREADABLE = {**CALC, ".nebulus/environment.yaml": "setups: x\n"}
@@ -29,7 +29,7 @@ NOBODYS_WORDS = (
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 
@@ -68,7 +68,7 @@ async def test_a_question_is_asked_in_the_jobs_thread_and_a_reply_there_answers_
     "how", [{"is_broadcast": True}, {"files": ["screen.png"]}], ids=["broadcast", "file"]
 )
 async def test_a_reply_counts_that_is_also_sent_to_the_channel_or_has_a_file(how: dict[str, Any]) -> None:
-    async with made_quick_talk(UNREADABLE) as talk:
+    async with made_memory_talk(UNREADABLE) as talk:
         card = await blocker(talk)
         await talk.chat.say(talk.alice, "Drop it", thread=card.ts, **how)
         await talk.chat.arrived()
@@ -80,7 +80,7 @@ async def test_a_reply_counts_that_is_also_sent_to_the_channel_or_has_a_file(how
 async def test_what_is_said_with_a_file_alone_is_told_to_be_unreadable_and_other_events_are_no_answers() -> (
     None
 ):
-    async with made_quick_talk(UNREADABLE) as talk:
+    async with made_memory_talk(UNREADABLE) as talk:
         card = await blocker(talk)
         for subtype in NOBODYS_WORDS:
             event = {"type": "message", "subtype": subtype, "user": talk.alice, "text": "Drop it"}
@@ -182,7 +182,7 @@ def scope_asked(talk: Talk) -> bool:
 
 
 async def test_a_spent_budget_takes_an_amount_by_button_or_by_form() -> None:
-    async with made_quick_talk(budget={"session_tokens": 2000}) as talk:
+    async with made_memory_talk(budget={"session_tokens": 2000}) as talk:
         await talk.world.issue("add() subtracts")
         talk.world.model_will(edit(*FIX), submit())
         await talk.world.settle()

@@ -9,8 +9,8 @@ from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.chat.record import Message, View
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.pressing import GONE, WORK, answers, asked, decision, questions
-from tests.quick import made_quick_talk
 
 LATE = "That took too long. Press it again, please."
 AMOUNT = "How much to add"
@@ -18,14 +18,14 @@ AMOUNT = "How much to add"
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 
 @pytest.fixture
 async def poor() -> AsyncIterator[Talk]:
     """A talk in a world whose budget is soon spent."""
-    async with made_quick_talk(budget={"session_tokens": 2000}) as talk:
+    async with made_memory_talk(budget={"session_tokens": 2000}) as talk:
         await talk.world.issue("add() subtracts")
         talk.world.model_will(*WORK)
         await talk.world.settle()

@@ -14,6 +14,7 @@ from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, run, say, submit
 from overlord.embedded.reviewer import REVIEW
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.pressing import asked, questions
 from tests.quick import made_quick_talk
 from tests.world import DEADLINE_S, FIX, REPO
@@ -33,7 +34,7 @@ SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "vi
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 

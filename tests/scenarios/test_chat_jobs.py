@@ -9,13 +9,13 @@ from inline_snapshot import snapshot
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, edit, read, submit
 from tests.chatting import Talk
-from tests.quick import made_quick_talk
+from tests.memory.talk import made_memory_talk
 from tests.world import FIX, REPO
 
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 

@@ -17,8 +17,8 @@ from overlord.embedded.play import edit, run, submit
 from overlord.engine.speech import KNOWN_FOR_S
 from overlord.store import ledger, pauses
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.pressing import stuck
-from tests.quick import made_quick_talk
 from tests.world import FIX, REPO
 
 PAUSE = f"pause {REPO}"
@@ -28,7 +28,7 @@ NARROW = {REPO: {"scope": ["calc.py"]}}
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 
@@ -204,7 +204,7 @@ async def test_who_was_an_approver_is_deactivated_and_counts_no_more(talk: Talk)
 
 
 async def test_a_form_opens_for_nobody_whose_word_does_not_count() -> None:
-    async with made_quick_talk(budget={"session_tokens": 2000}) as talk:
+    async with made_memory_talk(budget={"session_tokens": 2000}) as talk:
         bob, stranger = talk.chat.add_user("bob"), talk.chat.add_stranger("eve")
         await talk.world.issue("add() subtracts")
         talk.world.model_will(edit(*FIX), submit())
@@ -235,7 +235,7 @@ async def asked_for_approval(talk: Talk) -> Message:
 
 
 async def test_who_asked_for_the_work_does_not_approve_it_where_four_eyes_are_asked() -> None:
-    async with made_quick_talk(slack={"four_eyes": True}, spaces=NARROW) as talk:
+    async with made_memory_talk(slack={"four_eyes": True}, spaces=NARROW) as talk:
         bob = talk.chat.add_user("bob")
         await begin(talk, talk.alice, bob)
         card = await asked_for_approval(talk)
@@ -252,7 +252,7 @@ async def test_who_asked_for_the_work_does_not_approve_it_where_four_eyes_are_as
 
 
 async def test_without_four_eyes_who_asked_for_the_work_may_approve_it() -> None:
-    async with made_quick_talk(spaces=NARROW) as talk:
+    async with made_memory_talk(spaces=NARROW) as talk:
         await begin(talk, talk.alice)
         card = await asked_for_approval(talk)
         await talk.press(card, "Allow for this job")

@@ -14,14 +14,14 @@ from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.play import blocked
 from overlord.errors import Refused
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.pressing import GONE, WORK, answers, asked, decision, questions, stuck
-from tests.quick import made_quick_talk
 from tests.world import DEADLINE_S, REPO
 
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         yield talk
 
 
@@ -92,7 +92,7 @@ async def test_a_double_click_counts_once(talk: Talk) -> None:
 
 
 async def test_of_fifty_clicks_at_once_one_counts_and_the_others_hear_so() -> None:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         people = [talk.chat.add_user(f"p{number}") for number in range(50)]
         talk.world.overrides["slack"] = talk.world.overrides["slack"] | {"approvers": people}
         card = await stuck(talk)
@@ -274,7 +274,7 @@ async def test_a_press_that_is_not_written_down_in_time_is_not_acknowledged_and_
 
 
 async def test_a_question_that_expired_says_so_and_has_no_buttons() -> None:
-    async with made_quick_talk(questions={"wait_s": 60}) as talk:
+    async with made_memory_talk(questions={"wait_s": 60}) as talk:
         card = await asked(talk)
         [plus, *_] = card.buttons
         assert talk.buttons(card) == ["plus", "minus", "In words …"]

@@ -9,7 +9,7 @@ from overlord.domain.proposal import EnhancementProposal, ProposalStatus
 from overlord.embedded.play import blocked, edit, submit
 from overlord.store import proposals
 from tests.chatting import Talk
-from tests.quick import made_quick_talk
+from tests.memory.talk import made_memory_talk
 from tests.world import FIX, REPO
 
 START = "💡 Proposal p1"
@@ -19,7 +19,7 @@ LACK = "There is no key for db.example.org"
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
     """A talk in which one thing is proposed: a job was given up over its blocker."""
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         await stuck(talk, "First", drop=True)
         yield talk
 

@@ -7,7 +7,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, edit, run, submit, write
 from overlord.errors import Refused
 from overlord.store import sessions
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 
@@ -19,7 +19,7 @@ async def _failed_scope(world: World) -> None:
 
 
 async def test_granting_the_scope_has_the_same_work_judged_again() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["calc.py"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["calc.py"]}}) as world:
         await _failed_scope(world)
         [decision] = await world.decisions()
         assert (decision.subject, decision.patterns) == (Subject.SCOPE, ("a.txt", "b.txt", "c.txt"))
@@ -33,7 +33,7 @@ async def test_granting_the_scope_has_the_same_work_judged_again() -> None:
 
 
 async def test_one_more_after_a_scope_violation_starts_from_what_there_is() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["calc.py"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["calc.py"]}}) as world:
         await _failed_scope(world)
         [decision] = await world.decisions()
         world.model_will(run("rm a.txt b.txt c.txt"), submit())
@@ -44,10 +44,10 @@ async def test_one_more_after_a_scope_violation_starts_from_what_there_is() -> N
 
 
 async def test_a_refused_delivery_waits_and_can_be_tried_again() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
-        world.forge.fail("pulls/update", kind="403", times=2)
+        world.forge.fail("pulls/update", kind="403", times=1)
         await world.settle()
         [decision] = await world.decisions()
         assert decision.subject is Subject.DELIVERY_REFUSED
@@ -59,7 +59,7 @@ async def test_a_refused_delivery_waits_and_can_be_tried_again() -> None:
 
 @pytest.mark.parametrize(("verb", "event"), [(Verb.TAKE_OVER, "taken_over"), (Verb.DROP, "dropped")])
 async def test_a_person_can_take_over_or_drop(verb: Verb, event: str) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), blocked("I cannot reach the specification."))
         await world.settle()
@@ -75,7 +75,7 @@ async def test_a_person_can_take_over_or_drop(verb: Verb, event: str) -> None:
 
 
 async def test_an_answer_counts_once_and_only_for_what_was_shown() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(blocked("Stuck."))
         await world.settle()
@@ -86,7 +86,7 @@ async def test_an_answer_counts_once_and_only_for_what_was_shown() -> None:
 
 
 async def test_what_a_person_says_reaches_the_next_session() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(blocked("Plus or minus?"))
         await world.settle()
@@ -113,7 +113,7 @@ phases:
 
 
 async def test_a_contract_with_two_phases_goes_through_both() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.contract(CONTRACT)
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit("mended"))

@@ -7,6 +7,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit, write
 from overlord.home import Home
 from overlord.store import environments, sessions
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, made_world
 
 SETUP = """\
@@ -44,7 +45,7 @@ async def test_sessions_and_checks_run_in_what_the_setup_made() -> None:
 
 
 async def test_two_jobs_need_the_same_and_it_is_set_up_once() -> None:
-    async with made_world(NEEDS_SETUP) as world:
+    async with made_memory_world(NEEDS_SETUP) as world:
         for number in (1, 2):
             await world.issue(f"add() subtracts ({number})")
             world.model_will(edit(*FIX), submit(), when=f"({number})")
@@ -58,7 +59,7 @@ async def test_two_jobs_need_the_same_and_it_is_set_up_once() -> None:
 
 async def test_a_setup_that_fails_is_asked_about_once_with_its_log_and_tried_again_when_told() -> None:
     broken = {**CALC, ".nebulus/environment.yaml": "setup: echo the index is down; exit 7\n"}
-    async with made_world(broken) as world:
+    async with made_memory_world(broken) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -73,7 +74,7 @@ async def test_a_setup_that_fails_is_asked_about_once_with_its_log_and_tried_aga
 
 
 async def test_an_environment_file_that_does_not_parse_is_named() -> None:
-    async with made_world({**CALC, ".nebulus/environment.yaml": "setups: x\n"}) as world:
+    async with made_memory_world({**CALC, ".nebulus/environment.yaml": "setups: x\n"}) as world:
         await world.issue("add() subtracts")
         await world.settle()
         [decision] = await world.decisions()
@@ -116,7 +117,7 @@ async def test_new_dependencies_are_installed_only_when_a_person_allowed_them() 
         ),
         "requirements.txt": "first\n",
     }
-    async with made_world(files, infer_scope=False) as world:
+    async with made_memory_world(files, infer_scope=False) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), write("requirements.txt", "first\nsecond\n"), submit())
         await world.settle()
@@ -132,7 +133,7 @@ async def test_new_dependencies_are_installed_only_when_a_person_allowed_them() 
 
 async def test_a_setup_that_is_lost_is_made_again() -> None:
     first_time = 'test -e "$XDG_CACHE_HOME/again" || { touch "$XDG_CACHE_HOME/again"; kill -9 $PPID; }'
-    async with made_world({**CALC, ".nebulus/environment.yaml": f"setup: '{first_time}'\n"}) as world:
+    async with made_memory_world({**CALC, ".nebulus/environment.yaml": f"setup: '{first_time}'\n"}) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -143,7 +144,7 @@ async def test_a_setup_that_is_lost_is_made_again() -> None:
 
 async def test_a_setup_whose_job_is_stopped_is_made_for_the_next_one() -> None:
     slow = 'mkdir -p "$XDG_CACHE_HOME"; until test -e "$XDG_CACHE_HOME/../go"; do sleep 0.02; done'
-    async with made_world({**CALC, ".nebulus/environment.yaml": f"setup: '{slow}'\n"}) as world:
+    async with made_memory_world({**CALC, ".nebulus/environment.yaml": f"setup: '{slow}'\n"}) as world:
         for number in (1, 2):
             await world.issue(f"add() subtracts ({number})")
             world.model_will(edit(*FIX), submit(), when=f"({number})")
@@ -165,7 +166,7 @@ async def test_a_setup_whose_job_is_stopped_is_made_for_the_next_one() -> None:
 
 
 async def test_an_environment_nobody_uses_is_removed_and_made_again_when_needed() -> None:
-    async with made_world(NEEDS_SETUP) as world:
+    async with made_memory_world(NEEDS_SETUP) as world:
         await world.issue("add() subtracts (1)")
         world.model_will(edit(*FIX), submit(), when="(1)")
         await world.settle()

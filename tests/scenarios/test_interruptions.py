@@ -13,12 +13,13 @@ from overlord.embedded.play import edit, submit
 from overlord.errors import StoreError
 from overlord.store import jobs
 from overlord.store.database import open_reader
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import DEADLINE_S, FIX, REPO, World
 
 
 async def test_stopping_a_job_ends_its_session_and_keeps_the_evidence() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -31,7 +32,7 @@ async def test_stopping_a_job_ends_its_session_and_keeps_the_evidence() -> None:
 
 
 async def test_a_session_that_takes_too_long_is_stopped_whatever_it_says() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -56,7 +57,7 @@ async def test_a_killed_session_is_queued_again_and_spends_no_attempt() -> None:
 
 
 async def test_a_fourth_loss_asks_a_person() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), submit())
         for number in range(1, 5):

@@ -13,7 +13,7 @@ from overlord.errors import Refused
 from overlord.ports import RepositoryName
 from overlord.store import jobs
 from tests.engine.between import Instead, forge_world
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 OLD, NEW, NEWER = "Mend add().", "Mend sub(), says @everyone.", "Mend mul()."
@@ -56,7 +56,7 @@ def brief(world: World) -> str:
 
 
 async def test_work_under_way_keeps_its_text_and_the_comment_says_what_happened() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts", OLD)
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -78,7 +78,7 @@ async def test_work_under_way_keeps_its_text_and_the_comment_says_what_happened(
 
 
 async def test_the_next_brief_is_not_made_before_a_person_said_which_text_counts() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         decision = await asked(world)
         assert (decision.subject, decision.verbs) == (
             Subject.ISSUE_EDITED,
@@ -91,7 +91,7 @@ async def test_the_next_brief_is_not_made_before_a_person_said_which_text_counts
 
 
 async def test_the_new_text_is_worked_on_when_a_person_says_so() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         decision = await asked(world)
         world.model_will(edit(*FIX), submit())
         await world.answer(decision, Verb.ADOPT)
@@ -104,7 +104,7 @@ async def test_the_new_text_is_worked_on_when_a_person_says_so() -> None:
 
 
 async def test_a_text_that_was_declined_is_not_asked_about_again_and_another_is() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         decision = await asked(world)
         world.model_will(blocked("Still not clear."))
         await world.answer(decision, Verb.KEEP)
@@ -124,7 +124,7 @@ async def test_a_text_that_was_declined_is_not_asked_about_again_and_another_is(
 
 
 async def test_a_further_edit_is_another_question_and_the_old_one_takes_no_answer() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         old = await asked(world)
         await text_is(world, NEWER)
         [decision] = await world.decisions()
@@ -136,7 +136,7 @@ async def test_a_further_edit_is_another_question_and_the_old_one_takes_no_answe
 
 
 async def test_an_edit_that_is_taken_back_asks_nobody_any_more() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await asked(world)
         world.model_will(edit(*FIX), submit())
         await text_is(world, OLD)
@@ -146,7 +146,7 @@ async def test_an_edit_that_is_taken_back_asks_nobody_any_more() -> None:
 
 
 async def test_an_answer_is_for_the_text_that_was_shown_and_no_other() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         decision = await asked(world)
         await world.answer(decision, Verb.ADOPT)
         job = await world.job()
@@ -159,7 +159,7 @@ async def test_an_answer_is_for_the_text_that_was_shown_and_no_other() -> None:
 
 
 async def test_before_the_first_brief_a_person_is_asked_too() -> None:
-    async with made_quick_world(sessions={"concurrent": 1, "grace_s": 1}) as world:
+    async with made_memory_world(sessions={"concurrent": 1, "grace_s": 1}) as world:
         await world.issue("add() subtracts", OLD)
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -187,7 +187,7 @@ async def _is_edited(world: World, number: int) -> bool:
 
 @pytest.mark.parametrize("how", ["label", "comment"])
 async def test_who_asks_for_work_again_asks_for_the_text_as_it_stands(how: str) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await asked(world)
         await world.until(lambda: "waiting for a person" in comment(world))
         world.model_will(edit(*FIX), submit())
@@ -203,7 +203,7 @@ async def test_who_asks_for_work_again_asks_for_the_text_as_it_stands(how: str) 
 
 
 async def test_what_people_do_not_see_in_a_text_is_no_edit_and_neither_are_labels_and_comments() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts", f"<!-- Describe it. -->\n{OLD}")
         world.model_will(blocked("Which one?"))
         await world.settle()
@@ -254,7 +254,7 @@ async def test_an_edit_that_is_noted_while_a_brief_is_made_is_asked_about_all_th
 
 
 async def test_a_job_that_ended_meanwhile_is_not_touched() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await waiting(world)
         job = await world.job()
         await world.stop_job()

@@ -14,7 +14,7 @@ from overlord.engine.project import projection_key
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeUnavailable
 from overlord.store import jobs
 from tests.engine.between import Between, Instead, forge_world, listens
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 LOCKED = ForgeRefused("403 Unable to create comment because issue is locked.")
@@ -35,7 +35,7 @@ async def work_under_way(world: World) -> int:
 
 
 async def test_a_closed_issue_stops_its_job() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await work_under_way(world)
         await world.forge.close_issue(REPO, number, reason="not_planned")
         await world.settle()
@@ -46,7 +46,7 @@ async def test_a_closed_issue_stops_its_job() -> None:
 
 
 async def test_a_closed_issue_takes_its_question_back() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(call("task_blocked", reason="Why?"))
         await world.settle()
@@ -57,7 +57,7 @@ async def test_a_closed_issue_takes_its_question_back() -> None:
 
 
 async def test_an_issue_that_a_merge_closes_is_done_and_not_stopped() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -67,7 +67,7 @@ async def test_an_issue_that_a_merge_closes_is_done_and_not_stopped() -> None:
 
 
 async def test_work_whose_label_is_taken_off_stops() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await work_under_way(world)
         await world.until(lambda: world.read(is_told))
         await world.forge.unlabel(REPO, number, "in-progress")
@@ -80,7 +80,7 @@ async def test_work_whose_label_is_taken_off_stops() -> None:
 
 
 async def test_a_label_that_is_put_on_again_while_work_is_under_way_changes_nothing() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.until_holding()
@@ -96,7 +96,7 @@ async def test_a_label_that_is_put_on_again_while_work_is_under_way_changes_noth
 
 
 async def test_an_issue_that_is_locked_is_worked_on() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         await world.forge.lock_issue(REPO, number)
         world.model_will(edit(*FIX), submit())
@@ -180,7 +180,7 @@ async def an_hour_later(world: World) -> None:
 
 
 async def test_a_deleted_issue_that_is_missing_for_an_hour_ends_its_job_and_leaves_what_it_did() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await waiting(world)
         await world.until(lambda: world.read(is_told))
         await world.forge.delete_issue(REPO, number)
@@ -199,7 +199,7 @@ async def test_a_deleted_issue_that_is_missing_for_an_hour_ends_its_job_and_leav
 
 
 async def test_a_transferred_issue_ends_its_job_at_the_first_look_and_leaves_its_pull_request() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.forge.create_repository(OTHER)
         number = await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())

@@ -3,7 +3,7 @@
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
 from overlord.store import spaces
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 READY = "nebulus-ready"
@@ -14,7 +14,7 @@ def told(world: World, number: int) -> list[str]:
 
 
 async def test_a_label_by_somebody_who_may_only_triage_starts_nothing_and_is_told_once() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.add_user("tina", association="CONTRIBUTOR")
         number = await world.forge.open_issue(REPO, "add() subtracts")
         await world.forge.label(REPO, number, READY, author="tina")
@@ -30,7 +30,7 @@ async def test_a_label_by_somebody_who_may_only_triage_starts_nothing_and_is_tol
 
 
 async def test_the_label_of_an_issue_template_is_its_authors() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.add_user("nina")
         await world.forge.open_issue(REPO, "add() subtracts", labels=[READY], author="nina")
         await world.settle()
@@ -39,7 +39,7 @@ async def test_the_label_of_an_issue_template_is_its_authors() -> None:
 
 async def test_bots_start_work_when_they_are_listed() -> None:
     for listed in ((), ("helper[bot]",)):
-        async with made_quick_world(intake={"bots": list(listed)}) as world:
+        async with made_memory_world(intake={"bots": list(listed)}) as world:
             world.forge.add_user("helper[bot]", association="COLLABORATOR", bot=True)
             number = await world.forge.open_issue(REPO, "add() subtracts")
             await world.forge.label(REPO, number, READY, author="helper[bot]")
@@ -50,7 +50,7 @@ async def test_bots_start_work_when_they_are_listed() -> None:
 
 
 async def test_a_text_that_was_changed_after_the_label_is_not_what_was_asked_for() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.add_user("mallory")
         number = await world.forge.open_issue(REPO, "add() subtracts", author="mallory")
         await world.forge.label(REPO, number, READY)
@@ -69,7 +69,7 @@ async def test_a_text_that_was_changed_after_the_label_is_not_what_was_asked_for
 
 
 async def test_a_waiting_job_goes_on_only_for_a_label_that_counts() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.add_user("tina", association="CONTRIBUTOR")
         number = await world.issue("add() subtracts")
         world.model_will(call("task_blocked", reason="Why?"))
@@ -81,7 +81,7 @@ async def test_a_waiting_job_goes_on_only_for_a_label_that_counts() -> None:
 
 
 async def test_a_refusal_that_cannot_be_told_yet_is_trouble_and_is_told_later() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.add_user("tina", association="CONTRIBUTOR")
         number = await world.forge.open_issue(REPO, "add() subtracts")
         await world.forge.label(REPO, number, READY, author="tina")

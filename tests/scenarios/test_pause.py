@@ -16,7 +16,7 @@ from overlord.errors import Refused
 from overlord.store import ledger, pauses, sessions, spaces
 from overlord.store.sessions import started_running
 from tests.engine.between import Instead, between_world
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 OTHER = "acme/other"
@@ -59,7 +59,7 @@ async def until_told(world: World, reason: str, number: int = 1) -> None:
 
 @pytest.mark.parametrize("space", [None, REPO])
 async def test_a_pause_lets_labels_be_claimed_and_begins_nothing(space: str | None) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         whole = "Paused" if space else "Everything is paused"
         await pause(world, space, "the index is down")
@@ -90,7 +90,7 @@ async def test_a_pause_that_comes_while_a_session_is_prepared_is_in_time() -> No
 
 
 async def test_what_runs_goes_on_and_is_judged() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), *WORK)
         await world.until_holding()
@@ -101,7 +101,7 @@ async def test_what_runs_goes_on_and_is_judged() -> None:
 
 
 async def test_a_revision_waits_for_the_end_of_the_pause() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(world.hold(), edit("calc.py", "return a * 2", "return a * 3"), submit())
         await world.until_holding()
@@ -116,7 +116,7 @@ async def test_a_revision_waits_for_the_end_of_the_pause() -> None:
 
 
 async def test_a_pause_outlives_a_restart() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         await pause(world)
         await world.stop()
@@ -126,7 +126,7 @@ async def test_a_pause_outlives_a_restart() -> None:
 
 
 async def test_another_space_goes_on() -> None:
-    async with made_quick_world(repositories=[REPO, OTHER]) as world:
+    async with made_memory_world(repositories=[REPO, OTHER]) as world:
         await world.forge.create_repository(OTHER, files={"calc.py": "def add(a, b):\n    return a - b\n"})
         await world.start()
         await pause(world, OTHER)
@@ -137,7 +137,7 @@ async def test_another_space_goes_on() -> None:
 
 
 async def test_each_of_two_pauses_holds_by_itself() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         await pause(world, REPO, "a release")
         await pause(world)
@@ -153,7 +153,7 @@ async def test_each_of_two_pauses_holds_by_itself() -> None:
 
 
 async def test_the_queue_says_what_each_job_waits_for() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         await pause(world)
         for title in ("first", "second"):
@@ -169,7 +169,7 @@ async def test_the_queue_says_what_each_job_waits_for() -> None:
 
 
 async def test_who_did_it_is_in_the_ledger() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         await pause(world, REPO, "the index\n\x1b[2J @alice is down")
         await resume(world, REPO)
@@ -184,7 +184,7 @@ async def test_who_did_it_is_in_the_ledger() -> None:
 
 
 async def test_what_makes_no_sense_is_refused_with_what_does() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         with pytest.raises(Refused, match=r"^everything is not paused$"):
             await resume(world)
@@ -202,7 +202,7 @@ async def test_what_makes_no_sense_is_refused_with_what_does() -> None:
 
 
 async def test_a_repository_that_is_gone_goes_on_through_its_decision() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(call("task_blocked", reason="I cannot see why"))
         await world.settle()

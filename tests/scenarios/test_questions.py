@@ -6,6 +6,7 @@ from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import Turn, call, edit, run, submit, write
 from overlord.store import decisions, sessions
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World
 
@@ -33,7 +34,7 @@ async def test_an_answer_reaches_the_minion_that_waits() -> None:
 
 
 async def test_without_an_answer_in_time_the_minion_goes_on() -> None:
-    async with made_quick_world(questions={"wait_s": 60}) as world:
+    async with made_memory_world(questions={"wait_s": 60}) as world:
         await world.issue("add() subtracts")
         world.model_will(ASK, edit(*FIX), submit("I assumed plus."))
         [question] = await _asked(world)
@@ -50,7 +51,7 @@ async def test_without_an_answer_in_time_the_minion_goes_on() -> None:
 
 
 async def test_a_granted_scope_holds_at_once_and_on_the_diff() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() subtracts")
         ask = call("ask_question", question="May I mend calc.py?", kind="scope", patterns=["calc.py"])
         world.model_will(ask, edit(*FIX), submit())
@@ -64,7 +65,7 @@ async def test_a_granted_scope_holds_at_once_and_on_the_diff() -> None:
 
 
 async def test_what_was_allowed_once_stays_while_the_next_session_may_not_write_there() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() subtracts")
         world.model_will(MINE, edit(*FIX), STRAY, submit())
         world.model_will(more_tests(3), submit())
@@ -80,7 +81,7 @@ async def test_what_was_allowed_once_stays_while_the_next_session_may_not_write_
 
 
 async def test_a_later_change_to_what_was_allowed_once_is_taken_out_and_nothing_else_is() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() subtracts")
         world.model_will(MINE, edit(*FIX), STRAY, submit())
         world.model_will(run("echo '# mine' >> calc.py"), more_tests(3), submit())
@@ -95,7 +96,7 @@ async def test_a_later_change_to_what_was_allowed_once_is_taken_out_and_nothing_
 
 
 async def test_a_refused_scope_changes_nothing() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() subtracts")
         ask = call("ask_question", question="May I mend calc.py?", kind="scope", patterns=["calc.py"])
         world.model_will(ask, edit(*FIX), call("task_blocked", reason="calc.py is closed to me"))

@@ -6,7 +6,7 @@ from overlord.embedded.play import call
 from overlord.engine.absence import GONE_AFTER_S
 from overlord.engine.lookout import interval_s
 from overlord.store import spaces
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import REPO, World
 
 BLOCKED = call("task_blocked", reason="I cannot see why")
@@ -33,7 +33,7 @@ def restore(world: World) -> None:
 
 
 async def test_it_is_asked_for_again_once_a_person_says_so() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         asked = await gone(world)
         before = len(world.forge.requests)
         world.clock.move(10 * interval_s(world.settings()))
@@ -50,7 +50,7 @@ async def test_it_is_asked_for_again_once_a_person_says_so() -> None:
 
 
 async def test_dropping_it_ends_its_jobs_and_the_next_start_looks_again() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         asked = await gone(world)
         await world.answer(asked, Verb.DROP)
         await world.settle()
@@ -64,7 +64,7 @@ async def test_dropping_it_ends_its_jobs_and_the_next_start_looks_again() -> Non
 
 
 async def test_an_unanswered_question_outlives_a_restart_and_is_not_asked_twice() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         asked = await gone(world)
         await world.stop()
         await world.settle()
@@ -73,7 +73,7 @@ async def test_an_unanswered_question_outlives_a_restart_and_is_not_asked_twice(
 
 
 async def test_a_repository_that_is_there_again_in_time_is_not_paused() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         world.forge.fail("issues/list-for-repo", kind="404", times=1)
         await world.settle()
         world.clock.move(GONE_AFTER_S)

@@ -12,6 +12,7 @@ from overlord.embedded.play import Turn, call, edit, run, submit, write
 from overlord.engine.lookout import PULL_LOOK_S
 from overlord.store import follow_ups, ledger
 from tests.engine.between import Instead, forge_world
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import FIX, REPO, World
 
@@ -69,7 +70,7 @@ async def test_a_review_that_asks_for_changes_is_a_round_and_each_thread_is_answ
 
 
 async def test_a_question_in_a_thread_is_answered_without_a_change() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         head = (await world.job()).head_sha
         await world.forge.review(
@@ -96,7 +97,7 @@ async def test_a_question_in_a_thread_is_answered_without_a_change() -> None:
 
 @pytest.mark.parametrize("author", ["mallory", "renovate[bot]"])
 async def test_what_strangers_and_bots_say_moves_nothing(author: str) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         await world.forge.review(
             REPO,
@@ -112,7 +113,7 @@ async def test_what_strangers_and_bots_say_moves_nothing(author: str) -> None:
 
 
 async def test_changes_that_were_asked_for_and_then_approved_are_no_round() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         await world.forge.review(REPO, pull, author="alice", state="CHANGES_REQUESTED", body="No.")
         await world.forge.review(REPO, pull, author="alice", state="APPROVED", body="Oh, I see.")
@@ -121,7 +122,7 @@ async def test_changes_that_were_asked_for_and_then_approved_are_no_round() -> N
 
 
 async def test_after_two_rounds_a_person_is_asked_and_may_give_one_more() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         for number, change in enumerate((NOTED, DOUBLED), start=1):
             await world.forge.review(
@@ -143,7 +144,7 @@ async def test_after_two_rounds_a_person_is_asked_and_may_give_one_more() -> Non
 
 
 async def test_a_review_lets_a_job_go_on_that_waits_for_people() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         for factor in (2, 3, 4):
             world.model_will(edit("calc.py", f"return a * {factor}", f"return a * {factor + 1}"), submit())
@@ -162,7 +163,7 @@ async def test_a_review_lets_a_job_go_on_that_waits_for_people() -> None:
 
 
 async def test_a_check_that_fails_is_a_round_with_the_telling_part_of_its_log() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         head = (await world.job()).head_sha or ""
         log = "2026-03-02T09:00:00.1Z step one\n2026-03-02T09:00:01.1Z AssertionError: 3 != 4\n2026-03-02T09:00:01.2Z ##[error]exit 1\n"
@@ -181,7 +182,7 @@ async def test_a_check_that_fails_is_a_round_with_the_telling_part_of_its_log() 
 
 
 async def test_failing_checks_are_left_alone_where_the_settings_say_so() -> None:
-    async with made_quick_world(delivery={"follow_checks": False}) as world:
+    async with made_memory_world(delivery={"follow_checks": False}) as world:
         await delivered(world)
         await world.forge.check_run(REPO, (await world.job()).head_sha or "", "build")
         world.clock.move(PULL_LOOK_S)
@@ -190,7 +191,7 @@ async def test_failing_checks_are_left_alone_where_the_settings_say_so() -> None
 
 
 async def test_a_push_of_somebody_else_is_kept_and_judged() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         job = await world.job()
         mine = await world.forge.push_files(
@@ -205,7 +206,7 @@ async def test_a_push_of_somebody_else_is_kept_and_judged() -> None:
 
 
 async def test_a_push_of_somebody_else_that_breaks_the_tests_is_mended_on_top() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await delivered(world)
         job = await world.job()
         broken = CALC_BROKEN
@@ -218,7 +219,7 @@ async def test_a_push_of_somebody_else_that_breaks_the_tests_is_mended_on_top() 
 
 
 async def test_a_push_of_somebody_else_takes_back_what_was_asked_about_the_commit_before() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         for factor in (2, 3, 4):
             world.model_will(edit("calc.py", f"return a * {factor}", f"return a * {factor + 1}"), submit())
@@ -237,7 +238,7 @@ CALC_BROKEN = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return 
 
 
 async def test_a_conflict_that_only_a_session_can_solve_is_a_round() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         before = (await world.job()).head_sha
         await world.push(
@@ -286,7 +287,7 @@ async def test_a_base_that_git_can_merge_is_brought_in_by_code_and_judged_again(
 
 
 async def test_after_a_merge_the_issue_is_closed_and_the_branch_gone_where_that_is_wished() -> None:
-    async with made_quick_world(delivery={"delete_branch": True}) as world:
+    async with made_memory_world(delivery={"delete_branch": True}) as world:
         pull = await delivered(world)
         branch = (await world.job()).branch
         await world.forge.merge(REPO, pull)
@@ -298,7 +299,7 @@ async def test_after_a_merge_the_issue_is_closed_and_the_branch_gone_where_that_
 
 
 async def test_a_pull_request_that_is_closed_ends_its_job_and_the_reason_is_kept() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         await world.forge.close_pull(REPO, pull)
         await world.settle()
@@ -311,7 +312,7 @@ async def test_a_pull_request_that_is_closed_ends_its_job_and_the_reason_is_kept
 
 
 async def test_a_review_that_came_while_overlord_was_down_is_taken_up_once() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         pull = await delivered(world)
         await world.stop()
         await world.forge.review(REPO, pull, author="alice", state="CHANGES_REQUESTED", body="Say more.")

@@ -15,7 +15,8 @@ from overlord.embedded.play import blocked, edit, run, submit
 from overlord.errors import Refused
 from overlord.store import sessions
 from tests.chatting import Talk
-from tests.quick import made_quick_talk, made_quick_world
+from tests.memory.talk import made_memory_talk
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 VAGUE = "It is wrong"
@@ -25,7 +26,7 @@ CALC_ALONE = ["calc.py", "tests/**"]
 
 @asynccontextmanager
 async def asking(**overrides: Any) -> AsyncIterator[World]:
-    async with made_quick_world(contract="approve-scope", **overrides) as world:
+    async with made_memory_world(contract="approve-scope", **overrides) as world:
         yield world
 
 
@@ -185,7 +186,7 @@ FILES = "Files that may be written"
 
 @pytest.fixture
 async def talk() -> AsyncIterator[Talk]:
-    async with made_quick_talk(contract="approve-scope") as talk:
+    async with made_memory_talk(contract="approve-scope") as talk:
         await talk.world.issue(VAGUE)
         talk.world.model_will(edit(*FIX), submit())
         await talk.world.settle()
@@ -217,7 +218,7 @@ async def test_a_form_takes_other_files_and_says_what_is_none(talk: Talk) -> Non
 
 
 async def test_whoever_asked_for_the_work_does_not_say_what_it_may_write_where_four_eyes_are_wanted() -> None:
-    async with made_quick_talk(contract="approve-scope", slack={"four_eyes": True}) as talk:
+    async with made_memory_talk(contract="approve-scope", slack={"four_eyes": True}) as talk:
         issue = await talk.world.issue(VAGUE, label="")
         await talk.world.settle()
         await talk.command(f"work on {REPO}#{issue}")

@@ -12,6 +12,7 @@ from overlord.embedded.play import call, edit, run, submit, write
 from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.main import run as typed
 from overlord.store import sessions
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World
 
@@ -31,7 +32,7 @@ async def first_session(world: World) -> Session:
 
 
 async def test_an_issue_that_names_a_file_opens_it_and_its_tests_and_says_why() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), STRAY, submit())
         world.model_will(submit())
@@ -57,7 +58,7 @@ async def test_what_the_container_is_given_is_exactly_that() -> None:
 
 
 async def test_where_nothing_can_be_said_any_file_may_be_written() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("It is wrong")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -66,7 +67,7 @@ async def test_where_nothing_can_be_said_any_file_may_be_written() -> None:
 
 
 async def test_where_it_is_not_wanted_the_text_decides_nothing() -> None:
-    async with made_quick_world(infer_scope=False) as world:
+    async with made_memory_world(infer_scope=False) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -76,7 +77,7 @@ async def test_where_it_is_not_wanted_the_text_decides_nothing() -> None:
 async def test_labels_open_what_the_repository_and_the_settings_say() -> None:
     files = {**CALC, ".nebulus/scope.yaml": 'labels: {Docs: ["*.md"], maths: [nothing/**]}\n'}
     spaces = {REPO: {"scope_map": {"maths": ["calc.py"]}}}
-    async with made_quick_world(files, spaces=spaces) as world:
+    async with made_memory_world(files, spaces=spaces) as world:
         await world.forge.open_issue(REPO, "It is wrong", "", labels=["nebulus-ready", "docs", "maths"])
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -84,7 +85,7 @@ async def test_labels_open_what_the_repository_and_the_settings_say() -> None:
 
 
 async def test_a_scope_that_is_given_goes_before_what_the_text_says() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["tests/**"]}}) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(write("tests/test_more.py", "def test_more():\n    assert True\n"), submit())
         await world.settle()
@@ -92,7 +93,7 @@ async def test_a_scope_that_is_given_goes_before_what_the_text_says() -> None:
 
 
 async def test_a_grant_widens_what_was_told_from_the_issue() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         ask = call("ask_question", question="May I?", kind="scope", patterns=["docs/**"])
         world.model_will(ask, write("docs/a.md", "# A\n"), edit(*FIX), submit())
@@ -106,7 +107,7 @@ async def test_a_grant_widens_what_was_told_from_the_issue() -> None:
 
 
 async def test_a_scope_file_that_does_not_parse_is_a_persons_and_never_unrestricted() -> None:
-    async with made_quick_world({**CALC, ".nebulus/scope.yaml": "labels: [docs]\n"}) as world:
+    async with made_memory_world({**CALC, ".nebulus/scope.yaml": "labels: [docs]\n"}) as world:
         await world.issue("add() in calc.py subtracts")
         await world.settle()
         [decision] = await world.decisions()
@@ -117,7 +118,7 @@ async def test_a_scope_file_that_does_not_parse_is_a_persons_and_never_unrestric
 async def test_explain_tells_what_a_job_may_write_and_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -133,7 +134,7 @@ async def test_explain_tells_what_a_job_may_write_and_why(
 
 
 async def test_what_a_review_named_in_one_round_may_still_be_changed_in_the_next() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -155,7 +156,7 @@ async def test_what_a_review_named_in_one_round_may_still_be_changed_in_the_next
 
 
 async def test_what_people_push_stands_and_is_not_held_against_a_session() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -180,7 +181,7 @@ async def test_what_people_push_stands_and_is_not_held_against_a_session() -> No
 
 
 async def test_people_who_push_what_is_closed_to_sessions_are_asked_about_it() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -191,7 +192,7 @@ async def test_people_who_push_what_is_closed_to_sessions_are_asked_about_it() -
 
 
 async def test_a_grant_after_the_last_attempt_lets_another_session_write_there() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         for _ in range(3):
             world.model_will(edit(*FIX) if not _ else run("true"), STRAY, submit())
@@ -211,7 +212,7 @@ async def test_a_grant_after_the_last_attempt_lets_another_session_write_there()
 
 
 async def test_a_wider_scope_answers_what_waits_for_it() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         issue = await world.issue("add() in calc.py subtracts")
         world.model_will(
             edit(*FIX), run("mkdir docs; for n in a b c; do echo A > docs/$n.md; done"), submit(), submit()
@@ -228,7 +229,7 @@ async def test_a_wider_scope_answers_what_waits_for_it() -> None:
 
 
 async def test_a_grant_counts_for_the_running_session_the_next_brief_and_the_check_after_it() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() in calc.py subtracts")
         ask = call("ask_question", question="May I?", kind="scope", patterns=["docs/**"])
         world.model_will(ask, write("docs/a.md", "# A\n"), edit(*FIX), submit())
@@ -252,7 +253,7 @@ async def test_a_grant_counts_for_the_running_session_the_next_brief_and_the_che
 
 
 async def test_the_settings_scope_says_that_it_is_theirs() -> None:
-    async with made_quick_world(spaces={REPO: {"scope": ["calc.py", "tests/**"]}}) as world:
+    async with made_memory_world(spaces={REPO: {"scope": ["calc.py", "tests/**"]}}) as world:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -285,7 +286,7 @@ async def test_explain_foretells_the_scope_of_a_first_session_and_of_an_issue_no
 
 
 async def test_a_grant_reaches_a_session_that_runs_and_has_not_asked() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         issue = await world.issue("add() in calc.py subtracts")
         refused, taken = write("docs/a.md", "# A\n"), write("docs/b.md", "# B\n")
         world.model_will(refused, world.hold(), taken, edit(*FIX), submit())
@@ -303,7 +304,7 @@ async def test_a_grant_reaches_a_session_that_runs_and_has_not_asked() -> None:
 
 
 async def test_what_was_written_before_the_issue_said_it_stands_after_an_upgrade() -> None:
-    async with made_quick_world(infer_scope=False) as world:
+    async with made_memory_world(infer_scope=False) as world:
         await world.issue("add() in calc.py subtracts")
         world.model_will(edit(*FIX), STRAY, submit())
         await world.settle()

@@ -12,7 +12,8 @@ from overlord.engine.renew import LOOK_S
 from overlord.store import ledger
 from tests.listener.test_daemon import served
 from tests.listener.wire import get
-from tests.quick import made_quick_talk, made_quick_world
+from tests.memory.talk import made_memory_talk
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, World
 
 OTHER = "acme/other"
@@ -32,7 +33,7 @@ async def ledger_of(world: World, name: str) -> list[str]:
 
 
 async def test_labels_repositories_and_limits_are_taken_from_a_saved_file() -> None:
-    async with made_quick_world(repositories=None) as world:
+    async with made_memory_world(repositories=None) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         world.write_settings(f"repositories: [{REPO}]")
         await world.start()
@@ -51,7 +52,7 @@ async def test_labels_repositories_and_limits_are_taken_from_a_saved_file() -> N
 
 
 async def test_a_repository_that_leaves_the_file_is_not_looked_at_any_more_and_its_job_goes_on() -> None:
-    async with made_quick_world(repositories=None) as world:
+    async with made_memory_world(repositories=None) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         world.write_settings(f"repositories: [{REPO}, {OTHER}]")
         await world.issue("add() subtracts")
@@ -68,7 +69,7 @@ async def test_a_repository_that_leaves_the_file_is_not_looked_at_any_more_and_i
 
 
 async def test_a_file_that_is_being_written_is_left_to_rest() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         for text in ("labels: {work: a", "labels: {work: ab", "labels: {work: abc}"):
             world.write_settings(text)
@@ -80,7 +81,7 @@ async def test_a_file_that_is_being_written_is_left_to_rest() -> None:
 
 
 async def test_a_file_that_does_not_load_keeps_the_last_good_ones_and_is_told_once() -> None:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         world = talk.world
         world.write_settings("budget: {job_tokens: 900000}")
         await world.start()
@@ -106,7 +107,7 @@ async def test_a_file_that_does_not_load_keeps_the_last_good_ones_and_is_told_on
 
 
 async def test_what_counts_after_a_restart_is_named_and_kept_until_then() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         world.write_settings(
             "forge: {timeout_s: 9}\nendpoints: {spare: {base_url: http://127.0.0.1:9/v1, name: x}}\nlabels: {work: robot}"
@@ -125,7 +126,7 @@ async def test_what_counts_after_a_restart_is_named_and_kept_until_then() -> Non
 
 
 async def test_what_rests_on_what_counts_after_a_restart_is_not_taken_before_it() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         world.write_settings(
             "endpoints: {spare: {base_url: http://127.0.0.1:9/v1, name: x}}\nmodels: {default: [{endpoint: spare}]}"
@@ -141,7 +142,7 @@ async def test_what_rests_on_what_counts_after_a_restart_is_not_taken_before_it(
 
 
 async def test_a_step_under_way_goes_by_what_it_began_with() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         step = world.overlord.parts.still()
         world.write_settings("labels: {work: robot}")
@@ -154,7 +155,7 @@ async def test_a_step_under_way_goes_by_what_it_began_with() -> None:
 
 async def test_secrets_that_come_with_a_saved_file_are_kept_out_of_what_is_written() -> None:
     secret = "canary-9f8e7d6c5b"
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         world.write_settings(f"spaces: {{{REPO}: {{setup_secrets: {{TOKEN: {secret}}}}}}}")
         await world.until_settings_are_read()
@@ -168,7 +169,7 @@ async def test_secrets_that_come_with_a_saved_file_are_kept_out_of_what_is_writt
 
 
 async def test_a_daemon_reads_its_file_anew_at_sighup_and_says_that_it_is_ready_all_the_same() -> None:
-    async with made_quick_world() as world, served(world, OVERLORD_LISTEN="127.0.0.1:0") as daemon:
+    async with made_memory_world() as world, served(world, OVERLORD_LISTEN="127.0.0.1:0") as daemon:
         place = (await daemon.told("listening"))["address"]
         await daemon.told("serving")
         given = world.given()

@@ -15,9 +15,10 @@ from overlord.embedded.forge.repository import Content, Link
 from overlord.embedded.play import edit, submit, write
 from overlord.errors import ForgeRefused, ForgeTooLarge
 from overlord.store import drafts, ledger, spaces, vettings
-from tests.chatting import made_talk
 from tests.drafting import ALICE, PATH, approved, by_hand, skill, until, written
 from tests.engine.between import Instead, forge_world
+from tests.memory.talk import made_memory_talk
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import CALC, FIX, REPO, World
 
@@ -30,6 +31,14 @@ WITH_SKILL = {**CALC, KNOWN: skill("known").replace("subtracts", "adds")}
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """A repository with one skill at its base, and mallory, who may only read it."""
+    async with made_memory_world(WITH_SKILL) as world:
+        world.forge.add_user("mallory", association="NONE")
+        yield world
+
+
+@pytest.fixture
+async def whole_world() -> AsyncIterator[World]:
+    """The same over HTTP."""
     async with made_quick_world(WITH_SKILL) as world:
         world.forge.add_user("mallory", association="NONE")
         yield world
@@ -333,7 +342,7 @@ OURS: dict[str, Any] = {"vet_skills": "every"}
 
 
 async def test_every_pull_request_can_be_given_the_status_ours_too_and_no_round_begins_by_it() -> None:
-    async with made_quick_world(WITH_SKILL, **OURS) as world:
+    async with made_memory_world(WITH_SKILL, **OURS) as world:
         world.forge.add_user("mallory", association="NONE")
         number = await pulled(world, {"README.md": "Better.\n"})
         assert (told(world, number), statuses(world, number)) == (
@@ -361,7 +370,7 @@ async def test_every_pull_request_can_be_given_the_status_ours_too_and_no_round_
 
 
 async def test_it_can_be_switched_off() -> None:
-    async with made_quick_world(WITH_SKILL, vet_skills=False) as world:
+    async with made_memory_world(WITH_SKILL, vet_skills=False) as world:
         world.forge.add_user("mallory", association="NONE")
         number = await pulled(world, {PATH: HOSTILE})
         assert told(world, number) == ((), [], 0)
@@ -376,7 +385,7 @@ async def test_it_can_be_switched_off() -> None:
 
 
 async def test_people_in_the_chat_are_told_once_of_what_they_should_look_at() -> None:
-    async with made_talk(WITH_SKILL) as talk:
+    async with made_memory_talk(WITH_SKILL) as talk:
         world = talk.world
         world.forge.add_user("mallory", association="NONE")
         await pulled(world, {PATH: skill()})

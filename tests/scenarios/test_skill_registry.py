@@ -17,7 +17,8 @@ from overlord.errors import Refused
 from overlord.store import jobs, proposals, skill_uses, skills
 from overlord.store.rows import insert
 from tests.drafting import PATH, approved, drafted, edited, skill, until, written
-from tests.quick import made_quick_talk, made_quick_world
+from tests.memory.talk import made_memory_talk
+from tests.memory.world import made_memory_world
 from tests.records import an_issue, contract
 from tests.world import CALC, FIX, REPO
 
@@ -28,7 +29,7 @@ IDLE = ".nebulus/skills/idle.yaml"
 
 async def test_what_is_loaded_counts_once_and_only_what_was_offered() -> None:
     idle = skill("idle").replace("subtracts", "nowhere")
-    async with made_quick_world({**CALC, PATH: skill(), IDLE: idle}) as world:
+    async with made_memory_world({**CALC, PATH: skill(), IDLE: idle}) as world:
         await world.issue("add() subtracts")
         load = [call("use_skill", name=name) for name in ("say-why", "idle", "say-why")]
         world.model_will(*load, edit(*FIX), submit())
@@ -46,7 +47,7 @@ async def test_what_is_loaded_counts_once_and_only_what_was_offered() -> None:
 
 
 async def test_the_registry_follows_what_is_at_base() -> None:
-    async with made_quick_world({**CALC, PATH: skill()}) as world:
+    async with made_memory_world({**CALC, PATH: skill()}) as world:
         for number, changed in enumerate(({}, {PATH: skill(version="1.1.0")}, {PATH: "name: [\n"})):
             if changed:
                 await world.push(changed)
@@ -86,7 +87,7 @@ def past(
 
 
 async def test_a_skill_that_does_worse_than_work_without_it_is_revised_all_the_way() -> None:
-    async with made_quick_world({**CALC, PATH: skill()}) as world:
+    async with made_memory_world({**CALC, PATH: skill()}) as world:
         await world.settle()
         at = world.clock.now()
 
@@ -133,7 +134,7 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_revised_all_the_w
 
 
 async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
-    async with made_quick_talk({**CALC, PATH: skill()}) as talk:
+    async with made_memory_talk({**CALC, PATH: skill()}) as talk:
         await talk.world.settle()
         at, mine = talk.world.clock.now(), [SkillAtBase.read(SAY_WHY, PATH)]
 
@@ -155,7 +156,7 @@ async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
 
 
 async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() -> None:
-    async with made_quick_world({**CALC, PATH: skill()}) as world:
+    async with made_memory_world({**CALC, PATH: skill()}) as world:
         await world.settle()
         at, writes = world.clock.now(), Scope(mode=ScopeMode.SKILL, patterns=(PATH,)).to_json()
         mine = SkillAtBase.read(SAY_WHY, PATH)

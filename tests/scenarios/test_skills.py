@@ -8,7 +8,7 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, run, submit
 from overlord.store import sessions
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, World
 
 
@@ -48,7 +48,7 @@ def _tools(world: World) -> set[str]:
 
 
 async def test_a_keyword_brings_a_skill_into_the_brief_and_the_minion_loads_its_text() -> None:
-    async with made_quick_world({**CALC, **THREE}) as world:
+    async with made_memory_world({**CALC, **THREE}) as world:
         await world.issue("add() subtracts")
         world.model_will(call("use_skill", name="arithmetic"), edit(*FIX), submit())
         await world.settle()
@@ -66,7 +66,7 @@ async def test_a_keyword_brings_a_skill_into_the_brief_and_the_minion_loads_its_
 
 
 async def test_a_label_brings_a_skill_up_before_a_word_does() -> None:
-    async with made_quick_world({**CALC, **THREE}) as world:
+    async with made_memory_world({**CALC, **THREE}) as world:
         await world.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready", "regression"])
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -74,7 +74,7 @@ async def test_a_label_brings_a_skill_up_before_a_word_does() -> None:
 
 
 async def test_a_file_the_issue_names_brings_a_skill_up() -> None:
-    async with made_quick_world({**CALC, **THREE, "web/page.css": "p {}\n"}) as world:
+    async with made_memory_world({**CALC, **THREE, "web/page.css": "p {}\n"}) as world:
         await world.issue("The page is too wide", "See `web/page.css`.")
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -82,7 +82,7 @@ async def test_a_file_the_issue_names_brings_a_skill_up() -> None:
 
 
 async def test_a_session_without_skills_has_no_tool_for_them() -> None:
-    async with made_quick_world({**CALC, **THREE}) as world:
+    async with made_memory_world({**CALC, **THREE}) as world:
         await world.issue("Numbers are wrong")
         world.model_will(call("use_skill", name="front-end"), edit(*FIX), submit())
         await world.settle()
@@ -102,7 +102,7 @@ async def test_a_broken_skill_is_told_and_skipped_and_stops_no_work() -> None:
         ),
         ".nebulus/skills/notes.md": "No skill.\n",
     }
-    async with made_quick_world({**CALC, **THREE, **broken}) as world:
+    async with made_memory_world({**CALC, **THREE, **broken}) as world:
         await world.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready", "regression"])
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -119,7 +119,7 @@ async def test_a_broken_skill_is_told_and_skipped_and_stops_no_work() -> None:
 
 
 async def test_skills_beyond_the_budget_are_told() -> None:
-    async with made_quick_world({**CALC, **THREE}, skills={"most": 1}) as world:
+    async with made_memory_world({**CALC, **THREE}, skills={"most": 1}) as world:
         await world.forge.open_issue(REPO, "add() subtracts", "", labels=["nebulus-ready", "regression"])
         world.model_will(edit(*FIX), submit())
         await world.settle()
@@ -129,7 +129,7 @@ async def test_skills_beyond_the_budget_are_told() -> None:
 
 
 async def test_skills_are_read_at_base_and_not_as_a_session_leaves_them() -> None:
-    async with made_quick_world({**CALC, **THREE}) as world:
+    async with made_memory_world({**CALC, **THREE}) as world:
         await world.issue("add() subtracts")
         own = ".nebulus/skills/arithmetic.yaml"
         world.model_will(run(f"sed -i 's/test each/hat/' {own}"), edit(*FIX), submit("first"))
@@ -155,7 +155,7 @@ async def test_skills_are_read_at_base_and_not_as_a_session_leaves_them() -> Non
     ],
 )
 async def test_a_session_that_writes_a_skill_is_held_for_a_person(text: str, named: str) -> None:
-    async with made_quick_world({**CALC, **THREE}) as world:
+    async with made_memory_world({**CALC, **THREE}) as world:
         await world.issue("add() subtracts")
         content = skill("new", "{keywords: [new]}", text)
         world.model_will(
@@ -175,7 +175,7 @@ async def test_a_session_that_writes_a_skill_is_held_for_a_person(text: str, nam
 
 
 async def test_a_session_that_writes_many_skills_is_held_without_reading_all_of_them() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         many = "mkdir -p .nebulus/skills && for i in $(seq 30); do echo x > .nebulus/skills/s$i.yaml; done"
         world.model_will(run(many), edit(*FIX), submit())

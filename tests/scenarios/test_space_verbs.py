@@ -11,7 +11,8 @@ from overlord.embedded.play import call, edit, submit
 from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.main import run
 from overlord.store import ledger
-from tests.quick import made_quick_talk, made_quick_world
+from tests.memory.talk import made_memory_talk
+from tests.memory.world import made_memory_world
 from tests.world import CALC, FIX, REPO, World
 
 OTHER = "acme/other"
@@ -50,7 +51,7 @@ def _run(words: list[str]) -> int:
 
 
 async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(typed: Typed) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await world.start()
         code, said = await typed(
@@ -72,7 +73,7 @@ async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(
 async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_known_of_it_stays(
     typed: Typed,
 ) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await world.start()
         await typed(world, "space", "add", OTHER)
@@ -109,7 +110,7 @@ async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_kno
 
 
 async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from(typed: Typed) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await world.start()
         world.write_settings(
@@ -150,7 +151,7 @@ async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from
 async def test_what_cannot_be_added_is_refused_and_nothing_changes(
     typed: Typed, words: tuple[str, ...], code: int, said: str
 ) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         ended, told = await typed(world, "space", "add", *words)
         assert ended == code
@@ -160,14 +161,14 @@ async def test_what_cannot_be_added_is_refused_and_nothing_changes(
 
 
 async def test_one_of_the_settings_is_taken_out_there(typed: Typed) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         code, said = await typed(world, "space", "remove", REPO)
         assert (code, "take it out of `repositories` or OVERLORD_REPOS" in said) == (5, True)
 
 
 async def test_pausing_by_its_verb_is_the_pause_of_before(typed: Typed) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         assert (await typed(world, "space", "pause", REPO, "--reason", "a release"))[0] == 0
         assert "Paused by alice: a release" in (await typed(world, "space", "list"))[1]
@@ -175,7 +176,7 @@ async def test_pausing_by_its_verb_is_the_pause_of_before(typed: Typed) -> None:
 
 
 async def test_the_first_repository_can_be_added_before_anything_was_started(typed: Typed) -> None:
-    async with made_quick_world(repositories=[]) as world:
+    async with made_memory_world(repositories=[]) as world:
         code, said = await typed(world, "space", "add", OTHER)
         assert (code, "It is taken up when the daemon runs" in said) == (0, True), said
         await world.forge.create_repository(OTHER, files=CALC)
@@ -186,7 +187,7 @@ async def test_the_first_repository_can_be_added_before_anything_was_started(typ
 
 
 async def test_status_and_answers_work_while_the_file_does_not_load(typed: Typed) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.issue("add() subtracts")
         world.model_will(BLOCKED)
         await world.settle()
@@ -201,7 +202,7 @@ async def test_status_and_answers_work_while_the_file_does_not_load(typed: Typed
 
 
 async def test_the_chat_shows_what_is_in_care_and_by_what_it_is_worked_on() -> None:
-    async with made_quick_talk() as talk:
+    async with made_memory_talk() as talk:
         await talk.world.start()
         assert REPO in await talk.command("space list")
         shown = await talk.command("space show calc")

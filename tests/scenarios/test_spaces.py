@@ -11,6 +11,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, run, submit
 from overlord.errors import SettingsError
 from overlord.store import sessions
+from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.runners import engine_or_skip
 from tests.world import CALC, FIX, REPO, World
@@ -29,7 +30,7 @@ def both(**own: object) -> dict[str, Any]:
 
 
 async def test_a_repositorys_own_labels_are_heard_there_and_nowhere_else() -> None:
-    async with made_quick_world(**both(labels={"work": "robot", "in_review": "look"})) as world:
+    async with made_memory_world(**both(labels={"work": "robot", "in_review": "look"})) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await opened(world, "not for us", "nebulus-ready")
         number = await opened(world, "add() subtracts", "robot")
@@ -41,7 +42,7 @@ async def test_a_repositorys_own_labels_are_heard_there_and_nowhere_else() -> No
 
 
 async def test_a_repositorys_own_budget_is_spent_before_that_of_the_others() -> None:
-    async with made_quick_world(**both(budget={"job_tokens": 100, "completion_tokens": 50})) as world:
+    async with made_memory_world(**both(budget={"job_tokens": 100, "completion_tokens": 50})) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await opened(world, "add() subtracts", "nebulus-ready")
         await world.issue("add() subtracts")
@@ -56,7 +57,7 @@ async def test_a_repositorys_own_budget_is_spent_before_that_of_the_others() -> 
 async def test_a_repository_has_its_own_model_limits_and_checks() -> None:
     own = both(model="fast", sessions={"turns": 7}, checks={"review": False}, questions={"per_session": 0})
     models = {"default": [{}], "fast": [{"model": "hare"}]}
-    async with made_quick_world(**own, models=models) as world:
+    async with made_memory_world(**own, models=models) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await opened(world, "add() subtracts", "nebulus-ready")
         world.model_will(*WORK)
@@ -71,7 +72,7 @@ async def test_a_repository_has_its_own_model_limits_and_checks() -> None:
 
 
 async def test_what_an_issues_label_stands_for_is_what_its_job_may_write() -> None:
-    async with made_quick_world(**both(scope_map={"docs": ["*.md"]}, infer_scope=False)) as world:
+    async with made_memory_world(**both(scope_map={"docs": ["*.md"]}, infer_scope=False)) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await opened(world, "add() subtracts", "nebulus-ready", "docs")
         world.model_will(*WORK)
@@ -82,7 +83,7 @@ async def test_what_an_issues_label_stands_for_is_what_its_job_may_write() -> No
 
 
 async def test_a_repository_has_no_more_sessions_at_once_than_it_may() -> None:
-    async with made_quick_world(**both(sessions={"concurrent": 1, "grace_s": 1})) as world:
+    async with made_memory_world(**both(sessions={"concurrent": 1, "grace_s": 1})) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         for title in ("first", "second"):
             await opened(world, title, "nebulus-ready")
@@ -101,7 +102,7 @@ async def test_a_repository_has_no_more_sessions_at_once_than_it_may() -> None:
 
 
 async def test_one_job_of_a_quiet_repository_is_begun_before_the_second_of_a_busy_one() -> None:
-    async with made_quick_world(**both(), sessions={"concurrent": 1, "grace_s": 1}) as world:
+    async with made_memory_world(**both(), sessions={"concurrent": 1, "grace_s": 1}) as world:
         await world.forge.create_repository(OTHER, files=CALC)
         for title in ("first", "second", "third", "fourth"):
             await world.issue(title)

@@ -7,7 +7,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
 from overlord.errors import SettingsError
 from overlord.store import spaces
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 NEW = "acme/sums"
@@ -28,7 +28,7 @@ async def renamed(world: World) -> Decision:
 
 
 async def test_the_new_name_of_a_renamed_repository_is_paused_beside_its_old_one() -> None:
-    async with made_quick_world(repositories=None) as world:
+    async with made_memory_world(repositories=None) as world:
         asked = await renamed(world)
         assert (asked.subject, asked.space) == (Subject.SPACE_DOUBLED, NEW)
         assert asked.body.startswith(f"At GitHub {NEW} and {REPO} are the same repository")
@@ -41,7 +41,7 @@ async def test_the_new_name_of_a_renamed_repository_is_paused_beside_its_old_one
 
 
 async def test_once_the_old_name_is_taken_out_the_new_one_goes_on() -> None:
-    async with made_quick_world(repositories=None) as world:
+    async with made_memory_world(repositories=None) as world:
         asked = await renamed(world)
         world.write_settings(f"repositories: [{NEW}]")
         await world.until_settings_are_read()
@@ -53,7 +53,7 @@ async def test_once_the_old_name_is_taken_out_the_new_one_goes_on() -> None:
 
 
 async def test_trying_again_while_both_are_named_asks_again() -> None:
-    async with made_quick_world(repositories=None) as world:
+    async with made_memory_world(repositories=None) as world:
         asked = await renamed(world)
         await world.answer(asked, Verb.RETRY)
         await world.settle()
@@ -63,13 +63,13 @@ async def test_trying_again_while_both_are_named_asks_again() -> None:
 
 
 async def test_two_names_that_differ_in_case_alone_are_refused_before_anything_is_asked() -> None:
-    async with made_quick_world(repositories=[REPO, REPO.upper()]) as world:
+    async with made_memory_world(repositories=[REPO, REPO.upper()]) as world:
         with pytest.raises(SettingsError, match=f"the same repository is listed twice: {REPO}"):
             await world.start()
 
 
 async def test_a_new_repository_under_an_old_name_is_another_one() -> None:
-    async with made_quick_world(repositories=[NEW, REPO]) as world:
+    async with made_memory_world(repositories=[NEW, REPO]) as world:
         await world.forge.rename_repository(REPO, NEW)
         await world.forge.create_repository(REPO, files={"README.md": "# Another\n"})
         await world.settle()

@@ -21,7 +21,7 @@ from overlord.ports import RepositoryName
 from overlord.store import ledger, pauses, spaces, wishes
 from overlord.store.wishes import Wish, WishState
 from tests.engine.between import Instead, forge_world
-from tests.quick import made_quick_world
+from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 
 WORK = (edit(*FIX), submit())
@@ -54,7 +54,7 @@ async def answered(world: World, wish: Wish) -> Wish:
 
 
 async def test_an_issue_without_a_label_is_worked_on() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         number = await world.issue("add() subtracts", label="")
         world.model_will(*WORK)
@@ -79,7 +79,7 @@ def told(connection: Any) -> list[ledger.Entry]:
 
 
 async def test_it_is_taken_up_at_once_and_not_at_the_next_poll() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         before = len(world.forge.requests)
@@ -92,7 +92,7 @@ async def test_it_is_taken_up_at_once_and_not_at_the_next_poll() -> None:
 
 
 async def test_a_job_that_waits_goes_on_with_the_text_as_it_is() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(BLOCKED)
         await world.settle()
@@ -130,7 +130,7 @@ async def pull(world: World, number: int) -> int:
 async def test_what_is_not_to_be_worked_on_is_refused_in_a_sentence(
     made: Callable[[World, int], Any], said: str
 ) -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         number = await made(world, await world.issue("add() subtracts", label=""))
         before = await world.jobs()
@@ -140,7 +140,7 @@ async def test_what_is_not_to_be_worked_on_is_refused_in_a_sentence(
 
 
 async def test_an_issue_that_is_worked_on_is_refused_at_once() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         number = await world.issue("add() subtracts")
         world.model_will(world.hold(), *WORK)
         await world.until_holding()
@@ -151,7 +151,7 @@ async def test_an_issue_that_is_worked_on_is_refused_at_once() -> None:
 
 
 async def test_two_people_who_ask_for_the_same_get_one_job() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         number = await world.issue("add() subtracts", label="")
         world.model_will(*WORK)
@@ -166,7 +166,7 @@ async def test_two_people_who_ask_for_the_same_get_one_job() -> None:
 
 
 async def test_a_text_that_was_changed_behind_the_wish_is_not_worked_on() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         number = await world.forge.open_issue(REPO, "add() subtracts", author="mallory")
         wish = await ask(world, number)
@@ -194,7 +194,7 @@ async def test_an_edit_while_the_text_is_read_is_one_too() -> None:
 
 
 async def test_a_forge_that_does_not_answer_is_asked_again() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.forge.fail("issues/get", kind="500", times=5)
@@ -221,7 +221,7 @@ async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting_and_is_given_
 
 
 async def test_what_the_forge_refuses_is_told() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.forge.fail("issues/get", kind="403", times=5)
@@ -230,7 +230,7 @@ async def test_what_the_forge_refuses_is_told() -> None:
 
 
 async def test_a_wish_outlives_a_restart_and_is_granted_once() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.model_will(BLOCKED)
@@ -244,7 +244,7 @@ async def test_a_wish_outlives_a_restart_and_is_granted_once() -> None:
 
 
 async def test_under_a_pause_it_is_claimed_and_told_that_it_waits() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.start()
         number = await world.issue("add() subtracts", label="")
         command, at = commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), world.clock.now()
@@ -257,7 +257,7 @@ async def test_under_a_pause_it_is_claimed_and_told_that_it_waits() -> None:
 
 
 async def test_a_repository_that_is_no_longer_ours_is_refused() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         wish = await ask(world, 1, space="acme/sold")
         refused = await answered(world, wish)
@@ -271,7 +271,7 @@ async def test_a_repository_that_is_no_longer_ours_is_refused() -> None:
 
 
 async def test_a_repository_that_cannot_be_found_takes_no_wish() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         world.forge.fail("issues/list-for-repo", kind="404", times=1000)
         await world.settle()
@@ -284,7 +284,7 @@ async def test_a_repository_that_cannot_be_found_takes_no_wish() -> None:
 
 
 async def test_a_repository_that_is_gone_by_then_is_refused() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         wish = await ask(world, 1)
         database = world.overlord.parts.database
@@ -294,7 +294,7 @@ async def test_a_repository_that_is_gone_by_then_is_refused() -> None:
 
 
 async def test_the_command_line_waits_for_the_daemons_answer() -> None:
-    async with made_quick_world() as world:
+    async with made_memory_world() as world:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.model_will(*WORK)

@@ -1,0 +1,96 @@
+"""An issue that somebody wishes worked on is taken up as it stands, goes on, or is answered with why not: once, by who asked."""
+
+from overlord.commands import WorkOn, work_on
+from overlord.domain.event import EventName
+from overlord.domain.job import JobState
+from overlord.engine import wish
+from overlord.engine.trouble import Troubles
+from overlord.store import jobs, spaces, wishes
+from overlord.store.wishes import Wish, WishState
+from tests.engine.stage import NAME, Stage
+from tests.world import REPO
+
+
+async def wished(stage: Stage, number: int) -> Wish:
+    """Alice asks for work on an issue."""
+    command = WorkOn(space=REPO, number=number, actor="cli:alice")
+    asked: Wish = await stage.write(work_on, command, at=stage.parts.clock.now())
+    return asked
+
+
+async def answered(stage: Stage, asked: Wish) -> tuple[WishState, str]:
+    await wish.grant(stage.parts, NAME, Troubles())
+    found = await stage.read(wishes.get, asked.id)
+    return found.state, found.answer
+
+
+async def issue(stage: Stage, title: str = "add() subtracts", body: str = "Mend it.") -> int:
+    return await stage.world.forge.open_issue(REPO, title, body)
+
+
+async def test_it_is_taken_up_with_its_text_and_comments_in_the_name_of_who_asked(stage: Stage) -> None:
+    number = await issue(stage)
+    await stage.world.forge.comment(REPO, number, "And soon.")
+    state, said = await answered(stage, await wished(stage, number))
+    job = await stage.job()
+    assert (state, said) == (WishState.GRANTED, f"Job 1 takes up {job.issue_ref}.")
+    assert (job.issue.body, [item.body for item in job.issue.comments]) == ("Mend it.", ["And soon."])
+    [claimed] = await stage.read(
+        lambda c: c.execute("SELECT actor FROM ledger WHERE name = 'claimed'").fetchall()
+    )
+    assert claimed["actor"] == "cli:alice"
+
+
+async def test_a_job_that_waits_for_people_goes_on_and_one_at_work_is_left(stage: Stage) -> None:
+    number = await issue(stage)
+    asked = await wished(stage, number)
+    await stage.claimed_issue(number)
+    state, said = await answered(stage, asked)
+    assert (state, said) == (WishState.REFUSED, f"Job 1 works on {REPO}#1 already: it is queued.")
+    await stage.move(await stage.job(), EventName.DISPATCH_REFUSED)
+    state, _ = await answered(stage, await wished(stage, number))
+    assert (state, (await stage.job()).state) == (WishState.GRANTED, JobState.QUEUED)
+
+
+async def test_what_is_no_open_issue_is_told_and_begins_nothing(stage: Stage) -> None:
+    closed = await issue(stage)
+    await stage.world.forge.close_issue(REPO, closed)
+    await stage.world.forge.push_files(REPO, "topic", {"x": "1"}, "x")
+    pull = await stage.parts.forge.open_pull(
+        NAME, branch="topic", base="main", title="x", body="", draft=False
+    )
+    for number, why in ((closed, "is closed"), (pull.number, "is a pull request"), (99, "there is no issue")):
+        state, said = await answered(stage, await wished(stage, number))
+        assert (state, why in said.casefold() or why in said) == (WishState.REFUSED, True)
+    assert await stage.read(jobs.all_jobs) == []
+
+
+async def test_a_text_that_was_changed_behind_the_wish_is_not_begun(stage: Stage) -> None:
+    number = await issue(stage)
+    asked = await wished(stage, number)
+    await stage.world.forge.edit_issue(REPO, number, body="Do something else.")
+    state, said = await answered(stage, asked)
+    assert (state, "was edited after that was asked" in said) == (WishState.REFUSED, True)
+    assert await stage.read(jobs.all_jobs) == []
+
+
+async def test_a_forge_that_does_not_answer_is_asked_for_an_hour_and_a_refusal_is_told_at_once(
+    stage: Stage,
+) -> None:
+    asked = await wished(stage, await issue(stage))
+    stage.world.forge.fail("issues/get", kind="500", times=2)
+    assert (await answered(stage, asked))[0] is WishState.OPEN
+    stage.world.clock.move(wish.PATIENCE.total_seconds() + 1)
+    state, said = await answered(stage, asked)
+    assert (state, said) == (WishState.REFUSED, "The forge does not answer; ask again later.")
+    refused = await wished(stage, await issue(stage, "Another"))
+    stage.world.forge.fail("issues/get", kind="403", times=1)
+    state, said = await answered(stage, refused)
+    assert (state, said.startswith("The forge says no: ")) == (WishState.REFUSED, True)
+
+
+async def test_a_repository_that_cannot_be_found_takes_up_nothing(stage: Stage) -> None:
+    asked = await wished(stage, await issue(stage))
+    await stage.write(spaces.pause, REPO, paused=True)
+    state, _ = await answered(stage, asked)
+    assert (state, await stage.read(jobs.all_jobs)) == (WishState.REFUSED, [])
