@@ -13,6 +13,7 @@ import pytest
 from tests.adapters.engine import LENT, OwnEngine
 from tests.faults.mutants.core import CORE
 from tests.faults.mutants.forge import FORGE
+from tests.faults.mutants.gateway import GATEWAY
 from tests.faults.mutants.guarded import GUARDED
 from tests.faults.mutants.inbound import INBOUND
 from tests.faults.mutants.mutant import Mutant
@@ -32,7 +33,7 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *GUARDED, *INBOUND, *RUNNER, *SESSION_GIT)
+MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *GATEWAY, *GUARDED, *INBOUND, *RUNNER, *SESSION_GIT)
 
 
 def _named(mutant: Mutant) -> str:
