@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CALLED = frozenset({"_pytest.runner", "_pytest.skipping", "_pytest.unittest"})
 """Of the plug-ins that are installed, those a control needs."""
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 _REASON = "because"
 """Stands in the failing code for the reason that is given later."""
 _REWRITTEN = "@pytest_ar"
@@ -55,6 +56,8 @@ class Controls:
         function = getattr(owner, getattr(item, "originalname", None) or item.name, None)
         if not isinstance(function, FunctionType) or function.__code__.co_freevars:
             return
+        if function.__code__.co_flags & _GENERATOR:
+            return
         if _is_same(function.__code__.co_filename, str(item.path)):
             self._noted[item] = _Noted(function, function.__code__)
 
@@ -62,7 +65,7 @@ class Controls:
         tests = sum(item in self._noted for item in session.items)
         self._channel.tell(tests=tests)
         if tests:
-            self._failing, self._failing_plain = self._made()
+            self._failing = self._made()
         self._plugins = session.config.pluginmanager
         # Registered last, it is around whatever else has something to say about a report.
         self._plugins.register(self)
@@ -93,7 +96,8 @@ class Controls:
         function, code = noted
         if function.__code__ is not code:
             return "replaced", ""
-        failing = self._failing if _REWRITTEN in function.__globals__ else self._failing_plain
+        is_async = bool(code.co_flags & inspect.CO_COROUTINE)
+        failing = self._failing[_REWRITTEN in function.__globals__, is_async]
         constants = tuple(reason if value == _REASON else value for value in failing.co_consts)
         style, item.config.option.tbstyle = item.config.option.tbstyle, "line"  # nobody reads more
         try:
@@ -120,22 +124,28 @@ class Controls:
         file = getattr(sys.modules.get(name), "__file__", None)
         return file is not None and (self._root not in Path(file).parents or Path(file).name == "conftest.py")
 
-    def _made(self) -> tuple[CodeType, CodeType]:
-        """A function's code that only fails: imported and rewritten as tests are, and compiled as it stands."""
+    def _made(self) -> dict[tuple[bool, bool], CodeType]:
+        """Functions' code that only fails, by whether it is rewritten and a coroutine's.
+
+        It is imported and rewritten as tests are, and compiled as it stands for those that are not.
+        """
         name = f"test_{os.urandom(8).hex()}"
-        source = f"def {name}(*_, **__):\n    assert {name!r} == {name[:-1]!r}, {_REASON!r}\n"
+        body = f"(*_, **__):\n    assert {name!r} == {name[:-1]!r}, {_REASON!r}\n"
+        source = f"def plain{body}\nasync def coroutine{body}"
         file = self._directory / f"{name}.py"
         file.write_text(source)
         pytest.register_assert_rewrite(name)
         sys.path.insert(0, str(self._directory))
         try:
-            rewritten = vars(importlib.import_module(name))[name].__code__
+            rewritten = vars(importlib.import_module(name))
         finally:
             sys.path.remove(str(self._directory))
             sys.modules.pop(name, None)
         plain: dict[str, Any] = {}
-        exec(compile(source, str(file), "exec"), plain)  # noqa: S102 - the line above
-        return rewritten, plain[name].__code__
+        exec(compile(source, str(file), "exec"), plain)  # noqa: S102 - the lines above
+        kinds = {False: "plain", True: "coroutine"}
+        spaces = {False: plain, True: rewritten}
+        return {(made, kind): spaces[made][kinds[kind]].__code__ for made in spaces for kind in kinds}
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -306,6 +306,14 @@ rewrite.AssertionRewriter.run = lambda self, module: (Drop().visit(module), old(
     assert ran.told.doubt.endswith("passes even with a body that must fail")
 
 
+def test_a_coroutine_is_controlled_as_one(guarded: Guarded) -> None:
+    test = "import calc\nasync def test_add():\n    assert calc.add(1, 2) == 3\n"
+    words = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto", "-W", "error",
+             "-o", "asyncio_default_fixture_loop_scope=function")  # fmt: skip
+    ran = guarded({"calc.py": RIGHT, "test_calc.py": test}, *words)
+    assert (ran.passes, ran.controlled) == (True, {"test_add"})
+
+
 HONEST = r"""
 import asyncio, functools, unittest
 from unittest import mock
