@@ -42,6 +42,7 @@ from overlord.home import Home
 from overlord.meters import Meters
 from overlord.points import Point, guarded
 from overlord.ports import Clock
+from overlord.process_limits import raise_descriptor_limit
 from overlord.settings import Settings, check_socket_path, packaged, remade, with_added
 from overlord.settings_held import Held, check
 from overlord.settings_model import PRIMARY
@@ -167,6 +168,7 @@ async def overlord(
     """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
     _check_far_ends(settings, needs_model=needs_model)
     watch_children()
+    raise_descriptor_limit()
     clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)

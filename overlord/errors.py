@@ -112,6 +112,11 @@ class GitFailed(FarEndError):
         self.errors = errors
 
 
+class GitUnavailable(FarEndError):
+    """This machine has no descriptor, process or memory for another program just now. It says nothing about a repository, so it
+    is no GitFailed, and repeating later is right."""
+
+
 class PushRejected(GitFailed):
     """The branch at the far end is not where we last saw it."""
 

@@ -177,8 +177,25 @@ class Home:
         return self.root / "run"
 
     def door(self, session: str) -> Path:
-        """The directory a session's socket `s` is in, short enough for a socket's path."""
-        return self.doors / door_name(session)
+        """The directory a session's socket `s` is in, short enough for a socket's path. Nobody else can guess its name; a session that
+        an older version began keeps its own. Raises OSError where this home's key cannot be made."""
+        older = self.doors / door_name(session, b"")
+        return older if older.is_dir() else self.doors / door_name(session, self._door_key())
+
+    def _door_key(self) -> bytes:
+        """What names of sessions' directories are made with; made once for each home, and nothing before there is one."""
+        file = self.root / "doors.key"
+        with contextlib.suppress(FileNotFoundError):
+            return file.read_bytes()
+        if not self.root.is_dir():
+            return b""
+        new = self.root / f"doors.key.{secrets.token_hex(4)}"
+        new.touch(mode=0o600)
+        new.write_bytes(secrets.token_bytes(32))
+        with contextlib.suppress(FileExistsError):  # another program was faster
+            os.link(new, file)
+        new.unlink()
+        return file.read_bytes()
 
     def socket(self, session: str) -> Path:
         return self.door(session) / "s"

@@ -161,7 +161,8 @@ class Forge(Protocol):
 
 
 class Git(Protocol):
-    """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed."""
+    """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed, or
+    GitUnavailable when this machine has no room for another program just now."""
 
     async def refresh_mirror(
         self,

@@ -157,7 +157,7 @@ class _Answer:
         self._refusal = refusal
         self._is_push = False
         self._held = b""
-        """What was read last. Git writes whole packets, so that a line of ours fits in before it."""
+        """The end of what was read: of an answer to a push, the packet that ends it. A line of ours fits in before that."""
         self._seen = b""
 
     async def relay(self, output: asyncio.StreamReader) -> None:
@@ -170,13 +170,15 @@ class _Answer:
         self.begun, self._is_push = True, _PUSH_ANSWER in headers
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         while chunk := await output.read(CHUNK_BYTES):
-            await self._more(self._held)
-            self._held = chunk
+            read = self._held + chunk  # not always whole packets
+            await self._more(read[: -len(_FLUSH)])
+            self._held = read[-len(_FLUSH) :]
             self._seen = (self._seen + chunk)[-LAST_WORDS_BYTES:]
 
     async def finish(self, words: str) -> None:
         """The end of it. `words` are the backend's last, which no client hears."""
-        if self._is_push and self._refusal and _LIMIT_REACHED.search(self._seen + words.encode()):
+        is_limit = bool(_LIMIT_REACHED.search(self._seen + words.encode()))
+        if self._is_push and self._refusal and is_limit and self._held == _FLUSH:
             await self._more(_packet(_PROGRESS, self._refusal))
         await self._more(self._held)
         await self._end()
@@ -197,6 +199,8 @@ class _Answer:
 
 
 _PROGRESS, _FATAL = b"\x02", b"\x03"
+_FLUSH = b"0000"
+"""The packet that ends an answer."""
 
 
 def _packet(band: bytes, line: str) -> bytes:

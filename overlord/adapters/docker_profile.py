@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from overlord.adapters.authorities import SYSTEM
+from overlord.domain.session import CONTAINER_UID
 from overlord.ports import Launch
 
 DOOR = "/run/door"
@@ -49,7 +50,7 @@ class Supplies:
 class Profile:
     """What holds a session. The defaults are the product; other values are for tests that take one wall away."""
 
-    user: str = "10001:10001"
+    user: str = f"{CONTAINER_UID}:{CONTAINER_UID}"
     network: str = "none"
     capabilities_dropped: tuple[str, ...] = ("ALL",)
     no_new_privileges: bool = True

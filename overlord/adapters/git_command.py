@@ -1,6 +1,7 @@
 """Running the `git` program: a clean environment, a time limit, and its failures as GitFailed."""
 
 import asyncio
+import errno
 import os
 import re
 import signal
@@ -9,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from overlord.adapters.git_credentials import handed_over
-from overlord.errors import GitFailed
+from overlord.errors import GitFailed, GitUnavailable
 from overlord.git_limits import READING, SETTINGS
 
 TIMEOUT_S = 600.0
@@ -17,6 +18,8 @@ SILENT_S = 120
 """The longest a forge may send nothing; while they work, servers send something every few seconds."""
 LASTING = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
 """Settings for what the database is about to name: objects and references are on the disk before git says so."""
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
+"""What is true of this machine for a moment, and nothing about git."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -86,7 +89,8 @@ async def git(
     whatever reads objects that a session may have made: it has READING's memory and time and no more. `directory` is where
     the paths begin that are not absolute.
 
-    Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit.
+    Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit; GitUnavailable
+    when this machine has no room for another program just now.
     """
     before = () if largest_file_bytes is None else (*_LIMITED, str(largest_file_bytes // 512))
     settings, environment = settings or {}, environment or {}
@@ -156,7 +160,17 @@ async def _start(
                 start_new_session=True,
             )
     except OSError as error:
-        raise GitFailed(f"git cannot be started: {error.strerror}; install git") from error
+        raise _not_started(error) from error
+
+
+def _not_started(error: OSError) -> GitFailed | GitUnavailable:
+    if error.errno in EXHAUSTED:
+        return GitUnavailable(
+            f"git cannot be started just now: {error.strerror}. Overlord tries again; if this goes on, raise the limit on"
+            " open files and processes, or give this machine memory"
+        )
+    fix = "; install git" if isinstance(error, FileNotFoundError) else ""
+    return GitFailed(f"git cannot be started: {error.strerror}{fix}")
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

@@ -13,6 +13,8 @@ MAX_LOSSES = 3
 """Losses to infrastructure that are put back in the queue; the next one asks a person."""
 
 
+CONTAINER_UID = 10001
+"""The user that sessions in containers run as."""
 MAX_PUSH_BYTES = 200 * 1024 * 1024
 """The largest pack a session may push."""
 MAX_PUSHED_BYTES = 500 * 1024 * 1024
@@ -141,9 +143,9 @@ def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:
     return f"j{job_id}-{kind}-{ordinal}"
 
 
-def door_name(identifier: str) -> str:
+def door_name(identifier: str, key: bytes) -> str:
     """Eight characters that stand for a session in a socket's path, which may be 107 bytes at most."""
-    return sha256(identifier.encode()).hexdigest()[:8]
+    return sha256(key + identifier.encode()).hexdigest()[:8]
 
 
 class SessionVerdict(StrEnum):

@@ -8,9 +8,7 @@ import asyncio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from overlord.door import wire
-
-CONNECTION = "connection"
-"""In a request's `state`: uvicorn's protocol, which has the transport."""
+from overlord.http_server import CONNECTION
 
 
 async def answer_or_abort(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,22 +1,18 @@
 """Opens a listener for each prepared session and closes it when the session has ended. It reads rows, so a restart changes nothing."""
 
 import asyncio
-import contextlib
+import os
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Container
 
 import structlog
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
-from structlog.contextvars import bound_contextvars
-from uvicorn.server import ServerState
 
 from minion.protocol import (
     ANSWERS_PATH,
@@ -29,9 +25,9 @@ from minion.protocol import (
     SECRETS_PATH,
     SessionKind,
 )
-from overlord.domain.session import Session
+from overlord.domain.session import CONTAINER_UID, Session
 from overlord.door import gateway, git, sessions, wire
-from overlord.door.cut_off import CONNECTION, answer_or_abort
+from overlord.door.listener import SessionApp, SessionListener
 from overlord.door.parts import DoorParts
 from overlord.errors import Fenced
 from overlord.points import Point
@@ -39,9 +35,6 @@ from overlord.store import sessions as rows
 
 log = structlog.get_logger()
 
-CLOSING_S = 5.0
-ACCEPTING_TURNS = 5
-"""Of the loop, in which a connection that was accepted becomes the door's: asyncio forgets one whose server is closed before."""
 Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
 
 
@@ -50,7 +43,7 @@ class DoorKeeper:
 
     def __init__(self, parts: DoorParts) -> None:
         self._parts = parts
-        self._doors: dict[str, _Door] = {}
+        self._doors: dict[str, SessionListener] = {}
         self._swept: set[str] | None = None
         """The live sessions when what others left was last removed."""
         self._app = _application(self)
@@ -82,12 +75,43 @@ class DoorKeeper:
 
     async def _open(self, session: Session) -> bool:
         """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
+        door = SessionListener(
+            self._parts.home.socket(session.id),
+            self.app_of(session.id),
+            session_id=session.id,
+            limits=self._parts.limits,
+            sessions=self._count,
+            users=self._users(),
+        )
         try:
-            self._doors[session.id] = await _Door.open(self, session)
+            door.open()
         except OSError as error:
             log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
             return False
+        at = self._parts.clock.now()
+        try:
+            await self._parts.database.write(
+                Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
+            )
+        except BaseException:
+            await door.stop_listening()  # nobody would know of it, nor close it
+            raise
+        self._doors[session.id] = door
         return True
+
+    def app_of(self, session_id: str) -> SessionApp:
+        """The application behind one session's socket."""
+        return SessionApp(self._app, session_id=session_id, limits=self._parts.limits, sessions=self._count())
+
+    def _users(self) -> Container[int] | None:
+        """Who sessions run as: in containers, and as processes. Under another runtime than the engine's own (gVisor), what connects is
+        the kernel in between, as whichever user that runs."""
+        if self._parts.settings.docker.runtime:
+            return None
+        return {0, os.geteuid(), CONTAINER_UID}
+
+    def _count(self) -> int:
+        return max(len(self._doors), 1)
 
     async def seal(self, session: Session) -> None:
         """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
@@ -103,100 +127,6 @@ class DoorKeeper:
         doors, self._doors = list(self._doors.values()), {}
         for door in doors:
             await door.close(keep_directory=True)
-
-    def app_of(self, session_id: str) -> ASGIApp:
-        """The application behind one session's socket: it knows whose it is."""
-
-        async def identified(scope: Scope, receive: Receive, send: Send) -> None:
-            scope["overlord.session"] = session_id
-            with bound_contextvars(session_id=session_id):
-                await answer_or_abort(self._app, scope, receive, send)
-
-        return identified
-
-
-class _Door:
-    """One session's listener."""
-
-    def __init__(self, directory: Path, server: asyncio.Server, state: ServerState) -> None:
-        self._directory = directory
-        self._socket = (directory / "s").stat().st_ino
-        self._server = server
-        self._state = state
-
-    @classmethod
-    async def open(cls, keeper: DoorKeeper, session: Session) -> "_Door":
-        home = keeper.parts.home
-        socket = home.socket(session.id)
-        # The session's user is another one than ours: the directory above is closed to everybody, this one is not.
-        socket.parent.mkdir(parents=True, exist_ok=True)
-        home.door(session.id).parent.chmod(0o711)
-        socket.parent.chmod(0o755)
-        socket.unlink(missing_ok=True)
-        config = uvicorn.Config(
-            keeper.app_of(session.id),
-            http="h11",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-        )
-        config.load()
-        state = ServerState()
-
-        def protocol() -> asyncio.Protocol:
-            known: dict[str, object] = {}
-            made: asyncio.Protocol = config.http_protocol_class(  # type: ignore[call-arg]
-                config=config, server_state=state, app_state=known
-            )
-            known[CONNECTION] = made
-            return made
-
-        server = await asyncio.get_running_loop().create_unix_server(protocol, path=str(socket))
-        door = cls(socket.parent, server, state)
-        at = keeper.parts.clock.now()
-        try:
-            socket.chmod(0o666)
-            await keeper.parts.database.write(
-                Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
-            )
-        except BaseException:
-            await door.stop_listening()  # nobody would know of it, nor close it
-            raise
-        return door
-
-    async def stop_listening(self) -> None:
-        loop = asyncio.get_running_loop()
-        for listener in self._server.sockets:
-            loop.remove_reader(listener.fileno())
-        try:
-            for _ in range(ACCEPTING_TURNS):
-                await asyncio.sleep(0)
-        finally:
-            self._server.close()
-            self._unlink()
-
-    def _unlink(self) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # gone, or on a disk that takes no change: the next one to open it looks
-            if (
-                self._directory / "s"
-            ).stat().st_ino == self._socket:  # another daemon's, once this one was replaced
-                (self._directory / "s").unlink()
-
-    async def close(self, *, keep_directory: bool = False) -> None:
-        await self.stop_listening()
-        for connection in list(self._state.connections):
-            connection.shutdown()
-        if running := list(self._state.tasks):
-            for task in running:
-                task.cancel()
-            await asyncio.wait(running, timeout=CLOSING_S)  # a model call is settled before the database goes
-        for connection in list(self._state.connections):
-            connection.transport.close()  # one whose call was cancelled before it had begun answers nobody
-        if not keep_directory:
-            await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
 
 def _application(keeper: DoorKeeper) -> ASGIApp:

@@ -8,6 +8,7 @@ from overlord.bell import Bell
 from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
 from overlord.door.journal import Journal
+from overlord.door.limits import SessionLimits
 from overlord.door.pushes import Pushes
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
@@ -36,6 +37,8 @@ class DoorParts:
     """Those of `endpoints`, by name."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     """How the gateway waits before it asks an endpoint again, in seconds."""
+    limits: SessionLimits = field(default_factory=SessionLimits)
+    """What each session may take of the daemon."""
     flight: Flight = field(default_factory=Flight)
     meters: Meters = field(default_factory=Meters)
     pushes: Pushes = field(default_factory=Pushes)

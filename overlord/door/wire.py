@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 from minion.protocol import CheckReport, Event, Report
 from overlord.domain.contract import first_problem
+from overlord.door.limits import BodyPart
 
 MAX_REPORT_BYTES = 24 * 1024 * 1024
 MAX_EVENT_BYTES = 256 * 1024
@@ -42,12 +43,15 @@ def record(body: str | bytes, adapter: TypeAdapter[Record]) -> Record:
 
 
 async def read_bytes(request: Request, *, limit: int) -> bytes:
-    """The request's body, at most `limit` bytes of it; raises HTTPException 413."""
+    """The request's body, at most `limit` bytes of it; raises HTTPException 413, or 503 when its session's requests together
+    are too large."""
+    memory: BodyPart = request.scope["overlord.body"]
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
             raise HTTPException(413, f"the request is larger than {limit} bytes")
+        memory.take(len(chunk))
         chunks.append(chunk)
     return b"".join(chunks)
 

@@ -16,6 +16,7 @@ from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, Processor
 
 from overlord.domain.redaction import Redactor
+from overlord.entrypoints.log_repeats import RepeatedEvents, RepeatedRecords, Repeats
 from overlord.settings_watch import Log
 
 log = structlog.get_logger()
@@ -42,12 +43,14 @@ def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     last: list[Processor] = [*_rendering(json=json), _without_secrets]
+    repeats = Repeats()
     structlog.configure(
-        processors=[*chain, *last],
+        processors=[*chain, RepeatedEvents(repeats), *last],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
     heard = logging.StreamHandler(sys.stderr)
+    heard.addFilter(RepeatedRecords(repeats))
     heard.setFormatter(
         ProcessorFormatter(
             foreign_pre_chain=[*chain, structlog.stdlib.add_logger_name],

@@ -11,6 +11,7 @@ import fcntl
 import os
 import secrets
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,19 @@ class Upgrade:
     copy: Path
 
 
+def close_to_others(home: Path, *, uid: int) -> None:
+    """Take every right of other users away from a home that was there before. Raises StoreError when it is not this user's, whom its
+    owner could open it to again; root may work for whoever gave it the directory."""
+    found = home.stat()
+    if uid not in (found.st_uid, 0):
+        raise StoreError(
+            f"{home} belongs to uid {found.st_uid} and Overlord runs as uid {uid}. Give it to this user (`chown -R {uid} {home}`),"
+            " or set OVERLORD_HOME to a directory of its own"
+        )
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        home.chmod(0o700)
+
+
 class Database:
     """The daemon's hold on the database. `write` and `read` take functions of a plain sqlite3 connection."""
 
@@ -61,6 +75,7 @@ class Database:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            close_to_others(path.parent, uid=os.geteuid())
         except OSError as error:
             raise StoreError(f"{path.parent} cannot be used: {error.strerror}") from error
         lock = await _take_lock(path) if exclusive else None

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git_command import git, output_bytes
-from overlord.errors import GitFailed
+from overlord.errors import GitFailed, GitUnavailable
+from tests.descriptors import no_descriptor_left
 from tests.plumbing import run
 
 
@@ -58,3 +59,15 @@ async def test_a_credential_stands_in_no_environment_and_no_argument_and_git_sen
     said = noted.read_text()
     assert "http.followRedirects" in said
     assert "c2VjcmV0" not in said
+
+
+async def test_a_machine_without_a_descriptor_left_is_a_passing_fault_and_nothing_about_git(
+    repository: Path,
+) -> None:
+    with no_descriptor_left(), pytest.raises(GitUnavailable) as failed:
+        await git(repository, "rev-parse", "HEAD")
+    assert not isinstance(failed.value, GitFailed)
+    assert str(failed.value).startswith(
+        "git cannot be started just now: Too many open files. Overlord tries again"
+    )
+    assert "install git" not in str(failed.value)

@@ -141,7 +141,9 @@ def test_a_session_is_named_for_its_job_kind_and_ordinal() -> None:
 
 
 def test_a_door_has_a_name_of_eight_characters_that_stays() -> None:
-    names = {door_name(f"j{number}-work-1") for number in range(500)}
+    names = {door_name(f"j{number}-work-1", b"key") for number in range(500)}
     assert {len(name) for name in names} == {8}
     assert len(names) == 500
-    assert door_name("j1-work-1") == door_name("j1-work-1")
+    assert (
+        door_name("j1-work-1", b"key") == door_name("j1-work-1", b"key") != door_name("j1-work-1", b"other")
+    )

@@ -18,6 +18,7 @@ from tests.faults.mutants.guarded import GUARDED
 from tests.faults.mutants.inbound import INBOUND
 from tests.faults.mutants.mutant import Mutant
 from tests.faults.mutants.runner import RUNNER
+from tests.faults.mutants.session_api import SESSION_API
 from tests.faults.mutants.session_git import SESSION_GIT
 
 pytestmark = pytest.mark.timeout(1200)
@@ -33,7 +34,16 @@ CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""
 
 
-MUTANTS: tuple[Mutant, ...] = (*CORE, *FORGE, *GATEWAY, *GUARDED, *INBOUND, *RUNNER, *SESSION_GIT)
+MUTANTS: tuple[Mutant, ...] = (
+    *CORE,
+    *FORGE,
+    *GATEWAY,
+    *GUARDED,
+    *INBOUND,
+    *RUNNER,
+    *SESSION_API,
+    *SESSION_GIT,
+)
 
 
 def _named(mutant: Mutant) -> str:

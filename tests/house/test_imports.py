@@ -31,6 +31,8 @@ ALLOWED: dict[str, set[str]] = {
     "home": {"overlord.domain"},
     "bell": set(),
     "smart_http": set(),
+    "http_server": set(),
+    "process_limits": set(),
     "settings": {
         "minion.protocol",
         "overlord.domain",
@@ -76,6 +78,8 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_space",
         "overlord.bell",
         "overlord.smart_http",
+        "overlord.http_server",
+        "overlord.process_limits",
     },
     "embedded": {"overlord.smart_http"},
     "errors": set(),
@@ -108,9 +112,11 @@ ALLOWED["app"] |= {
     "overlord.settings_held",
     "overlord.settings_model",
     "overlord.bell",
+    "overlord.process_limits",
 }
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
+    "overlord.http_server",
     "overlord.settings_chat",
     "overlord.settings_environment",
     "overlord.settings_watch",

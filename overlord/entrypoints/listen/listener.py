@@ -7,27 +7,24 @@ the oldest makes room: nobody can keep others out by holding on.
 import asyncio
 import contextlib
 import errno
-import logging
 import os
+import socket
 from collections.abc import AsyncIterator
-from typing import Any
 
 import structlog
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 from overlord.app import Overlord
 from overlord.entrypoints.listen.health import Health
 from overlord.entrypoints.listen.metrics import Metrics
 from overlord.entrypoints.listen.webhook import Webhook
 from overlord.errors import SettingsError
+from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
 from overlord.settings_model import Listen
 
 PATIENCE_S = 10.0
@@ -38,82 +35,46 @@ PARTING_S = 0.5
 ENDING_S = 3.0
 
 log = structlog.get_logger()
-_errors = logging.getLogger("overlord.listener")
-_errors.setLevel(logging.ERROR)  # requests that are no HTTP are nobody's business here
-
-
-class _Crowd:
-    """The connections that are open, oldest first."""
-
-    def __init__(self, patience_s: float, most: int) -> None:
-        self.patience_s = patience_s
-        self._most = most
-        self._members: dict[_Connection, None] = {}
-
-    def enter(self, connection: "_Connection") -> None:
-        if len(self._members) >= self._most:
-            oldest = next(iter(self._members))
-            self.leave(oldest)
-            oldest.transport.abort()
-        self._members[connection] = None
-
-    def leave(self, connection: "_Connection") -> None:
-        self._members.pop(connection, None)
-
-
-class _Connection(H11Protocol):
-    """HTTP/1.1 for one request."""
-
-    def __init__(self, config: uvicorn.Config, state: ServerState, crowd: _Crowd) -> None:
-        super().__init__(config=config, server_state=state, app_state={})
-        self.logger = _errors
-        self._crowd = crowd
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._crowd.enter(self)
-        self._patience = self.loop.call_later(self._crowd.patience_s, transport.abort)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.cancel()
-        self._crowd.leave(self)
-        super().connection_lost(exc)
 
 
 class _Listener:
     """A server on one address."""
 
-    def __init__(self, app: ASGIApp, crowd: _Crowd) -> None:
-        self._config = uvicorn.Config(
-            app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False
+    def __init__(self, app: ASGIApp, patience_s: float, most: int) -> None:
+        self._server = LimitedServer(
+            app,
+            limits=ConnectionLimits(header_s=patience_s, total_s=patience_s, evicts_busy=True),
+            allowed=lambda: most,
+            headers=[(b"connection", b"close"), (b"cache-control", b"no-store")],
         )
-        self._config.load()
-        self._state = ServerState()
-        self._state.default_headers = [(b"connection", b"close"), (b"cache-control", b"no-store")]
-        self._crowd = crowd
-        self._server: asyncio.Server | None = None
 
     async def open(self, host: str, port: int) -> str:
         """Begin to listen; where, as host:port. Raises OSError."""
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: _Connection(self._config, self._state, self._crowd), host, port, backlog=128
-        )
-        name, number = self._server.sockets[0].getsockname()[:2]
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        places: list[tuple[str, int]] = []
+        try:
+            for family, _type, _protocol, _name, address in dict.fromkeys(found):
+                listening = socket.create_server(address, family=family, backlog=BACKLOG)
+                places.append(listening.getsockname()[:2])
+                self._server.listen(listening)
+        except OSError:
+            await self._server.stop_listening()
+            raise
+        name, number = places[0]
         return f"[{name}]:{number}" if ":" in name else f"{name}:{number}"
 
     async def close(self) -> None:
         """Let what is being answered end, for a moment; who only holds a connection is not waited for."""
-        if self._server is not None:
-            self._server.close()
-        for connection in list(self._state.connections):
+        await self._server.stop_listening()
+        for connection in self._server.connections:
             connection.shutdown()
         await self._rest(PARTING_S)
-        for connection in list(self._state.connections):
+        for connection in self._server.connections:
             connection.transport.abort()
         await self._rest(ENDING_S)
 
     async def _rest(self, timeout_s: float) -> None:
-        if running := list(self._state.tasks):
+        if running := self._server.tasks:
             await asyncio.wait(running, timeout=timeout_s)
 
 
@@ -143,7 +104,7 @@ async def listening(
         yield ""
         return
     app = _application(running, settings, slack)
-    listener = _Listener(app, _Crowd(patience_s, most_connections))
+    listener = _Listener(app, patience_s, most_connections)
     try:
         place = await listener.open(*settings.place)
     except OSError as error:

@@ -19,7 +19,7 @@ FORGE = (
         before="raise refusal_of(error, branch) or error from None",
         after="raise",
         tests=(
-            "tests/engine/test_deliver.py::test_a_push_that_a_rule_refuses_is_put_to_a_person_and_delivered_once_the_rule_is_gone",
+            "tests/engine/test_deliver_refused.py::test_a_push_that_a_rule_refuses_is_put_to_a_person_and_delivered_once_the_rule_is_gone",
         ),
         says="GitFailed: git push failed",
     ),
@@ -29,7 +29,7 @@ FORGE = (
         before="REFUSALS = (ForgeRefused, PushRejected, PushRefused)",
         after="REFUSALS = (ForgeRefused, PushRejected)",
         tests=(
-            "tests/engine/test_deliver.py::test_a_draft_that_a_rule_refuses_does_not_hold_up_the_evaluation_and_delivery_asks",
+            "tests/engine/test_deliver_refused.py::test_a_draft_that_a_rule_refuses_does_not_hold_up_the_evaluation_and_delivery_asks",
         ),
         says="PushRefused: the forge refused",
     ),
@@ -39,7 +39,7 @@ FORGE = (
         before="redact = parts.held.redactor.redact",
         after="redact = str",
         tests=(
-            "tests/engine/test_deliver.py::test_the_question_has_the_forges_words_as_a_quote_that_does_nothing_and_holds_no_secret",
+            "tests/engine/test_deliver_refused.py::test_the_question_has_the_forges_words_as_a_quote_that_does_nothing_and_holds_no_secret",
         ),
         says=r"PosixPath\('.*overlord.db",
     ),
@@ -59,7 +59,7 @@ FORGE = (
         before="    parts.forge.renew_sign_in(RepositoryName(job.space))",
         after="    RepositoryName(job.space)",
         tests=(
-            "tests/engine/test_deliver.py::test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it",
+            "tests/engine/test_deliver_refused.py::test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it",
         ),
         says=r"assert \[\] == \['acme/calc'\]",
     ),

@@ -1,0 +1,19 @@
+"""A process that has no descriptor left, for a moment."""
+
+import contextlib
+import os
+import resource
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def no_descriptor_left() -> Iterator[None]:
+    """Whatever this process opens meanwhile fails with EMFILE."""
+    free = os.dup(0)
+    os.close(free)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
