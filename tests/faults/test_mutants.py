@@ -50,6 +50,18 @@ def _named(mutant: Mutant) -> str:
     return re.sub(r"\W+", "-", mutant.name)
 
 
+def test_every_defence_is_where_its_mutant_says_and_so_are_its_tests() -> None:
+    """Seen at once, whichever share of the mutants is tried."""
+    assert [each.name for each in MUTANTS if (ROOT / each.file).read_text().count(each.before) != 1] == []
+    tests = [name.partition("[")[0] for each in MUTANTS for name in each.tests if not name.startswith("-")]
+    assert [name for name in tests if not _is_there(*name.partition("::")[::2])] == []
+
+
+def _is_there(module: str, test: str) -> bool:
+    file = ROOT / module
+    return file.is_file() and (not test or f"def {test}(" in file.read_text())
+
+
 @pytest.mark.parametrize("mutant", [each for each in MUTANTS if not each.needs_docker], ids=_named)
 def test_the_campaign_notices_that_a_defence_is_gone(mutant: Mutant, tmp_path: Path) -> None:
     _must_be_noticed(mutant, tmp_path, {})
