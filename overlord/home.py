@@ -200,6 +200,11 @@ class Home:
     def socket(self, session: str) -> Path:
         return self.door(session) / "s"
 
+    @property
+    def any_socket(self) -> Path:
+        """No session's: one that is as long as every session's."""
+        return self.doors / door_name("any", b"") / "s"
+
 
 def taken_bytes(directory: Path) -> int:
     """What the files below a directory take on a disk: thousands of small ones are not little."""

@@ -62,7 +62,7 @@ def _home(home: Home) -> Finding:
         if home.root.exists():
             fix = f"give it to this user: `chown -R {user} {home.root}`"
         return bad("home", f"{home.root} cannot be written by uid {os.geteuid()}; {fix}")
-    length = len(str(home.socket("any")).encode())
+    length = len(str(home.any_socket).encode())
     said = f"{home.root}, a socket's path takes {length} of {MAX_SOCKET_PATH} bytes"
     return well("home", f"{said}; {'a' if is_heard(home.bell) else 'no'} daemon works on it now")
 

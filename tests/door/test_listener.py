@@ -162,15 +162,17 @@ async def test_without_a_descriptor_accepting_rests_is_said_once_and_goes_on(
     client = socket.socket(socket.AF_UNIX)
     client.connect(str(root / "s"))
     caplog.set_level(logging.WARNING)
-    with no_descriptor_left():
-        server.listen(listening)
-        for _ in range(20):
-            await asyncio.sleep(0)
-    assert [record.getMessage() for record in caplog.records] == [
-        "no connection can be accepted just now: Too many open files"
-    ]
-    assert await answer(*await asyncio.open_unix_connection(sock=client)) == b"HTTP/1.1 200 OK"
-    await server.stop_listening()
+    try:
+        with no_descriptor_left():
+            server.listen(listening)
+            for _ in range(20):
+                await asyncio.sleep(0)
+        said = [record.getMessage() for record in caplog.records]
+        assert await answer(*await asyncio.open_unix_connection(sock=client)) == b"HTTP/1.1 200 OK"
+    finally:
+        client.close()
+        await server.stop_listening()
+    assert said == ["no connection can be accepted just now: Too many open files"]
 
 
 def test_all_sessions_together_leave_the_daemon_half_of_its_descriptors() -> None:

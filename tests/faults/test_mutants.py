@@ -28,7 +28,7 @@ RUN_S = 900
 GIVEN = {"FAULT_DEADLINE_S": "20", "WORLD_DEADLINE_S": "90", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """No minute for each daemon that does not do without the defence what it would with it, and no plugins but those named."""
 PLUGINS = ("-p", "pytest_asyncio.plugin", "-p", "pytest_timeout")
-LEFT_OUT = ("PYTEST_", "PYTHONDONTWRITEBYTECODE", "FAULT_VIOLATIONS")
+LEFT_OUT = ("PYTEST_", "PYTHONDONTWRITEBYTECODE", "FAULT_VIOLATIONS", "FAULT_SHARE", "SLOW_SHARE")
 """What the copy's programs are not told: with the second they would compile all of it each time one starts, and what they find is meant."""
 CAUGHT = 1
 """What pytest ends with when tests ran and some failed."""

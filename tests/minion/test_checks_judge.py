@@ -131,7 +131,8 @@ os._exit(0)
 def test_a_run_written_down_in_advance_does_not_pass(judged: Judged) -> None:
     """Whoever knows what the runner tells still cannot know what it is asked back."""
     result = judged(CALC, {"calc.py": IMITATION})
-    assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, {"no-controls"})
+    assert result.score is CheckScore.NEEDS_REVISION
+    assert rules(result) in ({"no-controls"}, {"no-report"})  # what it writes may also reach the runner torn
 
 
 @pytest.mark.parametrize(

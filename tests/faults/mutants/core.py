@@ -43,7 +43,7 @@ CORE = (
         tests=(
             "tests/faults/test_kills.py::test_a_push_that_was_not_noted_does_not_stand_in_the_way_of_the_next",
         ),
-        says="minion/issue-1 at the forge is not where Overlord left it",
+        says=r"minion/issue-\d+ at the forge is not where Overlord left it",
     ),
     Mutant(
         name="write a report down before it is acknowledged",
