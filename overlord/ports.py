@@ -349,9 +349,9 @@ class Model(Protocol):
 class Assistant(Protocol):
     """A metered call without tools, for code that needs a model's opinion: the gateway's own way in for the engine."""
 
-    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]], *, model: str) -> str:
-        """The text of one reply, on the account of `session`. Raises ModelUnavailable when there was none, ModelRefused
-        when the endpoint or a budget said no."""
+    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of one reply, on the account of `session`, by the model that is named for its kind. Raises
+        ModelUnavailable when there was none, ModelRefused when the endpoint or a budget said no."""
         ...
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator
 
-from minion.protocol import Scope, ScopeMode
+from minion.protocol import Scope, ScopeMode, SessionKind
 from overlord.domain.extent import Extent
 from overlord.domain.reference import is_full_name
 from overlord.settings_chat import Approver
@@ -17,7 +17,7 @@ from overlord.settings_model import BudgetLimits, Section, VariableName
 from overlord.settings_work import Checks, Delivery, Intake, Labels, Questions, Sessions
 
 DEFAULT_MODEL = "default"
-"""What a Minion asks for; a space's `model` says which of `models` answers that."""
+"""What a session asks for; `SpaceSettings.model_for` says which of `models` answers that."""
 OVER_ALL = frozenset({"budget.day_tokens", "budget.day_usd"})
 """The caps over all repositories together, which one of them cannot have for itself."""
 SECTIONS = ("labels", "sessions", "checks", "questions", "budget", "intake", "delivery")
@@ -120,6 +120,12 @@ class SpaceSettings(Section):
         carried = {label.casefold() for label in labels}
         named = (label for label in self.scope_map if label.casefold() in carried)
         return f"settings, scope_map of label {', '.join(named)}"
+
+    def model_for(self, kind: SessionKind) -> str:
+        """The one name of `models` that a session of this kind may use here; a review and a draft have the review's."""
+        is_judge = kind in {SessionKind.REVIEW, SessionKind.DRAFT}
+        own = self.checks.review_model if is_judge else self.model
+        return self.model if own == DEFAULT_MODEL else own
 
     def extent(self) -> Extent:
         """How much of the repository is fetched."""

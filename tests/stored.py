@@ -28,11 +28,11 @@ async def opened(path: Path, *, exclusive: bool = True) -> AsyncIterator[Databas
         await database.close()
 
 
-def claim(connection: sqlite3.Connection, number: int = 7, **issue: Any) -> Job:
+def claim(connection: sqlite3.Connection, number: int = 7, space: str = REPO, **issue: Any) -> Job:
     """A claimed job whose branch has a base."""
     job = jobs.claim(
         connection,
-        space=REPO,
+        space=space,
         issue=an_issue(number=number, **issue),
         base_branch="main",
         contract=contract(),

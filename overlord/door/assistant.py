@@ -17,8 +17,8 @@ class DoorAssistant:
     def __init__(self, parts: DoorParts) -> None:
         self._parts = parts
 
-    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]], *, model: str) -> str:
-        raw = json.dumps({"model": model, "messages": [dict(message) for message in messages]}).encode()
+    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]]) -> str:
+        raw = json.dumps({"messages": [dict(message) for message in messages]}).encode()
         try:
             response = await gateway.answer(self._parts, session, raw)
         except HTTPException as error:

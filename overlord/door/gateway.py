@@ -5,7 +5,7 @@ has begun is never asked for twice.
 """
 
 import random
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,9 +25,7 @@ from overlord.door.reply import StreamReader, read_whole
 from overlord.door.request import Asked, read_request
 from overlord.errors import ModelUnavailable
 from overlord.ports import ModelResponse
-from overlord.settings import Settings
 from overlord.settings_model import Candidate
-from overlord.settings_space import DEFAULT_MODEL, SpaceSettings
 from overlord.store import jobs
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
@@ -55,24 +53,18 @@ async def completions(request: Request, parts: DoorParts, session: Session) -> R
 
 
 async def answer(parts: DoorParts, session: Session, raw: bytes) -> Response:
-    """One chat completion on a session's account, along the endpoints of the name it asks for."""
+    """One chat completion on a session's account, along the endpoints of the one model it may use."""
     job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
     own = parts.settings.space(job.space)
-    names = _offered(parts.settings, own, session.kind)
-    asked = read_request(raw, names=names, completion=own.budget.completion_tokens)
-    candidates = parts.settings.models[own.model if asked.name == DEFAULT_MODEL else asked.name]
+    model = own.model_for(session.kind)
+    asked = read_request(raw, model=model, completion=own.budget.completion_tokens)
+    candidates = parts.settings.models[model]
     for candidate in candidates[:-1]:
         reply = await _persistently(parts, session, asked, candidate, is_last=False)
         if not isinstance(reply, _Failed):
             return reply
     reply = await _persistently(parts, session, asked, candidates[-1], is_last=True)
     return reply.response if isinstance(reply, _Failed) else reply
-
-
-def _offered(settings: Settings, own: SpaceSettings, kind: SessionKind) -> Collection[str]:
-    """The names that are answered. A Minion has its repository's model and no other: the rest may be other repositories', with their
-    endpoints and keys. What the engine asks for on a session's account is named in the settings."""
-    return {DEFAULT_MODEL, own.model} if kind is SessionKind.WORK else settings.models.keys()
 
 
 async def _persistently(

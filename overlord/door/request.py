@@ -3,11 +3,13 @@ not by the provider: a session has no network, and a provider's tools would be o
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
+
+from overlord.settings_space import DEFAULT_MODEL
 
 PASSED_ON = frozenset(
     {
@@ -42,8 +44,6 @@ PARTS = frozenset({"text", "refusal", "image_url", "thinking", "redacted_thinkin
 class Asked:
     """A request that was found good."""
 
-    name: str
-    """The name a session asked for, one of the settings' `models`."""
     body: Mapping[str, Any]
     """What is passed on, without `model` and limits."""
     stream: bool
@@ -66,14 +66,13 @@ class Asked:
         return text.encode("utf-8", "replace")
 
 
-def read_request(raw: bytes, *, names: Collection[str], completion: int) -> Asked:
-    """Check a request; raises HTTPException 400 that says what is wrong with it."""
+def read_request(raw: bytes, *, model: str, completion: int) -> Asked:
+    """Check a request of a session that may use `model` alone; raises HTTPException 400 that says what is wrong with it."""
     body = _parsed(raw)
-    name = body.get("model", "default")
-    if not isinstance(name, str) or name not in names:
-        raise _refused(
-            f"model {str(name)[:100]!r} is not offered; ask for one of: {', '.join(sorted(names))}"
-        )
+    name = body.get("model", DEFAULT_MODEL)
+    if not isinstance(name, str) or name not in {DEFAULT_MODEL, model}:
+        # The same words whether another model of this name exists or not: it is another repository's.
+        raise _refused(f"model {str(name)[:100]!r} is not offered to this session; ask for {DEFAULT_MODEL!r}")
     for key in body.keys() - PASSED_ON - OURS - DROPPED:
         raise _refused(
             f"parameter {key[:100]!r} is not passed on; known: {', '.join(sorted(PASSED_ON | OURS))}"
@@ -84,7 +83,6 @@ def read_request(raw: bytes, *, names: Collection[str], completion: int) -> Aske
     _check_tools(body.get("tools"), body.get("tool_choice"))
     options = body.get("stream_options")
     return Asked(
-        name=name,
         body={key: value for key, value in body.items() if key in PASSED_ON and value is not None},
         stream=_is_true(body, "stream"),
         wants_usage=isinstance(options, dict) and options.get("include_usage") is True,

@@ -118,11 +118,10 @@ def _evidence(connection: sqlite3.Connection, draft: SkillDraft) -> tuple[Enhanc
 async def _asked(
     parts: Parts, draft: SkillDraft, session: Session, messages: list[dict[str, str]]
 ) -> Written | Unwritten:
-    model = parts.settings.space(draft.space).checks.review_model
     found: Written | Unwritten = Unwritten(reason="it was not asked for")
     for _ in range(TRIES):
         try:
-            text = await parts.assistant.answer(session, messages, model=model)
+            text = await parts.assistant.answer(session, messages)
         except ModelRefused as error:
             return Unwritten(reason=defused_line(str(error)))
         found = await asyncio.to_thread(written_in, parts.held.redactor.redact(text), draft)

@@ -72,7 +72,7 @@ async def _review(
             prompt=packaged("prompts/review.md"),
             fence=f"data-{secrets.token_hex(8)}",
         )
-        answers.append(await _asked(parts, job.space, session, piece, messages, rubric))
+        answers.append(await _asked(parts, session, piece, messages, rubric))
     return judge_review(pieces, answers, rubric)
 
 
@@ -82,13 +82,11 @@ def skill_rubric() -> Rubric:
     return load_rubric(packaged("rubric_skill.yaml"), "the built-in rubric of skills")
 
 
-async def _asked(  # noqa: PLR0917
-    parts: Parts, space: str, session: Session, piece: Part, messages: list[dict[str, str]], rubric: Rubric
+async def _asked(
+    parts: Parts, session: Session, piece: Part, messages: list[dict[str, str]], rubric: Rubric
 ) -> ReviewAnswer | ReviewProblem:
     for _ in range(TRIES):
-        text = await parts.assistant.answer(
-            session, messages, model=parts.settings.space(space).checks.review_model
-        )
+        text = await parts.assistant.answer(session, messages)
         answer = parse_review(text, piece, rubric)
         if isinstance(answer, ReviewAnswer):
             return answer

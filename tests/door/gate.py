@@ -23,6 +23,7 @@ from overlord.home import Home
 from overlord.settings import Settings, load
 from overlord.settings_held import Held
 from overlord.store.database import Database
+from tests.records import REPO
 from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock
 
@@ -47,16 +48,16 @@ class Gate:
             transport=httpx.AsyncHTTPTransport(uds=socket), base_url="http://door", timeout=DEADLINE_S
         )
 
-    async def ask(self, **fields: Any) -> httpx.Response:
+    async def ask(self, session: str | None = None, /, **fields: Any) -> httpx.Response:
         """One chat completion, sent and read to its end."""
-        async with await self.client() as client:
+        async with await self.client(session) as client:
             return await client.post(COMPLETIONS_PATH, content=request(**fields))
 
-    async def another_session(self, number: int = 8, **given: Any) -> Session:
+    async def another_session(self, number: int = 8, space: str = REPO, **given: Any) -> Session:
         """A door for a further session, of another job."""
 
         def made(connection: sqlite3.Connection) -> Session:
-            return prepare(connection, claim(connection, number), **given)
+            return prepare(connection, claim(connection, number, space), **given)
 
         session = await self.database.write("by hand", made)
         await self.keeper.reconcile()

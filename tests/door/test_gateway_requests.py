@@ -19,7 +19,7 @@ def saying(part: object) -> dict[str, Any]:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"model": "gpt-9"}, "model 'gpt-9' is not offered; ask for one of: default"),
+    ({"model": "gpt-9"}, "model 'gpt-9' is not offered to this session; ask for 'default'"),
     ({"model": ["default"]}, "is not offered"),
     ({"messages": None}, "needs a list of messages"),
     ({"messages": []}, "needs a list of messages"),

@@ -2,20 +2,12 @@
 
 import pytest
 
-from minion.protocol import SessionKind
-from overlord.door.assistant import DoorAssistant
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn
 from tests.door.gate import CANARY, open_gate
-from tests.world import REPO
 
 PASSING = [play.status(429), play.status(500), play.status(529), play.status(408), play.cut()]
-SEVERAL = {
-    "default": [{}],
-    "small": [{"endpoint": "spare0", "model": "tiny"}],
-    "dear": [{"endpoint": "spare0", "model": "large"}],
-}
 
 
 @pytest.fixture
@@ -130,34 +122,3 @@ async def test_a_refusal_is_passed_on_and_not_tried_again(
         assert (reply.status_code, reply.json()["error"]["message"]) == (code, "no: [redacted]")
         assert (len(model.requests), len(spare.requests)) == (1, 0)
         assert [(row["status"], row["prompt"]) for row in await gate.settled()] == [(code, 0)]
-
-
-async def test_a_sessions_model_is_its_repositorys(model: EmbeddedModel, spare: EmbeddedModel) -> None:
-    spare.will(play.say("Small."), play.say("Small."))
-    async with open_gate(model, spare, models=SEVERAL, spaces={REPO: {"model": "small"}}) as gate:
-        assert (await gate.ask(model="default")).status_code == 200
-        assert (await gate.ask(model="small")).status_code == 200
-        assert [row["model"] for row in await gate.settled()] == ["tiny", "tiny"]
-
-
-@pytest.mark.parametrize("name", ["dear", "no such model"])
-async def test_another_repositorys_model_is_refused_as_one_that_does_not_exist(
-    model: EmbeddedModel, spare: EmbeddedModel, name: str
-) -> None:
-    others = {REPO: {"model": "small"}, "acme/other": {"model": "dear"}}
-    async with open_gate(model, spare, models=SEVERAL, spaces=others) as gate:
-        reply = await gate.ask(model=name)
-        said = f"model '{name}' is not offered; ask for one of: default, small"
-        assert (reply.status_code, reply.json()["error"]["message"]) == (400, said)
-        assert (len(model.requests), len(spare.requests)) == (0, 0)
-
-
-async def test_a_review_asks_for_the_model_that_the_settings_name(
-    model: EmbeddedModel, spare: EmbeddedModel
-) -> None:
-    spare.will(play.say("{}"))
-    async with open_gate(model, spare, models=SEVERAL, checks={"review_model": "dear"}) as gate:
-        review = await gate.another_session(kind=SessionKind.REVIEW, token_budget=100_000)
-        assistant = DoorAssistant(gate.keeper.parts)
-        assert await assistant.answer(review, [{"role": "user", "content": "?"}], model="dear") == "{}"
-        assert [row["model"] for row in await gate.settled()] == ["large"]

@@ -2,15 +2,30 @@
 
 from tests.faults.mutants.mutant import Mutant
 
+_MODELS = "tests/door/test_gateway_models.py"
 GATEWAY = (
+    Mutant(
+        name="a session asks for no model but its own",
+        file="overlord/door/request.py",
+        before="or name not in {DEFAULT_MODEL, model}:",
+        after="or not name:",
+        tests=(f"{_MODELS}::test_any_other_is_refused_the_same_whether_it_exists_or_not",),
+        says="is not offered to this session",
+    ),
     Mutant(
         name="a session has its repository's model alone",
         file="overlord/door/gateway.py",
-        before="if kind is SessionKind.WORK else",
-        after="if kind is SessionKind.CHECK else",
-        tests=(
-            "tests/door/test_gateway_routes.py::test_another_repositorys_model_is_refused_as_one_that_does_not_exist",
-        ),
-        says="400",
+        before="model = own.model_for(session.kind)",
+        after="model = next(reversed(parts.settings.models))",
+        tests=(f"{_MODELS}::test_two_repositories_do_not_reach_each_others_model",),
+        says=r"assert \[",
+    ),
+    Mutant(
+        name="a review has the model that is named for it",
+        file="overlord/settings_space.py",
+        before="own = self.checks.review_model if is_judge else self.model",
+        after="own = self.model",
+        tests=(f"{_MODELS}::test_the_judge_has_a_model_of_its_own_where_one_is_named",),
+        says="ModelRefused",
     ),
 )
