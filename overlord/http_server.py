@@ -11,7 +11,6 @@ The session API and the operator's listener both serve with it; it imports nothi
 
 import asyncio
 import contextlib
-import errno
 import logging
 import socket
 from collections.abc import Callable, Iterable
@@ -30,7 +29,6 @@ log = logging.getLogger(__name__)
 BACKLOG = 128
 ACCEPTED_AT_ONCE = 16
 """Connections accepted in one turn of the loop, so that nobody who connects without end stops the others."""
-EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n"
     b"content-type: text/plain; charset=utf-8\r\ncontent-length: 21\r\n\r\ntoo many connections\n"
@@ -200,8 +198,6 @@ class LimitedServer:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in EXHAUSTED:
-                    raise
                 self._rest(listening, error)
                 return
             self._is_exhausted = False

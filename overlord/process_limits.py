@@ -1,7 +1,10 @@
 """What the kernel lets this process have. Descriptors are shared by everything it does, so nobody may take them all."""
 
+import errno
 import resource
 
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
+"""Why a program cannot be started that are true of this machine for a moment, and say nothing about the program."""
 WANTED_DESCRIPTORS = 8192
 """As many as the unit in deploy/ allows. More would be inherited by programs that look at each descriptor they could have."""
 

@@ -21,6 +21,7 @@ from urllib.parse import parse_qs
 from starlette.types import Receive, Scope, Send
 
 from overlord.git_limits import GitLimits
+from overlord.process_limits import EXHAUSTED
 
 log = logging.getLogger(__name__)
 
@@ -216,7 +217,7 @@ async def _run(
         process = await _start(variables, before)
     except OSError as error:
         log.warning("git http-backend did not start: %s", error)
-        return _NOT_SERVED
+        return _NOT_NOW if error.errno in EXHAUSTED else _NOT_SERVED
     try:
         return await _exchange(process, question, answer)
     finally:
@@ -293,6 +294,7 @@ async def _last_words(stream: asyncio.StreamReader) -> str:
 
 
 _NOT_SERVED = _Refusal(status=500, text="git could not serve this repository")
+_NOT_NOW = _Refusal(status=503, text="git cannot be started just now: try again")
 _TOO_LARGE = _Refusal(status=413, text="this push is larger than this server takes")
 
 

@@ -1,7 +1,6 @@
 """Running the `git` program: a clean environment, a time limit, and its failures as GitFailed."""
 
 import asyncio
-import errno
 import os
 import re
 import signal
@@ -12,14 +11,13 @@ from pathlib import Path
 from overlord.adapters.git_credentials import handed_over
 from overlord.errors import GitFailed, GitUnavailable
 from overlord.git_limits import READING, SETTINGS
+from overlord.process_limits import EXHAUSTED
 
 TIMEOUT_S = 600.0
 SILENT_S = 120
 """The longest a forge may send nothing; while they work, servers send something every few seconds."""
 LASTING = {"core.fsync": "committed", "core.fsyncMethod": "batch"}
 """Settings for what the database is about to name: objects and references are on the disk before git says so."""
-EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
-"""What is true of this machine for a moment, and nothing about git."""
 _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

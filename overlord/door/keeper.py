@@ -75,19 +75,24 @@ class DoorKeeper:
 
     async def _open(self, session: Session) -> bool:
         """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
-        door = SessionListener(
-            self._parts.home.socket(session.id),
-            self.app_of(session.id),
-            session_id=session.id,
-            limits=self._parts.limits,
-            sessions=self._count,
-            users=self._users(),
-        )
         try:
+            door = SessionListener(
+                self._parts.home.socket(session.id),
+                self.app_of(session.id),
+                session_id=session.id,
+                limits=self._parts.limits,
+                sessions=self._count,
+                users=self._users(),
+            )
             door.open()
+            await self._note_opened(session, door)
         except OSError as error:
             log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
             return False
+        self._doors[session.id] = door
+        return True
+
+    async def _note_opened(self, session: Session, door: SessionListener) -> None:
         at = self._parts.clock.now()
         try:
             await self._parts.database.write(
@@ -96,8 +101,6 @@ class DoorKeeper:
         except BaseException:
             await door.stop_listening()  # nobody would know of it, nor close it
             raise
-        self._doors[session.id] = door
-        return True
 
     def app_of(self, session_id: str) -> SessionApp:
         """The application behind one session's socket."""
@@ -111,7 +114,8 @@ class DoorKeeper:
         return {0, os.geteuid(), CONTAINER_UID}
 
     def _count(self) -> int:
-        return max(len(self._doors), 1)
+        """How many sessions share what all may take: those that may come have their part kept."""
+        return max(len(self._doors), self._parts.settings.sessions.concurrent)
 
     async def seal(self, session: Session) -> None:
         """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""

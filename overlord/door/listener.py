@@ -13,6 +13,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from overlord.door import wire
 from overlord.door.cut_off import answer_or_abort
 from overlord.door.limits import BodyMemory, SessionLimits
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
@@ -42,6 +43,8 @@ class SessionApp:
         self._session_id = session_id
         self._memory = BodyMemory(limits.body_bytes)
         self._turns = asyncio.Semaphore(limits.requests_each(sessions))
+        self._waiting = 0
+        self._most_waiting = limits.connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with bound_contextvars(session_id=self._session_id), self._memory.part() as part:
@@ -50,8 +53,21 @@ class SessionApp:
             await answer_or_abort(self._in_turn, scope, receive, send)
 
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._turns:
+        if (
+            self._waiting >= self._most_waiting
+        ):  # their clients may have left, which a request that waits does not notice
+            answer = wire.error_response(503, "too_many_requests", "too many requests wait: try again")
+            await answer(scope, receive, send)
+            return
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        try:
             await self._app(scope, receive, send)
+        finally:
+            self._turns.release()
 
 
 class SessionListener:

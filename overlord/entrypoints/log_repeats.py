@@ -3,6 +3,7 @@ cause at will must not fill the disk.
 """
 
 import logging
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -39,6 +40,12 @@ class Repeats:
         return left_out
 
 
+def _raised(told: object) -> str:
+    """Which exception a line tells of, in any of the ways to say it."""
+    error = sys.exc_info()[1] if told is True else told[1] if isinstance(told, tuple) else told
+    return repr(error) if isinstance(error, BaseException) else ""
+
+
 class RepeatedEvents:
     """For what we log ourselves: a step of structlog's chain."""
 
@@ -50,7 +57,7 @@ class RepeatedEvents:
         if logging.getLevelNamesMapping().get(str(event.get("level", "")).upper(), 0) < logging.WARNING:
             return event
         told = {name: value for name, value in event.items() if name not in _CHANGES_EACH_TIME}
-        left_out = self._repeats.count(repr(sorted(told.items())))
+        left_out = self._repeats.count(f"{sorted(told.items())!r} {_raised(event.get('exc_info'))}")
         if left_out is None:
             raise structlog.DropEvent
         return {**event, "repeated": left_out} if left_out else event
@@ -69,7 +76,7 @@ class RepeatedRecords(logging.Filter):
             said = record.getMessage()
         except (TypeError, ValueError):
             return True  # what cannot be formatted is the formatter's to answer
-        left_out = self._repeats.count(f"{record.name} {record.levelname} {said}")
+        left_out = self._repeats.count(f"{record.name} {record.levelname} {said} {_raised(record.exc_info)}")
         if left_out:
             record.msg, record.args = f"{said} ({left_out} times more since it was last written)", ()
         return left_out is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from overlord.door.limits import LEAST_CONNECTIONS, BodyMemory, SessionLimits
 from overlord.door.listener import SessionApp, SessionListener
@@ -126,6 +126,37 @@ async def test_requests_over_the_limit_wait_for_their_turn(root: Path) -> None:
         assert len(begun) == 1
         go.set()
         assert await asyncio.gather(*asking) == [b"HTTP/1.1 200 OK"] * 3
+
+
+async def test_requests_whose_client_has_gone_are_not_kept_without_end(root: Path) -> None:
+    go, begun = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await go.wait()
+        await hello(scope, receive, send)
+
+    served = SessionApp(slow, session_id="one", limits=SessionLimits(requests=1, connections=4), sessions=1)
+    said: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            said.append(message["status"])
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def request() -> None:
+        await served({"type": "http", "method": "GET", "headers": [], "state": {}}, receive, send)
+
+    asking = [asyncio.create_task(request()) for _ in range(8)]
+    await begun.acquire()
+    while len(said) < 3:  # one has its turn and four wait
+        await asyncio.sleep(0)
+    assert said == [503] * 3
+    go.set()
+    await asyncio.gather(*asking)
+    assert said[3:] == [200] * 5
 
 
 def _listening_at(path: Path) -> socket.socket:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-LEAVES = {"overlord.errors", "overlord.git_limits", "overlord.meters", "overlord.points"}
+LEAVES = {
+    "overlord.errors",
+    "overlord.git_limits",
+    "overlord.meters",
+    "overlord.points",
+    "overlord.process_limits",
+}
 """What every room of Overlord may import."""
 CHAIN = (
     "entrypoints",

@@ -49,6 +49,15 @@ def test_warnings_of_ours_are_the_same_when_all_but_their_time_is_and_what_is_le
     assert step(None, "info", dict(told)) == step(None, "info", dict(told)) == told
 
 
+def test_another_exception_is_another_line() -> None:
+    step = RepeatedEvents(Repeats(now=Clock()))
+    failed = {"event": "step_failed", "level": "error"}
+    assert step(None, "error", {**failed, "exc_info": ValueError("one")})
+    assert step(None, "error", {**failed, "exc_info": ValueError("another")})
+    with pytest.raises(structlog.DropEvent):
+        step(None, "error", {**failed, "exc_info": ValueError("one")})
+
+
 def test_what_libraries_log_says_how_often_it_came() -> None:
     clock = Clock()
     kept = RepeatedRecords(Repeats(quiet_s=60, now=clock))

@@ -54,10 +54,29 @@ SESSION_API = (
     Mutant(
         name="requests of a session wait for their turn",
         file="overlord/door/listener.py",
-        before="        async with self._turns:\n",
-        after="        if self._turns:\n",
+        before="            await self._turns.acquire()\n",
+        after="            pass\n",
         tests=(f"{LISTENER}::test_requests_over_the_limit_wait_for_their_turn",),
         says="assert 3 == 1",
+    ),
+    Mutant(
+        name="requests that wait are so many and no more",
+        file="overlord/door/listener.py",
+        before="if self._waiting >= self._most_waiting:",
+        after="if self._waiting < 0:",
+        tests=(
+            f"{LISTENER}::test_requests_whose_client_has_gone_are_not_kept_without_end",
+            "--timeout=20",
+        ),
+        says="Timeout",
+    ),
+    Mutant(
+        name="a machine without a descriptor says nothing about git",
+        file="overlord/adapters/git_command.py",
+        before="if error.errno in EXHAUSTED:",
+        after="if error.errno == 0:",
+        tests=("tests/adapters/test_git_command.py",),
+        says="GitFailed",
     ),
     Mutant(
         name="only a session's user is let in at its socket",
