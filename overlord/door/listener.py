@@ -53,9 +53,8 @@ class SessionApp:
             await answer_or_abort(self._in_turn, scope, receive, send)
 
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if (
-            self._waiting >= self._most_waiting
-        ):  # their clients may have left, which a request that waits does not notice
+        # Their clients may have left, which a request that waits does not notice.
+        if self._waiting >= self._most_waiting:
             answer = wire.error_response(503, "too_many_requests", "too many requests wait: try again")
             await answer(scope, receive, send)
             return
