@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -197,6 +198,15 @@ async def test_what_slack_sends_that_is_news_to_us_is_not_sent_again() -> None:
             {"type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": 1},
         ):
             assert await slack.post(json.dumps(news).encode(), JSON) == 200
+
+
+async def test_what_slack_sends_leaves_our_own_warnings_on() -> None:
+    async with made_slack() as slack:
+        assert (
+            await slack.post(json.dumps({**ENVELOPE, "event": {"type": "reaction_added"}}).encode(), JSON)
+            == 200
+        )
+    assert logging.getLogger("overlord").level == logging.NOTSET
 
 
 def test_a_signature_or_time_that_is_none_is_a_strangers() -> None:

@@ -264,7 +264,7 @@ def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
         )
 
     app = AsyncApp(
-        name="overlord",
+        name="overlord.slack",  # Bolt sets the level of the logger that has this name
         logger=_bolt_log,
         signing_secret=slack.signing_secret.get_secret_value() or "unused",
         client=AsyncWebClient(
