@@ -231,25 +231,26 @@ def history(connection: sqlite3.Connection, *, at: datetime, limit: int = MOST_P
     return History(at=at, jobs=tuple(found))
 
 
-def why(connection: sqlite3.Connection, job_id: int, *, at: datetime) -> Why:
-    """Where one job stands and how it came there. Raises NotFound."""
+def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: bool = False) -> Why:
+    """Where one job stands and how it came there; `is_local`: see `tell`. Raises NotFound."""
     job = jobs.get(connection, job_id)
     entries = list(ledger.entries(connection, job_id=job_id))
     judged = evaluations.history(connection, job)
     return Why(
         at=at,
         view=view(connection, job),
-        told=tuple(_told(entries[-MOST_TOLD:])),
+        told=tuple(_told(entries[-MOST_TOLD:], is_local=is_local)),
         earlier=max(0, len(entries) - MOST_TOLD),
         decisions=tuple(decisions.waiting(connection, job_id)),
         findings=judged[-1].findings if judged else (),
     )
 
 
-def _told(entries: Iterable[ledger.Entry]) -> Iterator[Told]:
+def _told(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[Told]:
     for entry in entries:
-        sentence = tell(entry.name, json.loads(entry.data))
-        yield Told(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
+        sentence = tell(entry.name, json.loads(entry.data), is_local=is_local)
+        if sentence:
+            yield Told(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
 
 
 def cost(connection: sqlite3.Connection, settings: Settings, *, at: datetime, days: int = 1) -> Costs:

@@ -119,6 +119,8 @@ def issue_comment(story: Story) -> str:
         lines.append(defused(job.reason))
     if job.is_open and job.edited_issue is not None:
         lines.append(_EDITED)
+    if place := where_work_is(job):
+        lines.append(place)
     for decision in story.decisions:
         lines += [f"**{defused(decision.title)}**", decision.body]
         lines.append(f"Answer with `overlord decisions answer {decision.id} {'|'.join(decision.verbs)}`.")
@@ -131,9 +133,33 @@ def issue_comment(story: Story) -> str:
     return "\n\n".join(lines)
 
 
+def where_work_is(job: Job) -> str:
+    """Where what an undelivered job has changed can be seen; empty where that is its pull request, or nothing was changed."""
+    if job.head_sha in {None, job.base_sha} or job.pull_number is not None or job.state in _ON_ITS_WAY:
+        return ""
+    pushed = f"Its work is on the branch {job.branch}" if job.pushed_sha else "Its work was not pushed"
+    return f"{pushed}; `overlord job diff {job.id}` shows it."
+
+
+_ON_ITS_WAY = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
+
+
+def _unchecked(job: Job) -> str:
+    """Why there is no verdict."""
+    if job.state is JobState.EVALUATING:
+        return "Nothing yet: the evaluation is under way."
+    if job.state in _ON_ITS_WAY:
+        return "Nothing yet: the work is checked when it comes back."
+    return (
+        "Nothing: no work came back that could be checked."
+        if job.head_sha is None
+        else "Nothing was checked."
+    )
+
+
 def _checks(story: Story) -> str:
     if not story.evaluations or not story.evaluations[-1].checks:
-        return "Nothing yet: the evaluation is under way."
+        return _unchecked(story.job)
     rows = ["| check | verdict | |", "|---|---|---|"]
     for check in story.evaluations[-1].checks:
         mark = _MARKS[check.score] if check.score is not None else "❔ not made"

@@ -64,6 +64,12 @@ def _may_write(data: Mapping[str, Json]) -> str:
     )
 
 
+_LOCAL: Mapping[E, _Said] = {
+    E.BRANCH_PUSHED: lambda d: f"the work is on the branch {d['branch']}",
+    E.PULL_OPENED: "",
+    E.DELIVERED: "the work is ready for review",
+}
+"""Where there is no forge but this machine's own: people see branches there, and no pull requests."""
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
@@ -175,9 +181,15 @@ _SENTENCES: Mapping[E, _Said] = {
 }
 
 
-def tell(name: str, data: Mapping[str, Json]) -> str:
-    """One sentence, safe to print on a terminal; of a fact another version wrote in another shape, its name."""
-    said = _SENTENCES.get(E(name)) if name in set(E) else None
+def tell(name: str, data: Mapping[str, Json], *, is_local: bool = False) -> str:
+    """One sentence, safe to print on a terminal; of a fact another version wrote in another shape, its name. Empty for what is
+    nothing to people where the forge is this machine's own (`is_local`)."""
+    said = None
+    if name in set(E):
+        local = _LOCAL.get(E(name)) if is_local else None
+        if local == "":
+            return ""
+        said = local or _SENTENCES.get(E(name))
     try:
         sentence = said(data) if callable(said) else said or name.replace("_", " ")
     except KeyError:

@@ -1,8 +1,10 @@
 """RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
 
+import asyncio
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from minion.protocol import Outcome, Report
 from overlord.domain.decision import Subject, ask
@@ -20,7 +22,8 @@ from overlord.domain.session import (
     judge_ending,
     why_short,
 )
-from overlord.domain.text import plain_line, quoted
+from overlord.domain.text import defused_line, last_of, plain_line, quoted
+from overlord.domain.transcript import exchange_of, failed_edits
 from overlord.engine import ending as endings
 from overlord.engine.allow import by_commit, scope_of, settled
 from overlord.engine.material import kept_in_lfs
@@ -28,6 +31,9 @@ from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import decisions, evaluations, jobs, sessions
+
+SHOWN_EDITS = 3
+"""Reasons of failed edits that are told, the last ones."""
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -52,6 +58,8 @@ class _Work:
     """The paths whose changes were taken out."""
     refused: str = ""
     """Why nothing of what it pushed is taken, as a sentence."""
+    failed_edits: Sequence[str] = ()
+    """Where it changed nothing: why its edits could not be made."""
 
 
 async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
@@ -65,7 +73,8 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     tree = await parts.git.session_tree(identifier, session.branch)
     before = Sha(job.head_sha) if job.head_sha else None
     if tree is None or tree == await parts.git.tree_of(name, before or base):
-        return _Work(head=before)
+        failed = await asyncio.to_thread(_failed_edits, parts.home.transcript(session.id))
+        return _Work(head=before, failed_edits=failed)
     parent = clean_parent(job, await parts.database.read(lambda c: evaluations.history(c, job)))
     if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
         return _Work(head=before, refused=f"What it pushed is too large to be judged: {excess}.")
@@ -129,7 +138,7 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
             reason=f"a session was lost ({ending.kind}); this is start {job.losses + 2}",
         )
         return
-    subject, body = _question(session, ending, verdict, work.refused)
+    subject, body = _question(session, ending, verdict, work)
     jobs.move(
         connection,
         job.id,
@@ -150,14 +159,31 @@ def _is_gone(session: Session, ending: Ending) -> bool:
     return isinstance(session.report, Report) and bool(session.report.head) and ending.kind is EndKind.LOST
 
 
-def _question(session: Session, ending: Ending, verdict: SessionVerdict, refused: str) -> tuple[Subject, str]:
+def _failed_edits(transcript: Path) -> Sequence[str]:
+    try:
+        lines = transcript.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ()
+    return failed_edits(exchange for line in lines if (exchange := exchange_of(line)) is not None)
+
+
+def _unchanged(failed: Sequence[str]) -> str:
+    """That a session changed nothing, and why, as far as the answers to its edits tell."""
+    if not failed:
+        return "It says it is done and changed nothing."
+    shown, more = last_of([defused_line(reason) for reason in failed], SHOWN_EDITS)
+    how_many = "An edit" if len(failed) == 1 else f"{len(failed)} edits"
+    return f"It says it is done and changed nothing. {how_many} failed: {' · '.join(shown)}{more}"
+
+
+def _question(session: Session, ending: Ending, verdict: SessionVerdict, work: _Work) -> tuple[Subject, str]:
     report = session.report if isinstance(session.report, Report) else None
     if verdict is SessionVerdict.LOST:
         return Subject.LOSSES, f"The last one: {why_short(session, ending)} {ending.detail}".strip()
     if report is not None and report.outcome is Outcome.COMPLETE:
-        why = refused or "It says it is done and changed nothing."
+        why = work.refused or _unchanged(work.failed_edits)
         return Subject.STOPPED_SHORT, f"{why}\n\n{quoted(report.summary)}"
-    why = f"{why_short(session, ending)} {refused}".strip()
+    why = f"{why_short(session, ending)} {work.refused}".strip()
     said = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
     if report is not None and report.outcome is Outcome.BLOCKED:
         return Subject.BLOCKED, f"{why}{said}"

@@ -46,10 +46,11 @@ PROGRESS = "progress"
 
 
 class Watch:
-    """Remembers what it has told. `after` is the ledger's last event that is known already."""
+    """Remembers what it has told. `after` is the ledger's last event that is known already; `is_local`: see `tell`."""
 
-    def __init__(self, running: Overlord, *, after: int = 0) -> None:
+    def __init__(self, running: Overlord, *, after: int = 0, is_local: bool = False) -> None:
         self._running = running
+        self._is_local = is_local
         self._told = after
         self._doing: dict[str, tuple[int, str]] = {}
 
@@ -67,8 +68,9 @@ class Watch:
         for entry in entries:
             self._told = entry.seq
             if EventName(entry.name) not in _QUIET:
-                text = tell(entry.name, json.loads(entry.data))
-                found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
+                text = tell(entry.name, json.loads(entry.data), is_local=self._is_local)
+                if text:
+                    found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
         return found
 
     async def tell_news(self) -> None:

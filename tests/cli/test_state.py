@@ -193,11 +193,11 @@ def test_a_log_is_shown_from_its_evidence(overlord: Overlord, filled: Filled, ho
     nothing_yet = overlord("job", "logs", "1")
     assert (nothing_yet.code, nothing_yet.err) == (
         4,
-        "overlord: job 1 has no log yet; it is kept when a session ends\n",
+        "overlord: job 1 has no log yet; it is kept when a session ends, and --follow shows it before that\n",
     )
     filled(kept(home, b"first \x1b[31mline\xff\n"))
     filled(kept(home, b"{}", kind="brief"))
-    assert overlord("job", "logs", "1").out == "first [31mline\ufffd\n\n"
+    assert overlord("job", "logs", "1").out == "first [31mline\ufffd\n"
     assert overlord("job", "logs", "1", "--session", "j1-work-1").code == 0
     unknown = overlord("job", "logs", "1", "--session", "j9-work-1")
     assert (unknown.code, unknown.err) == (

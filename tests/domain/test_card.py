@@ -6,7 +6,14 @@ import pytest
 from inline_snapshot import snapshot
 
 from minion.protocol import Outcome, Report, SessionKind
-from overlord.domain.card import evidence_card, issue_comment, pull_body, pull_title, state_in_words
+from overlord.domain.card import (
+    evidence_card,
+    issue_comment,
+    pull_body,
+    pull_title,
+    state_in_words,
+    where_work_is,
+)
 from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
@@ -56,9 +63,29 @@ def test_the_card_names_the_models_and_what_may_be_written() -> None:
 
 
 def test_a_card_before_anything_was_checked_says_so() -> None:
-    assert "Nothing yet: the evaluation is under way." in evidence_card(a_story())
+    evaluating = replace(a_job(), state=JobState.EVALUATING)
+    assert "Nothing yet: the evaluation is under way." in evidence_card(a_story(evaluating))
+    assert "Nothing yet: the work is checked when it comes back." in evidence_card(a_story())
+    blocked = replace(a_job(), state=JobState.WAITING)
+    assert "Nothing: no work came back that could be checked." in evidence_card(a_story(blocked))
+    ended = replace(a_job(), state=JobState.CANCELLED, head_sha=HEAD)
+    assert "\n\nNothing was checked.\n\n" in evidence_card(a_story(ended))
     assert "Nothing yet" in evidence_card(a_story(evaluations=(an_evaluation(),)))
     assert "> (nothing)" in evidence_card(a_story())
+
+
+def test_work_that_was_not_delivered_says_where_it_is() -> None:
+    waiting = replace(a_job(), state=JobState.WAITING)
+    assert where_work_is(waiting) == ""
+    kept = replace(waiting, head_sha=HEAD, base_sha="b" * 40)
+    assert where_work_is(kept) == "Its work was not pushed; `overlord job diff 1` shows it."
+    pushed = replace(kept, pushed_sha=HEAD)
+    assert (
+        where_work_is(pushed) == f"Its work is on the branch {kept.branch}; `overlord job diff 1` shows it."
+    )
+    assert where_work_is(pushed) in issue_comment(a_story(pushed))
+    assert where_work_is(replace(pushed, pull_number=3)) == ""
+    assert where_work_is(replace(pushed, state=JobState.RUNNING)) == ""
 
 
 def test_the_card_shows_the_last_report_and_the_last_evaluation() -> None:

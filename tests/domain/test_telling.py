@@ -145,3 +145,11 @@ def test_hostile_words_stay_on_their_line_without_control_characters(title: str)
 def test_terminal_escapes_and_direction_marks_are_gone() -> None:
     hostile = "a\x1b[2Jb\x1b]0;owned\x07c\u202ed\u2066e\x9b1mf"
     assert tell(EventName.CLAIMED, {**DATA, "title": hostile}).endswith(": a[2Jb]0;ownedcde1mf")
+
+
+def test_where_there_is_no_forge_branches_are_told_and_no_pull_requests() -> None:
+    assert tell("pull_opened", {"pull": 2}, is_local=True) == ""
+    assert tell("delivered", {"pull": 2}, is_local=True) == "the work is ready for review"
+    pushed = {"branch": "minion/issue-1", "head": "0" * 40}
+    assert tell("branch_pushed", pushed, is_local=True) == "the work is on the branch minion/issue-1"
+    assert tell("passed", {}, is_local=True) == "the evaluation passed"

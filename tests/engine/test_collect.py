@@ -55,6 +55,23 @@ async def test_done_without_a_change_is_a_persons_to_look_at(stage: Stage) -> No
     assert asked.body.startswith("It says it is done and changed nothing.")
 
 
+async def test_done_without_a_change_tells_which_edits_failed(stage: Stage) -> None:
+    session = await stage.running()
+    transcript = stage.parts.home.transcript(session.id)
+    transcript.parent.mkdir(parents=True, exist_ok=True)
+    transcript.write_text(
+        '{"messages": [], "reply": {"tool_calls": [{"id": "a", "function": {"name": "edit_file", "arguments": "{}"}}]}}\n'
+        '{"messages": [{"role": "tool", "tool_call_id": "a", "content": "Error: old does not occur in @calc.py."}], "reply": {}}\n'
+        '{"cut off'
+    )
+    await stage.ends(session)
+    await stage.step(collect.step)
+    first = (await stage.asked()).body.splitlines()[0]
+    assert first == (
+        "It says it is done and changed nothing. An edit failed: old does not occur in @\u200bcalc.py."
+    )
+
+
 @pytest.mark.parametrize(
     ("outcome", "subject"),
     [

@@ -106,6 +106,7 @@ for _room in ("engine", "routines"):
 ALLOWED["commands_space"] = ALLOWED["commands"] | {"overlord.commands"}
 ALLOWED["engine"] |= {"overlord.commands_space"}
 ALLOWED["inquiries"] |= {"overlord.settings", "overlord.settings_space"}
+ALLOWED["inquiries_session"] = ALLOWED["inquiries"] | {"overlord.ports", "overlord.home"}
 ALLOWED["app"] |= {
     "minion",
     "overlord.adapters",
@@ -123,6 +124,7 @@ ALLOWED["app"] |= {
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
     "overlord.http_server",
+    "overlord.inquiries_session",
     "overlord.settings_chat",
     "overlord.settings_environment",
     "overlord.settings_watch",

@@ -44,15 +44,24 @@ async def test_runs_are_numbered_on_listed_and_looked_into() -> None:
         user.model.will(edit("calc.py", "a * 2", "2 * a"), submit())
         again = await user.overlord("run", "double() is odd", "--json")
         assert again.objects[-1]["event"] == "result"
-        assert (again.objects[-1]["passed"], again.objects[-1]["run"]) == (True, 3)
+        assert (again.objects[-1]["passed"], again.objects[-1]["run"]) == (True, 2)
         git(user.repo, "merge", "--quiet", "minion/issue-1")
         listed = await user.overlord("history", "--json")
         assert '"merged": true' in listed.out
         table = (await user.overlord("history")).out.splitlines()
-        assert [row.split()[0] for row in table] == ["run", "3", "1"]
+        assert [row.split()[0] for row in table] == ["run", "2", "1"]
         assert "merged" in table[2] and "minion/issue-1" in table[2]
         shown = await user.overlord("job", "show", "1", "--repo", ".")
         assert shown.code == 0 and TITLE in shown.out
+        assert "pull request" not in shown.out and "on the branch minion/issue-1" in shown.out
+        told = (await user.overlord("job", "transcript", "1", "--repo", ".", "--follow")).out
+        assert (
+            "turn 1 " in told and "    + return a + b" in told and told.endswith("job 1: ready for review\n")
+        )
+        changed = (await user.overlord("job", "diff", "1", "--repo", ".")).out
+        assert "-    return a - b\n+    return a + b" in changed
+        printed = (await user.overlord("job", "logs", "1", "--session", "j1-check-1", "--repo", ".")).out
+        assert "== tests: " in printed
         whole = await user.overlord("ledger", "verify", "--repo", str(user.repo / "tests"))
         assert whole.code == 0
         assert (await user.overlord("job", "list")).code == 6, "the daemon's own state is another one"
@@ -74,7 +83,9 @@ async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
         user.model.will(edit(*FIX), submit())
         resumed = await user.overlord("resume")
         assert "git merge minion/issue-1" in resumed.out
-        assert resumed.code == 1, "the second one still waits"
+        assert resumed.out.endswith("Run 2 waits for an answer: overlord resume 2\n")
+        assert resumed.code == 0, "what waits for an answer is another run"
+        assert "Run 2: something else" in (await user.overlord("resume")).out
 
 
 async def test_an_ended_run_is_tried_again_from_where_head_is_now() -> None:

@@ -48,6 +48,8 @@ class ForgeState(Accounts):
         self.root = root
         self.writing = asyncio.Lock()
         """Held while people's commits are made, one after the other."""
+        self.pulls_after = 0
+        """Pull requests are numbered from here on and issues below it; 0: from one sequence, as GitHub does."""
 
     def directory(self, name: str) -> Path:
         """The bare repository of `owner/name`."""
@@ -228,7 +230,7 @@ class ForgeState(Accounts):
         pull = Pull(
             id=self.shelf.next_id(),
             repository=repository.name,
-            number=self._next_number(repository),
+            number=self._next_number(repository, after=self.pulls_after),
             title=title,
             body=body,
             author=self.user(author).login,
@@ -314,9 +316,11 @@ class ForgeState(Accounts):
             raise unfit("PullRequest", f"A pull request already exists for {repository.owner}:{branch}.")
         return heads[branch], heads[base]
 
-    def _next_number(self, repository: Repository) -> int:
+    def _next_number(self, repository: Repository, *, after: int = 0) -> int:
         left = [gone.number for gone in self.shelf.all(Departure) if gone.repository == repository.name]
-        return max((*left, *(thread.number for thread in self.threads(repository.name))), default=0) + 1
+        taken = [*left, *(thread.number for thread in self.threads(repository.name))]
+        most = 0 if after else self.pulls_after
+        return max([after, *(number for number in taken if not most or number <= most)]) + 1
 
     def _absent(self, key: str) -> Problem:
         """Why there is no issue of this key."""

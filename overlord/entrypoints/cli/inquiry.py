@@ -50,7 +50,8 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
     target = state.target(job)
     with state.reading() as connection:
-        found = inquiries.why(connection, inquiries.job_meant(connection, target).id, at=datetime.now(UTC))
+        job_id = inquiries.job_meant(connection, target).id
+        found = inquiries.why(connection, job_id, at=datetime.now(UTC), is_local=state.is_local())
     if json:
         as_json(found)
         return

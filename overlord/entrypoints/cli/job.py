@@ -8,22 +8,25 @@ import typer
 
 from overlord import commands, inquiries
 from overlord.domain.budget import cost_text
-from overlord.domain.card import evidence_card, state_in_words
+from overlord.domain.card import evidence_card, state_in_words, where_work_is
 from overlord.domain.inquiry import JobView, age_text
+from overlord.domain.job import Job
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.engine.story import story_of
-from overlord.entrypoints.cli import state
+from overlord.entrypoints.cli import job_work, state
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
 from overlord.entrypoints.cli.state import Repo
-from overlord.errors import NotFound
 from overlord.points import Point
 from overlord.settings import contract_for
-from overlord.store import evidence, jobs, ledger, sessions
-from overlord.store.evidence import EvidenceStore
+from overlord.store import evidence, jobs, ledger
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
+
+app.command()(job_work.transcript)
+app.command()(job_work.diff)
+app.command()(job_work.logs)
 
 Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
 Reason = Annotated[str, typer.Option(help="Why; it is kept in the ledger.")]
@@ -43,7 +46,7 @@ def status(json: Json = False, _repo: Repo = "") -> None:
         as_json({"jobs": jobs_now, "decisions": waiting, "today": found.today, **spaces})
         return
     if found.jobs:
-        table(COLUMNS, map(_row, found.jobs))
+        table(_columns(), map(_row, found.jobs))
     else:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
@@ -55,9 +58,6 @@ def status(json: Json = False, _repo: Repo = "") -> None:
         say(line(said))
     for space in found.troubles:
         say(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
-
-
-COLUMNS = ("job", "issue", "state", "doing", "pull request", "age")
 
 
 @app.command("list")
@@ -73,7 +73,7 @@ def list_jobs(
     if json:
         as_json(found)
     elif rows:
-        table(COLUMNS, rows)
+        table(_columns(), rows)
     else:
         console.print("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
 
@@ -93,33 +93,11 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     say(line(f"Job {job.id}: {job.issue_ref}, {job.issue.title}"))
     say(line(f"{state_in_words(job.state)}: {job.reason}") + "\n")
     for entry in entries:
-        say(f"{entry.at[:19].replace('T', ' ')}  {tell(entry.name, _data(entry))}")
+        if sentence := tell(entry.name, _data(entry), is_local=state.is_local()):
+            say(f"{entry.at[:19].replace('T', ' ')}  {sentence}")
+    if place := where_work_is(job):
+        say(f"\n{place}")
     say(f"\n{evidence_card(story)}\n\n{count(len(files), 'evidence file')} in {state.home().evidence}")
-
-
-@app.command()
-def logs(
-    number: Number,
-    session: Annotated[str, typer.Option(help="A session's name; the job's last one if absent.")] = "",
-    _repo: Repo = "",
-) -> None:
-    """What a session's program printed, from the evidence that was kept when it ended."""
-    with state.reading() as connection:
-        jobs.get(connection, number)
-        ran = sessions.of_job(connection, number)
-        kept = [item for item in evidence.exhibits(connection, number) if item.kind == "log"]
-    if session and session not in {item.id for item in ran}:
-        raise NotFound(
-            f"job {number} has no session {session}; it has {', '.join(i.id for i in ran) or 'none'}"
-        )
-    wanted = [item for item in kept if not session or item.session_id == session]
-    if not wanted:
-        raise NotFound(f"job {number} has no log yet; it is kept when a session ends")
-    if (removed_at := wanted[-1].removed_at) is not None:
-        raise NotFound(
-            f"this log was removed on {removed_at:%Y-%m-%d}: `keep` in the settings says how long they stay"
-        )
-    say(EvidenceStore(state.home().evidence).get(wanted[-1].sha256).decode(errors="replace"))
 
 
 @app.command()
@@ -153,7 +131,7 @@ def history(json: Json = False, _repo: Repo = "") -> None:
             str(item.job.id),
             f"{item.job.issue_ref} {item.job.issue.title[:50]}",
             ": ".join(filter(None, (state_in_words(item.job.state), item.job.reason[:60]))),
-            f"#{item.job.pull_number}" if item.job.pull_number else "-",
+            _result(item.job),
             cost_text(item.cost),
             age_text(item.took_s),
             age(item.ended_at),
@@ -161,16 +139,30 @@ def history(json: Json = False, _repo: Repo = "") -> None:
         for item in found.jobs
     ]
     if rows:
-        table(("job", "issue", "ended", "pull request", "cost", "took", "ago"), rows)
+        table(("job", "issue", "ended", _result_column(), "cost", "took", "ago"), rows)
     else:
         say("No job has ended yet.")
 
 
+def _columns() -> tuple[str, ...]:
+    return ("job", "issue", "state", "doing", _result_column(), "age")
+
+
 def _row(view: JobView) -> tuple[str, ...]:
     job = view.job
-    pull = f"#{job.pull_number}" if job.pull_number else "-"
     issue = f"{job.issue_ref} {job.issue.title[:50]}"
-    return (str(job.id), issue, job.state, view.doing[:80], pull, age(job.created_at))
+    return (str(job.id), issue, job.state, view.doing[:80], _result(job), age(job.created_at))
+
+
+def _result(job: Job) -> str:
+    """Where what it has come to is: its pull request, or its branch where there is no forge."""
+    if job.pull_number is None:
+        return "-"
+    return job.branch if state.is_local() else f"#{job.pull_number}"
+
+
+def _result_column() -> str:
+    return "branch" if state.is_local() else "pull request"
 
 
 def _data(entry: ledger.Entry) -> dict[str, Any]:

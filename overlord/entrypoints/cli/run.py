@@ -77,15 +77,24 @@ def run(
 
 
 def resume(
-    repo: Repo = ".", model: Model = "", runner: Runner = None, budget: Budget = None, json: Json = False
+    *,
+    number: Annotated[
+        int | None,
+        typer.Argument(help="The run, as `history` shows it; else what was interrupted, or waits."),
+    ] = None,
+    repo: Repo = ".",
+    model: Model = "",
+    runner: Runner = None,
+    budget: Budget = None,
+    json: Json = False,
 ) -> None:
-    """Go on with what was interrupted, and ask what waits for an answer."""
+    """Go on with what was interrupted; where nothing was, ask what waits for an answer."""
 
     def go_on() -> Act:
         from overlord.entrypoints.local import start
 
         wish = _wish(model, runner, budget)
-        return lambda desk: start.resume(desk, wish)
+        return lambda desk: start.resume(desk, number, wish)
 
     _at_the_desk(repo, json, go_on)
 

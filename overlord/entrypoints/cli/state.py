@@ -43,6 +43,11 @@ Repo = Annotated[
 ]
 
 
+def is_local() -> bool:
+    """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
+    return bool(_repository.get())
+
+
 def home() -> Home:
     """Where the state is kept, whether the settings load or not."""
     if not _repository.get():

@@ -24,6 +24,8 @@ from overlord.settings import Settings
 from overlord.store.database import Database, open_reader, write_beside
 
 Result = TypeVar("Result")
+PULLS_AFTER = 1_000_000
+"""Runs are the issues of the place's forge: where its pull requests have numbers of their own, no run's number is skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ async def sit_down(
     with place.held(), interruption.listening():
         await (await Database.open(place.home.database, exclusive=True)).close()
         forge = EmbeddedForge(place.forge)
+        forge.pulls_after = PULLS_AFTER
         try:
             if forge.shelf.get(Repository, place.repository) is None:
                 await forge.create_repository(place.repository)

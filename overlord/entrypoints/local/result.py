@@ -155,17 +155,27 @@ def _next(outcome: Outcome) -> list[str]:
     here = options(outcome.place)
     if outcome.interrupted:
         return ["Go on with it:", f"  overlord resume{here.run}"]
+    run = outcome.record.number
     lines = _branch(outcome, outcome.landed) if outcome.landed else []
     for decision in outcome.story.decisions:
         lines.append(
-            f"It waits for you: {line(decision.title)}. Answer here with `overlord resume{here.run}`, or with"
+            f"It waits for you: {line(decision.title)}. Answer here with `overlord resume {run}{here.run}`, or with"
         )
         lines.append(f"  overlord decisions show {decision.id}{here.state}")
         for verb in decision.verbs:
             command = f"  overlord decisions answer {decision.id} {verb}{_argument(verb)}{here.state}"
             lines.append(f"{command}   # {label_of(verb)}")
-        lines.append(f"and then `overlord resume{here.run}`. The whole story:")
-    return [*lines, f"  overlord job show {outcome.job.id}{here.state}"]
+        lines.append(f"and then `overlord resume {run}{here.run}`. The whole story:")
+    lines.append(f"  overlord job show {outcome.job.id}{here.state}")
+    if outcome.landed is None and outcome.story.job.head_sha:
+        lines.append(
+            f"  overlord job diff {outcome.job.id}{here.state}   # what it changed; nothing of it is in your repository"
+        )
+    if outcome.landed is None and outcome.story.sessions:
+        lines.append(
+            f"  overlord job transcript {outcome.job.id}{here.state}   # what the Minion said and did"
+        )
+    return lines
 
 
 def _argument(verb: Verb) -> str:

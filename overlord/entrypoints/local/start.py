@@ -60,18 +60,29 @@ async def run(desk: Desk, wish: Wish) -> int:
     return await _finish(desk, records.save(desk.place, replace(draft, number=number)), labels=True)
 
 
-async def resume(desk: Desk, wish: Wish) -> int:
-    """Go on with every run that is not at its end, oldest first."""
-    found = [record for record in records.every(desk.place) if _is_open(desk, record)]
-    if not found:
+async def resume(desk: Desk, number: int | None, wish: Wish) -> int:
+    """Go on with what was interrupted; where nothing was, ask what waits, the newest first. Or with the run that is named.
+
+    A run that only waits for an answer stands in the way of no other, and its code is not that of a run that passed.
+    """
+    wanted = (
+        [records.get(desk.place, number)] if number is not None else [*reversed(records.every(desk.place))]
+    )
+    open_runs = [record for record in wanted if _is_open(desk, record)]
+    if not open_runs:
         desk.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
+    begun = [record for record in open_runs if not _waits(desk, record)]
     code = 0
-    for record in found:
+    for record in begun or open_runs:
         desk.screen.say(f"Run {record.number}: {line(record.title)}")
         ended = await _finish(desk, records.save(desk.place, wish.over(record)), goes_on=True)
         if ended == result.INTERRUPTED:
             return ended
         code = max(code, ended)
+    here = result.options(desk.place).run
+    for record in open_runs if begun else ():
+        if record not in begun:
+            desk.screen.say(f"Run {record.number} waits for an answer: overlord resume {record.number}{here}")
     return code
 
 
@@ -187,6 +198,14 @@ def _moving(connection: sqlite3.Connection, space: str) -> list[Job]:
 
 def _has_answers(connection: sqlite3.Connection, job: Job) -> bool:
     return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
+
+
+def _waits(desk: Desk, record: Record) -> bool:
+    """Whether a run goes on only when somebody answers, and nobody has yet."""
+    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    if job is None or job.state is not JobState.WAITING:
+        return False
+    return not desk.read(lambda c: _has_answers(c, job))
 
 
 def _is_open(desk: Desk, record: Record) -> bool:

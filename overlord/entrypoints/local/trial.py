@@ -53,7 +53,7 @@ async def _tried(desk: Desk, running: Overlord, settings: Settings, commit: Sha)
     await trial.free(parts)
     await parts.git.refresh_mirror(name, await parts.forge.remote(name))
     job = await trial.begin(parts, name, BRANCH, commit, actor=person())
-    watch = Watch(running, after=0)
+    watch = Watch(running, after=0, is_local=True)
     await watch.news()
 
     async def step() -> Trial | Refusal | None:

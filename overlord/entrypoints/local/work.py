@@ -183,7 +183,7 @@ async def work(
     async with overlord(settings, falls_back=True) as running:
         await _say_how(running, screen)
         after = await running.parts.database.read(_last_event)
-        watch = Watch(running, after=after)
+        watch = Watch(running, after=after, is_local=True)
         run = Run(
             running=running,
             space=space,

@@ -1,0 +1,78 @@
+"""What a person can see of the sessions of a job: which there were, what was said in them, and the commits they left."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from overlord.domain.job import Job, JobState
+from overlord.domain.session import Session
+from overlord.errors import NotFound
+from overlord.home import Home
+from overlord.ports import Sha
+from overlord.store import evidence, jobs, sessions
+from overlord.store.evidence import EvidenceStore, Exhibit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a job or one of its sessions changed: two commits of the repository's mirror."""
+
+    base: Sha
+    head: Sha
+    session: str
+    """Whose work it is; empty for the job's newest."""
+
+
+def sessions_of(connection: sqlite3.Connection, job_id: int, session: str = "") -> list[Session]:
+    """The sessions of a job in the order they began, or the one that is named. Raises NotFound."""
+    jobs.get(connection, job_id)
+    ran = sessions.of_job(connection, job_id)
+    if session and session not in {item.id for item in ran}:
+        known = ", ".join(item.id for item in ran) or "none"
+        raise NotFound(f"job {job_id} has no session {session}; it has {known}")
+    return [item for item in ran if not session or item.id == session]
+
+
+def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> Exhibit | None:
+    """A session's evidence of a kind; None while it has none. Raises NotFound for one that was removed."""
+    found = [
+        item
+        for item in evidence.exhibits(connection, job_id)
+        if item.kind == kind and item.session_id == session
+    ]
+    if not found:
+        return None
+    if (removed_at := found[-1].removed_at) is not None:
+        raise NotFound(
+            f"the {kind} of {session} was removed on {removed_at:%Y-%m-%d}: `keep` in the settings says how long they stay"
+        )
+    return found[-1]
+
+
+def transcript(home: Home, session: str, exhibit: Exhibit | None, *, offset: int = 0) -> bytes:
+    """What a session and its model said to each other, from this byte on: its evidence, or what a live session has so far.
+    Raises StoreError for evidence that is gone or was changed."""
+    if exhibit is not None:
+        return EvidenceStore(home.evidence).get(exhibit.sha256)[offset:]
+    try:
+        with home.transcript(session).open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def is_at_rest(job: Job, live: Session | None) -> bool:
+    """Whether nothing more comes of a job by itself: it is over, or its pull request waits for reviewers."""
+    return not job.is_open or (job.state is JobState.IN_REVIEW and live is None)
+
+
+def change_of(connection: sqlite3.Connection, job_id: int, session: str = "") -> Change:
+    """What a job has come to, or what it was after a session; also what did not pass. Raises NotFound where nothing was changed."""
+    job = jobs.get(connection, job_id)
+    ran = sessions_of(connection, job_id, session)
+    heads = [item.taken_sha for item in ran if item.taken_sha] if session else [job.head_sha]
+    head = next(iter(heads), "")
+    whose = session or f"job {job_id}"
+    if not head or not job.base_sha or head == job.base_sha:
+        raise NotFound(f"{whose} has changed nothing; `overlord job transcript {job_id}` shows what it did")
+    return Change(base=Sha(job.base_sha), head=Sha(head), session=session)
