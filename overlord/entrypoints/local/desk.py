@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from overlord.embedded.forge.forge import EmbeddedForge
@@ -44,6 +45,9 @@ class Desk:
 
     def write(self, point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return write_beside(self.place.home.database, point, act)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def author(self) -> str:
         """The user as the forge knows them: the owner of everything there."""

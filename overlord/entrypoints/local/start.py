@@ -10,7 +10,7 @@ from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.cli.show import line, person
-from overlord.entrypoints.local import address, checkout, result, transfer
+from overlord.entrypoints.local import address, checkout, preflight, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
 from overlord.entrypoints.local.desk import Desk
@@ -68,7 +68,10 @@ async def resume(desk: Desk, wish: Wish) -> int:
     code = 0
     for record in found:
         desk.screen.say(f"Run {record.number}: {line(record.title)}")
-        ended = await _finish(desk, records.save(desk.place, wish.over(record)), goes_on=True)
+        wanted = wish.over(record)
+        if not _is_done(desk, wanted):
+            await _check_ready(desk, wanted)
+        ended = await _finish(desk, records.save(desk.place, wanted), goes_on=True)
         if ended == result.INTERRUPTED:
             return ended
         code = max(code, ended)
@@ -162,7 +165,9 @@ def _forge_branch(branch: str) -> str:
 
 async def _check_ready(desk: Desk, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
-    settings, _ = await desk.settings(record)
+    settings, choice = await desk.settings(record)
+    if not choice.told:  # what was found by itself has just answered
+        await preflight.check_models(desk, settings)
     await (await choose_runner(settings, falls_back=True)).close()
 
 
@@ -195,6 +200,12 @@ def _is_open(desk: Desk, record: Record) -> bool:
     if job is None or job.state in ACTIVE or job.state is JobState.WAITING:
         return True
     return job.state in DONE and record.result(job.head_sha) is None
+
+
+def _is_done(desk: Desk, record: Record) -> bool:
+    """Whether a run has passed, and only its branch is to be brought home."""
+    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    return job is not None and job.state in DONE
 
 
 def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
