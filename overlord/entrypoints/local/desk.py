@@ -15,10 +15,9 @@ from overlord.embedded.forge.record import Repository
 from overlord.entrypoints.cli.show import console, person
 from overlord.entrypoints.local import model
 from overlord.entrypoints.local import record as records
-from overlord.entrypoints.local.interruption import Interruption
+from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
-from overlord.entrypoints.local.result import INTERRUPTED
 from overlord.entrypoints.local.screen import Screen
 from overlord.points import Point
 from overlord.settings import Settings

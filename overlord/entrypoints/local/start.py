@@ -14,6 +14,7 @@ from overlord.entrypoints.local import address, checkout, preflight, result, tra
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
 from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.work import job_of, work
 from overlord.errors import GitFailed, NotFound, Refused
@@ -72,7 +73,7 @@ async def resume(desk: Desk, wish: Wish) -> int:
         if not _is_done(desk, wanted):
             await _check_ready(desk, wanted)
         ended = await _finish(desk, records.save(desk.place, wanted), goes_on=True)
-        if ended == result.INTERRUPTED:
+        if ended == INTERRUPTED:
             return ended
         code = max(code, ended)
     return code
