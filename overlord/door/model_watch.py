@@ -73,7 +73,7 @@ class ModelWatch:
                 await self._parts.outages.drop(outage.model)
             elif not self._parts.outages.is_tried(outage.model):
                 endpoint = self._parts.settings.endpoint(candidate.endpoint)
-                fault = await preflight.complete(
+                fault = await preflight.check_again(
                     self._parts.endpoint(candidate.endpoint),
                     outage.model,
                     limit_parameter=endpoint.limit_parameter,

@@ -17,6 +17,7 @@ from overlord.ports import Model, ModelResponse
 LIST_S = 8.0
 """The longest the list may take."""
 COMPLETION_S = 15.0
+AGAIN_S = 60.0
 MAX_LIST_BYTES = 8 * 1024 * 1024
 MAX_REPLY_BYTES = 64 * 1024
 
@@ -38,18 +39,30 @@ async def check(
         return ModelFault(kind=FaultKind.UNREACHABLE, detail=f"no answer within {list_s:.0f} s")
     except ModelUnavailable as error:
         return ModelFault(kind=FaultKind.UNREACHABLE, detail=error.why)
-    return await complete(model, name, limit_parameter=limit_parameter, redact=redact)
+    try:
+        async with asyncio.timeout(COMPLETION_S):
+            return await _complete(model, name, limit_parameter, redact)
+    except TimeoutError:
+        return None
 
 
-async def complete(model: Model, name: str, *, limit_parameter: str, redact: Redact) -> ModelFault | None:
-    """The same by a completion of one token alone."""
+async def check_again(
+    model: Model, name: str, *, limit_parameter: str, redact: Redact, within_s: float = AGAIN_S
+) -> ModelFault | None:
+    """The same of a model that gave no replies, by a completion of one token alone: silence is no sign that it does now."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await _complete(model, name, limit_parameter, redact)
+    except TimeoutError:
+        return ModelFault(kind=FaultKind.UNREACHABLE, detail=f"no answer within {within_s:.0f} s")
+
+
+async def _complete(model: Model, name: str, limit_parameter: str, redact: Redact) -> ModelFault | None:
     messages = [{"role": "user", "content": "Say yes."}]
     body = json.dumps({"model": name, "messages": messages, limit_parameter: 1}).encode()
     try:
-        async with asyncio.timeout(COMPLETION_S), model.complete(body) as reply:
+        async with model.complete(body) as reply:
             text = await _read(reply, MAX_REPLY_BYTES)
-    except TimeoutError:
-        return None
     except ModelUnavailable as error:
         return ModelFault(kind=FaultKind.UNREACHABLE, detail=error.why)
     if reply.status < 300 and not _is_completion(text):

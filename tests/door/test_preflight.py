@@ -116,6 +116,17 @@ async def silent() -> AsyncIterator[str]:
         yield url
 
 
+async def test_silence_is_no_sign_that_a_model_is_back() -> None:
+    async with silent() as url:
+        model = OpenAIModel(f"{url}/v1", "sk-right")
+        fault = await preflight.check_again(
+            model, NAME, limit_parameter="max_tokens", redact=str, within_s=0.2
+        )
+        await model.close()
+    assert fault is not None
+    assert fault.kind is K.UNREACHABLE
+
+
 async def test_nobody_and_silence_are_named_within_seconds(unused_tcp_port: int) -> None:
     said = []
     async with silent() as url:

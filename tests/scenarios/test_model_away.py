@@ -4,6 +4,7 @@ from overlord import inquiries
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
+from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.embedded.model import Refusal
 from overlord.embedded.play import edit, status, submit
 from overlord.embedded.reviewer import REVIEW
@@ -50,3 +51,25 @@ async def test_a_review_that_has_no_reply_for_too_long_is_put_to_a_person_too() 
         assert EventName.CHECKS_UNAVAILABLE in await world.events()
         seen = await world.read(lambda c: inquiries.status(c, world.settings(), at=world.clock.now()))
         assert [outage.model for outage in seen.outages] == ["scripted"]
+
+
+async def test_a_jobs_card_says_that_its_model_is_away_while_it_is() -> None:
+    async with made_memory_talk() as talk:
+        world = talk.world
+        world.model_will(world.hold(), edit(*FIX), submit())
+        await world.issue("Fix add()")
+        await world.until_holding()
+        outages = world.overlord.doors.parts.outages
+        await outages.note("scripted", ModelFault(kind=FaultKind.BUSY, detail="429"), left_s=60)
+        said = "⚠️ the model scripted is busy (429)"
+
+        def cards() -> list[str]:
+            return [card.plain for card in talk.cards() if "acme/calc#1" in card.plain]
+
+        await world.until(lambda: any(said in card for card in cards()))
+        await outages.end("scripted")
+        await world.until(lambda: not any(said in card for card in cards()))
+        assert len(cards()) == 1
+        world.let_go()
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
