@@ -106,7 +106,7 @@ class Overlord:
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Work until `stopped` is set; running sessions are left to be found again."""
-        async with self._beside("runner_events", self._follow_runner):
+        async with self.beside("runner_events", self._follow_runner):
             with self.bell.listening(self.parts.home.bell):
                 while not stopped.is_set():
                     seen = self.bell.count
@@ -115,7 +115,7 @@ class Overlord:
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
         """Repeat one step until it has a result, with doors open and the runner heard; no job is moved beside it."""
-        async with self._beside("runner_events", self._follow_runner):
+        async with self.beside("runner_events", self._follow_runner):
             while True:
                 seen = self.bell.count
                 opened = await self.doors.reconcile()
@@ -134,7 +134,8 @@ class Overlord:
             self.bell.ring()
 
     @contextlib.asynccontextmanager
-    async def _beside(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    async def beside(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """Keep a side task going while the block runs."""
         side = asyncio.create_task(self._monitored(name, act))
         try:
             yield

@@ -144,11 +144,13 @@ class RunnerRefused(FarEndError):
 
 
 class ModelUnavailable(FarEndError):
-    """The model's endpoint gave no reply, or cut one off. `reached`: the request may have got there, and may cost."""
+    """The model's endpoint gave no reply, or cut one off. `reached`: the request may have got there, and may cost; `why`: what
+    was seen, in a few words, as `connection refused`."""
 
-    def __init__(self, message: str, *, reached: bool = True) -> None:
+    def __init__(self, message: str, *, reached: bool = True, why: str = "no reply") -> None:
         super().__init__(message)
         self.reached = reached
+        self.why = why
 
 
 class ModelRefused(FarEndError):

@@ -31,6 +31,7 @@ from overlord.domain.inquiry import (
     total,
 )
 from overlord.domain.job import Job, JobState
+from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import name_of
 from overlord.domain.reference import JobRef, Target
 from overlord.domain.telling import tell
@@ -49,6 +50,7 @@ from overlord.store import (
     grants,
     jobs,
     ledger,
+    model_outages,
     past,
     pauses,
     proposals,
@@ -75,19 +77,33 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
     note = settings_notes.get(connection)
     return Status(
         at=at,
-        jobs=tuple(view(connection, job) for job in jobs.open_jobs(connection)),
+        jobs=tuple(view(connection, job, at=at) for job in jobs.open_jobs(connection)),
         waiting=waiting(connection),
         troubles=tuple(troubles),
         pauses=pauses.shown(connection),
         today=exchanges.day_cost(connection, at),
+        outages=tuple(_outages(connection)),
         settings=note.lines if note is not None else (),
     )
 
 
-def view(connection: sqlite3.Connection, job: Job) -> JobView:
+def _outages(connection: sqlite3.Connection) -> Iterator[ModelOutage]:
+    """Models that give no replies; that they are tried again is said while somebody does."""
+    asking = (model_outages.of_session(connection, session.id) for session in sessions.live(connection))
+    tried = {outage.model for outage in asking if outage is not None}
+    for outage in model_outages.every(connection):
+        yield outage if outage.model in tried else replace(outage, until=None)
+
+
+def view(connection: sqlite3.Connection, job: Job, *, at: datetime) -> JobView:
     """One job, and what is done in it now."""
+    session = sessions.live_of(connection, job.id)
+    outage = model_outages.of_session(connection, session.id) if session is not None else None
     return JobView(
-        job=job, session=sessions.live_of(connection, job.id), cost=costs.of_job(connection, job.id)
+        job=job,
+        session=session,
+        cost=costs.of_job(connection, job.id),
+        trouble=outage.line(at, is_short=True) if outage is not None else "",
     )
 
 
@@ -238,7 +254,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
     judged = evaluations.history(connection, job)
     return Why(
         at=at,
-        view=view(connection, job),
+        view=view(connection, job, at=at),
         told=tuple(_told(entries[-MOST_TOLD:], is_local=is_local)),
         earlier=max(0, len(entries) - MOST_TOLD),
         decisions=tuple(decisions.waiting(connection, job_id)),

@@ -33,17 +33,18 @@ def sessions_of(connection: sqlite3.Connection, job_id: int, session: str = "") 
 
 
 def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> Exhibit | None:
-    """A session's evidence of a kind; None while it has none. Raises NotFound for one that was removed."""
+    """A session's evidence of a kind, or the job's newest where none is named; None while there is none.
+    Raises NotFound for one that was removed."""
     found = [
         item
         for item in evidence.exhibits(connection, job_id)
-        if item.kind == kind and item.session_id == session
+        if item.kind == kind and session in {"", item.session_id}
     ]
     if not found:
         return None
     if (removed_at := found[-1].removed_at) is not None:
         raise NotFound(
-            f"the {kind} of {session} was removed on {removed_at:%Y-%m-%d}: `keep` in the settings says how long they stay"
+            f"the {kind} of {found[-1].session_id or f'job {job_id}'} was removed on {removed_at:%Y-%m-%d}: `keep` in the settings says how long they stay"
         )
     return found[-1]
 

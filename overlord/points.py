@@ -116,6 +116,8 @@ class Point(StrEnum):
     DRAFT_DISPATCHED = "draft_dispatched"
     DRAFT_COMPARED = "draft_compared"
 
+    MODEL_OUTAGE_NOTED = "model_outage_noted"
+
     PULL_VETTED = "pull_vetted"
     VETTING_TOLD = "vetting_told"
     VETTINGS_FORGOTTEN = "vettings_forgotten"

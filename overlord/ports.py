@@ -335,7 +335,6 @@ class ModelResponse(Protocol):
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body; raises ModelUnavailable when the stream is cut."""
-        ...
 
 
 class Model(Protocol):
@@ -343,7 +342,9 @@ class Model(Protocol):
 
     def complete(self, body: bytes) -> AbstractAsyncContextManager[ModelResponse]:
         """Send one chat completion request, JSON as given; the key is the adapter's to add."""
-        ...
+
+    def models(self, *, signed: bool = True) -> AbstractAsyncContextManager[ModelResponse]:
+        """Ask which models there are, which costs nothing; without the key where not `signed`."""
 
 
 class Assistant(Protocol):

@@ -199,6 +199,8 @@ class Retries(Section):
     attempts: Positive
     first_wait_s: Annotated[float, Field(ge=0)]
     longest_wait_s: Annotated[float, Field(ge=0)]
+    give_up_s: Annotated[float, Field(gt=0, le=570)]
+    """Less than the ten minutes after which a session gives up by itself."""
 
 
 class PriceRow(Section):

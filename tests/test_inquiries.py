@@ -16,10 +16,21 @@ from overlord.domain.decision import Subject, Verb, ask_about_space
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
+from overlord.domain.model_fault import FaultKind, ModelOutage
 from overlord.domain.reference import IssueRef, JobRef, Target
 from overlord.errors import NotFound, Refused
 from overlord.settings import Settings, load
-from overlord.store import decisions, evaluations, exchanges, grants, jobs, past, sessions, spaces
+from overlord.store import (
+    decisions,
+    evaluations,
+    exchanges,
+    grants,
+    jobs,
+    model_outages,
+    past,
+    sessions,
+    spaces,
+)
 from overlord.store.exchanges import Purse
 from overlord.store.grants import GrantKind
 from overlord.store.migrations import migrate
@@ -258,3 +269,24 @@ def test_asking_changes_nothing(store: sqlite3.Connection, tmp_path: Path) -> No
     inquiries.job_cost(store, given, job.id, at=at)
     inquiries.brief(store, since=at, at=at)
     assert list(store.iterdump()) == before
+
+
+def test_a_model_that_gives_no_replies_is_named_with_its_jobs_and_for_how_long_it_is_tried(
+    store: sqlite3.Connection,
+) -> None:
+    session = prepare(store)
+    purse = exchanges.purse(store, session, (), at=NOW)
+    exchanges.reserve(store, purse, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=NOW)
+    tried: dict[str, Any] = {"kind": FaultKind.BUSY, "detail": "429: Slow down", "since": NOW}
+    for model in ("gpt-x", "gpt-y"):
+        model_outages.put(store, ModelOutage(model=model, until=later(420), **tried), at=NOW)
+    found = inquiries.status(store, load({}), at=NOW)
+    said = "the model gpt-x is busy (429), trying again for 7 minutes"
+    assert [view.doing for view in found.jobs] == [said]
+    assert inquiries.why(store, session.job_id, at=NOW).view.doing == said
+    assert [outage.line(NOW) for outage in found.outages] == [
+        "the model gpt-x is busy (429: Slow down), trying again for 7 minutes",
+        "the model gpt-y is busy (429: Slow down), for 0 seconds now",
+    ]
+    model_outages.end(store, "gpt-x", at=NOW)
+    assert inquiries.status(store, load({}), at=NOW).jobs[0].doing == session.id

@@ -2,6 +2,9 @@
 for the gateway to say. Nothing that leaves here as an exception carries the key.
 """
 
+import os
+import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -22,6 +25,49 @@ OF_THE_CONNECTION = frozenset(
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL)
 
 
+_WORDS = {
+    httpx.ConnectTimeout: "no connection in time",
+    httpx.ReadTimeout: "it is silent",
+    httpx.WriteTimeout: "it takes no request",
+    httpx.PoolTimeout: "too many requests wait for it",
+    httpx.RemoteProtocolError: "the connection was cut",
+    httpx.ReadError: "the connection was cut",
+    httpx.InvalidURL: "its address is none",
+    httpx.UnsupportedProtocol: "its address is none",
+}
+
+
+def reason_of(error: BaseException) -> str:
+    """Why there was no reply, in words that hold nothing of the request: what the system says lies below httpx's error."""
+    below: BaseException | None = error
+    for _ in range(10):
+        if isinstance(below, socket.gaierror):
+            return "the name of its host is not known"
+        if isinstance(below, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {below.verify_message}"
+        if isinstance(below, ssl.SSLError):
+            return "TLS failed"
+        if isinstance(below, OSError) and below.errno:
+            return os.strerror(below.errno).lower()
+        if below is None:
+            break
+        below = below.__cause__ or below.__context__
+    return _WORDS.get(type(error), type(error).__name__)
+
+
+def _check_address(base_url: str) -> None:
+    """Raises SettingsError for what is no address. Nothing at all is one that was not given yet."""
+    try:
+        url = httpx.URL(base_url)
+        is_address = not base_url or (url.scheme in {"http", "https"} and bool(url.host))
+    except (httpx.InvalidURL, ValueError):
+        is_address = False
+    if not is_address:
+        raise SettingsError(
+            "the model's address is none: OPENAI_BASE_URL (model.base_url) is as https://api.openai.com/v1"
+        )
+
+
 class _Reply:
     """`ports.ModelResponse` over httpx."""
 
@@ -37,7 +83,8 @@ class _Reply:
             async for chunk in self._response.aiter_bytes():
                 yield chunk
         except (httpx.HTTPError, httpx.StreamError) as error:
-            raise ModelUnavailable(f"the model's reply was cut off ({type(error).__name__})") from None
+            why = reason_of(error)
+            raise ModelUnavailable(f"the model's reply was cut off ({why})", why=why) from None
 
 
 class OpenAIModel:
@@ -54,7 +101,8 @@ class OpenAIModel:
         key = api_key.strip()
         if not key.isascii() or any(not character.isprintable() or character == " " for character in key):
             raise SettingsError("OPENAI_API_KEY has characters that no key has")
-        self._url = f"{base_url.rstrip('/')}/chat/completions"
+        _check_address(base_url)
+        self._base_url = base_url.rstrip("/")
         self._headers = {"content-type": "application/json"}
         if key:
             self._headers["authorization"] = f"Bearer {key}"
@@ -64,17 +112,30 @@ class OpenAIModel:
     @asynccontextmanager
     async def complete(self, body: bytes) -> AsyncIterator[_Reply]:
         """Send one request; any status is a reply. Raises ModelUnavailable when there is none."""
-        request = self._http.build_request("POST", self._url, content=body, headers=self._headers)
         reached(Point.ASK_MODEL, Moment.BEFORE)
+        async with self._asked("POST", "chat/completions", self._headers, body) as reply:
+            reached(Point.ASK_MODEL, Moment.AFTER)
+            yield reply
+
+    @asynccontextmanager
+    async def models(self, *, signed: bool = True) -> AsyncIterator[_Reply]:
+        """Ask for the list of models; any status is a reply. Raises ModelUnavailable when there is none."""
+        headers = {name: value for name, value in self._headers.items() if signed and name == "authorization"}
+        async with self._asked("GET", "models", headers) as reply:
+            yield reply
+
+    @asynccontextmanager
+    async def _asked(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[_Reply]:
+        url = f"{self._base_url}/{path}"
         try:
+            request = self._http.build_request(method, url, content=body, headers=headers)
             response = await self._http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            sent = not isinstance(error, _NEVER_SENT)
-            raise ModelUnavailable(
-                f"the model gave no reply ({type(error).__name__})", reached=sent
-            ) from None
+            sent, why = not isinstance(error, _NEVER_SENT), reason_of(error)
+            raise ModelUnavailable(f"the model gave no reply ({why})", reached=sent, why=why) from None
         try:
-            reached(Point.ASK_MODEL, Moment.AFTER)
             yield _Reply(response)
         finally:
             await response.aclose()

@@ -44,6 +44,8 @@ class Story:
     """Skill files of the repository it could not, each with the reason."""
     cost_nusd: int | None = None
     """Nano-dollars; None when no model it used has a price."""
+    trouble: str = ""
+    """What keeps its session from going on just now: its model does not answer."""
     granted: tuple[ScopeGrant, ...] = ()
     """What people let its sessions write besides."""
 

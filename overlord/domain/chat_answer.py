@@ -96,6 +96,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     ]
     parts: list[Part] = [_list(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
     parts += _paused(status.pauses)
+    parts += [Paragraph((f"⚠️ {_cut(outage.line(status.at), 500)}",)) for outage in status.outages]
     parts += [Paragraph((_cut(said, 500),)) for said in status.settings]
     parts += [
         Paragraph(

@@ -134,6 +134,8 @@ def _now(story: Story) -> list[Part]:
     live = [item for item in story.sessions if item.state is not SessionState.ENDED and item.kind in _SHOWN]
     if job.reason:
         parts.append(Paragraph((cut(job.reason, _REASON),)))
+    if story.trouble:
+        parts.append(Paragraph((f"⚠️ {cut(story.trouble, _REASON)}",)))
     for session in live[-1:]:
         doing = cut(session.last_action, _ACTION)
         turn = f"turn {session.turn}" if session.turn else "starting"

@@ -42,6 +42,7 @@ class Subject(StrEnum):
     STOPPED_SHORT = "stopped_short"
     BUDGET = "budget"
     LOSSES = "losses"
+    MODEL = "model"
     NO_TESTS = "no_tests"
     NO_TOOLCHAIN = "no_toolchain"
     CHECKS_UNAVAILABLE = "checks_unavailable"
@@ -186,6 +187,9 @@ _ASKED: dict[Subject, _Asked] = {
         kind=DecisionKind.BLOCKER,
         title="four sessions in a row were lost to infrastructure",
         verbs=(Verb.RETRY, Verb.DROP),
+    ),
+    Subject.MODEL: _Asked(
+        kind=DecisionKind.BLOCKER, title="the model cannot be used", verbs=(Verb.RETRY, *_ENDING)
     ),
     Subject.NO_TESTS: _Asked(
         kind=DecisionKind.APPROVAL,

@@ -104,6 +104,8 @@ class EventName(StrEnum):
     EVIDENCE_REMOVED = "evidence_removed"
     DISK_RAN_LOW = "disk_ran_low"
     DISK_RECOVERED = "disk_recovered"
+    MODEL_FAILED = "model_failed"
+    MODEL_RECOVERED = "model_recovered"
     DATABASE_UPGRADED = "database_upgraded"
     SIDE_TASK_FAILED = "side_task_failed"
 

@@ -8,6 +8,7 @@ from minion.protocol import Finding
 from overlord.domain.budget import Budget, Cost, Spending
 from overlord.domain.decision import Decision
 from overlord.domain.job import Job
+from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import Pause
 from overlord.domain.session import Session
 
@@ -19,12 +20,16 @@ class JobView:
     job: Job
     session: Session | None
     cost: Cost
+    trouble: str = ""
+    """What keeps its session from going on just now: its model does not answer."""
 
     @property
     def doing(self) -> str:
         """In a few words: what its session is at, or why it stands where it stands. May be a model's words."""
         if self.session is None:
             return self.job.reason
+        if self.trouble:
+            return self.trouble
         if not self.session.turn:
             return self.session.id
         return f"turn {self.session.turn}: {self.session.last_action}"
@@ -59,6 +64,8 @@ class Status:
     troubles: tuple[SpaceTrouble, ...]
     pauses: tuple[Pause, ...]
     today: Cost
+    outages: tuple[ModelOutage, ...] = ()
+    """Models that give no replies."""
     settings: tuple[str, ...] = ()
     """What is to be said of the settings: that newer ones do not load, or wait for a restart."""
 

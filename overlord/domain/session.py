@@ -184,12 +184,15 @@ def _was_told_by_others(session: Session, ending: Ending) -> bool:
 TERMINATED = "terminated"
 """A report's reason: it was told to stop."""
 
+MODEL = "model"
+"""A report's reason: the model gave it no answers to work with."""
+
 _SHORT = {
     "turn_limit": "It used all of its turns.",
     "tool_errors": "Too many tool calls in a row failed.",
     "time_limit": "Its time was up.",
     TERMINATED: "It was told to stop.",
-    "model": "The model gave no usable answers.",
+    MODEL: "The model gave no usable answers.",
     "scope": "Its scope could not be read.",
     "internal": "The Minion itself failed.",
 }

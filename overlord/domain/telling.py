@@ -173,6 +173,10 @@ _SENTENCES: Mapping[E, _Said] = {
     ),
     E.DISK_RAN_LOW: lambda d: f"no new work is begun: {d['reason']}",
     E.DISK_RECOVERED: lambda d: f"the disk has room again ({d['room']}); work is taken up again",
+    E.MODEL_FAILED: lambda d: (
+        f"{d['said']}, trying again for {d['tried_for']}" if d["tried_for"] else f"{d['said']}. {d['advice']}"
+    ),
+    E.MODEL_RECOVERED: lambda d: f"the model {d['model']} answers again, after {d['lasted']}",
     E.DATABASE_UPGRADED: lambda d: (
         f"the database was upgraded from schema {d['from']} to {d['to']}; the old one is {d['copy']}"
     ),

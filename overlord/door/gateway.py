@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from minion.protocol import SessionKind
+from overlord.domain.model_fault import FaultKind, ModelFault, read_refusal
 from overlord.domain.session import Session
 from overlord.door import wire
 from overlord.door.meter import Meter
@@ -31,17 +32,20 @@ from overlord.store import jobs
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 LONGEST_REST_S = 86_400.0
-ASKED_AGAIN = frozenset({408, 425, 429})
-"""Besides 5xx: what another try may change."""
+SAID_AS_IT_IS = frozenset({400, 401, 403, 404})
+"""Refusals whose status means the same to a session; of others, 402 is its own budget's and 429 would be waited out."""
+GIVEN_UP = 424
+"""What a session hears that is not to try again, whatever the endpoint's own status is."""
 WAITED_OUT = frozenset({429, 500, 502, 503, 504})
 """Statuses clients try again by themselves; other passing troubles are told as 503."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Failed:
-    """An attempt without a reply: what the session hears if it was the last one, and how long the endpoint wants to rest."""
+    """An attempt without a reply: what the session hears if it was the last one, why, and how long the endpoint wants to rest."""
 
     response: Response
+    fault: ModelFault
     retry_after_s: float = 0.0
 
 
@@ -72,13 +76,20 @@ async def _persistently(
 ) -> Response | _Failed:
     """Ask one endpoint as often as the settings say; one that wants a long rest is left for the next."""
     retries = parts.settings.retries
+    model = parts.settings.model_name(candidate)
     for attempt in range(1, retries.attempts + 1):
         reply = await _once(parts, session, asked, candidate)
-        wants_long = isinstance(reply, _Failed) and reply.retry_after_s > retries.longest_wait_s
-        if not isinstance(reply, _Failed) or attempt == retries.attempts or (wants_long and not is_last):
+        if not isinstance(reply, _Failed):
             break
+        is_tried = attempt < retries.attempts
+        wants_long = reply.retry_after_s > retries.longest_wait_s
         backoff = retries.first_wait_s * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
-        await parts.pause(min(retries.longest_wait_s, max(backoff, reply.retry_after_s)))
+        wait_s = min(retries.longest_wait_s, max(backoff, reply.retry_after_s)) if is_tried else 0.0
+        if is_last and (over := await parts.outages.failed(session, model, reply.fault, wait_s=wait_s)):
+            return wire.error_response(GIVEN_UP, "model_unavailable", over)
+        if not is_tried or (wants_long and not is_last):
+            break
+        await parts.pause(wait_s)
     return reply
 
 
@@ -92,15 +103,17 @@ async def _once(parts: DoorParts, session: Session, asked: Asked, candidate: Can
         await owned.enter_async_context(meter)
         try:
             reply = await owned.enter_async_context(parts.endpoint(candidate.endpoint).complete(body))
-            if reply.status >= 400:
+            if reply.status >= 300:
                 meter.status, meter.is_free = reply.status, True
-                return await _refusal(parts, reply, meter)
+                return await _refusal(parts, session, reply, meter, model)
+            await parts.outages.answered(session, model)
             if asked.stream and reply.headers.get("content-type", "").startswith("text/event-stream"):
                 return await _streamed(reply, asked, meter, owned)
             return await _whole(reply, meter)
         except ModelUnavailable as error:
             meter.status, meter.trouble, meter.is_free = 502, str(error), not error.reached
-            return _Failed(response=wire.error_response(502, "model_unavailable", str(error)))
+            fault = ModelFault(kind=FaultKind.UNREACHABLE, detail=error.why)
+            return _Failed(response=wire.error_response(502, "model_unavailable", str(error)), fault=fault)
 
 
 async def _whole(reply: ModelResponse, meter: Meter) -> Response:
@@ -131,21 +144,28 @@ async def _first(chunks: AsyncIterator[bytes], reader: StreamReader) -> bytes:
     return b""
 
 
-async def _refusal(parts: DoorParts, reply: ModelResponse, meter: Meter) -> Response | _Failed:
-    """The provider's own words, without what is nobody's business."""
+async def _refusal(
+    parts: DoorParts, session: Session, reply: ModelResponse, meter: Meter, model: str
+) -> Response | _Failed:
+    """The provider's own words, without what is nobody's business; ours where they are about more than this request."""
     data = await _read(reply, MAX_ERROR_BYTES)
     text = parts.redactor.redact(data.decode("utf-8", "replace"))
     meter.trouble = text[:1000]
-    passes = reply.status in ASKED_AGAIN or reply.status >= 500
-    status = reply.status if reply.status in WAITED_OUT or not passes else 503
-    kind = reply.headers.get("content-type", "application/json")
-    response = Response(text, status, media_type=kind)
-    if not passes:
-        return response
+    fault = read_refusal(reply.status, text, model)
+    if fault is None:
+        await parts.outages.answered(session, model)
+        kind = reply.headers.get("content-type", "application/json")
+        return Response(text, reply.status, media_type=kind)
+    if not fault.passes:
+        why = await parts.outages.failed(session, model, fault)
+        status = reply.status if reply.status in SAID_AS_IT_IS else GIVEN_UP
+        return wire.error_response(status, f"model_{fault.kind}", why)
+    status = reply.status if reply.status in WAITED_OUT else 503
+    response = Response(text, status, media_type=reply.headers.get("content-type", "application/json"))
     retry_after_s = _seconds(reply.headers.get("retry-after", ""), parts.clock.now())
     if retry_after_s:
         response.headers["retry-after"] = str(int(retry_after_s))
-    return _Failed(response=response, retry_after_s=retry_after_s)
+    return _Failed(response=response, fault=fault, retry_after_s=retry_after_s)
 
 
 async def _read(reply: ModelResponse, limit: int) -> bytes:

@@ -59,6 +59,7 @@ class DoorKeeper:
         alive = {session.id for session in live}
         for identifier in self._doors.keys() - wanted.keys() - alive:
             await self._doors.pop(identifier).close()
+            self._parts.outages.forget(identifier)
         if alive != self._swept:
             await asyncio.to_thread(self._sweep, alive | self._doors.keys())
             self._swept = alive

@@ -9,6 +9,7 @@ from overlord.domain.redaction import Redactor
 from overlord.door.flight import Flight
 from overlord.door.journal import Journal
 from overlord.door.limits import SessionLimits
+from overlord.door.outages import Outages
 from overlord.door.pushes import Pushes
 from overlord.door.transcript import Transcripts
 from overlord.home import Home
@@ -44,9 +45,14 @@ class DoorParts:
     pushes: Pushes = field(default_factory=Pushes)
     journal: Journal = field(default_factory=Journal)
     transcripts: Transcripts = field(init=False)
+    outages: Outages = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "transcripts", Transcripts(self.home, self.redactor))
+        outages = Outages(
+            database=self.database, clock=self.clock, settings=lambda: self.settings, notify=self.bell.ring
+        )
+        object.__setattr__(self, "outages", outages)
 
     @property
     def settings(self) -> Settings:

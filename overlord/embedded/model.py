@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from overlord.embedded.completion import Completion
-from overlord.embedded.play import Misbehaviour, Play, Turn
+from overlord.embedded.play import Misbehaviour, Play, Turn, say
 from overlord.embedded.reviewer import is_review, nothing_found
 from overlord.embedded.server import cut_connection, serve, until_disconnected
 
@@ -44,6 +44,8 @@ class CompletionRequest(BaseModel):
     """What we read of a request; the rest is the caller's business."""
 
     model: str
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
     messages: list[_Message] = Field(min_length=1)
     tools: list[dict[str, Any]] = []
     stream: bool = False
@@ -52,6 +54,10 @@ class CompletionRequest(BaseModel):
     def opening(self) -> str:
         """The first two messages, as text."""
         return "\n".join(_text(message.content) for message in self.messages[:2])
+
+    def is_trial(self) -> bool:
+        """Whether one token is asked for: to see that there is somebody, and no conversation that a play is for."""
+        return 1 in {self.max_tokens, self.max_completion_tokens}
 
     def answered(self) -> int:
         """How many turns the model has had."""
@@ -67,6 +73,20 @@ class Seen:
     conversation: str = ""
     turn: int = -1
     body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An answer that is no reply, as an endpoint gives it that is busy or does not like the account."""
+
+    status: int
+    message: str
+    code: str | None = None
+    retry_after_s: int | None = None
+
+    def response(self) -> Response:
+        headers = {} if self.retry_after_s is None else {"retry-after": str(self.retry_after_s)}
+        return _error(self.status, self.message, "scripted", self.code, headers)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,8 +112,14 @@ class _Performance:
 class EmbeddedModel:
     """The scripted model. It is an ASGI application; `serve` puts it on a port."""
 
-    def __init__(self, plays: Iterable[Play] = (), *, key: str | None = None) -> None:
+    def __init__(
+        self, plays: Iterable[Play] = (), *, key: str | None = None, names: Sequence[str] = ()
+    ) -> None:
+        """`names`: the only models there are; without them, any name will do, and one is listed."""
         self.key = key or f"sk-{secrets.token_hex(16)}"
+        self.names = tuple(names)
+        self.refusal: Refusal | None = None
+        """What every request is answered with while it is set, whatever is played."""
         self.requests: list[Seen] = []
         self._waiting = list(plays)
         self._played: list[Play] = []
@@ -131,13 +157,19 @@ class EmbeddedModel:
         return found
 
     async def _models(self, request: Request) -> Response:
+        if self.refusal is not None:
+            return self.refusal.response()
         if not self._is_signed(request):
             return _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
-        model = {"id": MODEL, "object": "model", "created": 0, "owned_by": "overlord"}
-        return JSONResponse({"object": "list", "data": [model]})
+        described = {"object": "model", "created": 0, "owned_by": "overlord"}
+        return JSONResponse(
+            {"object": "list", "data": [{"id": name, **described} for name in self.names or (MODEL,)]}
+        )
 
     async def _complete(self, request: Request) -> Response:
         body = await request.body()
+        if self.refusal is not None:
+            return self._noted(self.refusal.response(), body)
         if not self._is_signed(request):
             refused = _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
             return self._noted(refused, body)
@@ -145,6 +177,12 @@ class EmbeddedModel:
             asked = CompletionRequest.model_validate_json(body)
         except ValidationError as error:
             return self._noted(_error(400, str(error), "invalid_request_error"), body)
+        if self.names and asked.model not in self.names:
+            unknown = f"The model `{asked.model}` does not exist or you do not have access to it."
+            return self._noted(_error(404, unknown, "invalid_request_error", "model_not_found"), body)
+        if asked.is_trial():
+            word = Completion(say("Yes"), conversation="0" * 32, index=0, model=asked.model, prompt_chars=0)
+            return self._noted(_response(word, asked), body)
         conversation = hashlib.sha256(RANDOM_RUNS.sub("", asked.opening()).encode()).hexdigest()
         performance = self._performances.get(conversation) or self._cast(conversation, asked.opening())
         if performance is None:

@@ -12,9 +12,11 @@ from overlord.domain.evaluation import CheckName, EvaluationResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.integrity import holds_secret
 from overlord.domain.job import Job
+from overlord.domain.model_fault import ModelOutage
 from overlord.domain.scope import droppable
 from overlord.domain.session import (
     MAX_LOSSES,
+    MODEL,
     Ending,
     EndKind,
     Session,
@@ -30,7 +32,7 @@ from overlord.engine.material import kept_in_lfs
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import RepositoryName, SessionId, Sha
-from overlord.store import decisions, evaluations, jobs, sessions
+from overlord.store import decisions, evaluations, jobs, model_outages, sessions
 
 SHOWN_EDITS = 3
 """Reasons of failed edits that are told, the last ones."""
@@ -139,6 +141,8 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
         )
         return
     subject, body = _question(session, ending, verdict, work)
+    if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
+        subject, body = Subject.MODEL, outage.verdict(at)
     jobs.move(
         connection,
         job.id,
@@ -190,6 +194,14 @@ def _question(session: Session, ending: Ending, verdict: SessionVerdict, work: _
     if report is not None and report.outcome is Outcome.OUT_OF_BUDGET:
         return Subject.BUDGET, f"{why}{said}"
     return Subject.STOPPED_SHORT, f"{why}{said}"
+
+
+def _outage(connection: sqlite3.Connection, session: Session) -> ModelOutage | None:
+    """Why a session that ended for its model had no reply, where Overlord saw that itself."""
+    report = session.report
+    if not isinstance(report, Report) or report.reason != MODEL:
+        return None
+    return model_outages.of_session(connection, session.id)
 
 
 async def _lost_without_trace(parts: Parts, job: Job) -> bool:

@@ -52,7 +52,7 @@ class PollOutcomes:
         now = _Last(reached=part if is_reached else Reachability.NONE, trouble=trouble)
         before = self._last.get(space, _WELL)
         self._last[space] = now
-        if (before.reached, _alike(before.trouble)) == (now.reached, _alike(now.trouble)):
+        if before.reached is now.reached and is_alike(before.trouble, now.trouble):
             return
         if now.reached is Reachability.FULL:
             log.info("repository_reached_again", space=space, after=before.trouble)
@@ -70,5 +70,6 @@ class PollOutcomes:
         return bool(spaces) and all(self.of(space) is Reachability.NONE for space in spaces)
 
 
-def _alike(trouble: str) -> str:
-    return _NUMBER.sub("0", trouble)
+def is_alike(trouble: str, other: str) -> bool:
+    """Whether two troubles are the same but for their numbers."""
+    return _NUMBER.sub("0", trouble) == _NUMBER.sub("0", other)

@@ -6,7 +6,17 @@ from overlord.domain.card import Story
 from overlord.domain.contract import Contract
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.store import decisions, evaluations, exchanges, grants, jobs, ledger, sessions, skill_uses
+from overlord.store import (
+    decisions,
+    evaluations,
+    exchanges,
+    grants,
+    jobs,
+    ledger,
+    model_outages,
+    sessions,
+    skill_uses,
+)
 
 
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
@@ -31,8 +41,15 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         skills_loaded=skill_uses.loaded_by(connection, job.id),
         skills_left_out=_texts(skills.get("left_out")),
         ledger_head=ledger.head(connection),
+        trouble=_trouble(connection, job),
         granted=grants.scope_ever_granted(connection, job.id),
     )
+
+
+def _trouble(connection: sqlite3.Connection, job: Job) -> str:
+    session = sessions.live_of(connection, job.id)
+    outage = model_outages.of_session(connection, session.id) if session is not None else None
+    return outage.fault.describe(outage.model) if outage is not None else ""
 
 
 def _texts(value: Json) -> tuple[str, ...]:

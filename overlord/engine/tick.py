@@ -41,6 +41,7 @@ from overlord.engine import (
 from overlord.engine.due import Due
 from overlord.engine.errands import Errands
 from overlord.engine.parts import Parts
+from overlord.engine.poll_outcome import is_alike
 from overlord.engine.speech import Speech
 from overlord.errors import FarEndError, Fenced, IllegalMove
 from overlord.points import Point
@@ -285,7 +286,8 @@ class Tick:
             left = self._other_trouble(key, job_id)
             recover = partial(_note_recovery, job_id=job_id, left=left)
             await self._parts.database.write(Point.TROUBLE_NOTED, recover)
-        self._delays.pop(key, None)
+        if (over := self._delays.pop(key, None)) is not None:
+            log.info("step_works_again", after=over.trouble, failures=over.failures)
         return moved
 
     def _other_trouble(self, key: str, job_id: JobId) -> str:
@@ -303,7 +305,8 @@ class Tick:
         failures = before.failures + 1 if before else 1
         until = self._parts.clock.monotonic() + retry.delay_s(error, failures)
         self._delays[key] = _Delay(job_id=job_id, until=until, failures=failures, trouble=trouble)
-        log.warning("step_put_off", trouble=trouble, failures=failures)
+        if before is None or not is_alike(before.trouble, trouble):
+            log.warning("step_put_off", trouble=trouble)
         if job_id is None or (before is not None and before.trouble == trouble):
             return True
         note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())

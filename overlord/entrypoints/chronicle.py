@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 import structlog
 
 from overlord.app import Overlord
-from overlord.domain.event import OVERLORD
+from overlord.domain.event import OVERLORD, EventName
 from overlord.errors import Fenced
 from overlord.store import ledger
 from overlord.store.ledger import Entry
@@ -22,6 +22,9 @@ AT_ONCE = 500
 TEXT_CHARS = 200
 """As much of a text as a line holds; all of it is in the ledger."""
 NAP_S = 5.0
+
+_WARNINGS = frozenset({EventName.MODEL_FAILED})
+"""Facts that somebody who looks after Overlord is to see among all others."""
 
 Hear = Callable[[Sequence[Entry]], Awaitable[None]]
 
@@ -76,9 +79,8 @@ def _tell(entry: Entry, space: str) -> None:
     by = entry.actor if entry.actor != OVERLORD else None
     said = {name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)}
     fields = {**whose, "by": by, "data": said or None}
-    log.info(
-        entry.name, seq=entry.seq, **{name: value for name, value in fields.items() if value is not None}
-    )
+    say = log.warning if entry.name in _WARNINGS else log.info
+    say(entry.name, seq=entry.seq, **{name: value for name, value in fields.items() if value is not None})
 
 
 def _short(value: str | float) -> str | float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import structlog
 
 from overlord.app import overlord
+from overlord.door.model_watch import ModelWatch
 from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.chronicle import chronicled
@@ -44,6 +45,7 @@ async def serve(settings: Settings) -> None:
         chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
+        running.beside("models", ModelWatch(running.doors.parts).follow),
     ):
         ending.wake = running.bell.ring
 

@@ -1,6 +1,7 @@
 """`overlord demo`: the whole story in an embedded world. Only the forge's far side and the model's words are stand-ins."""
 
 import asyncio
+import contextlib
 import os
 import tempfile
 from collections.abc import AsyncIterator
@@ -19,16 +20,20 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
-from overlord.errors import ImageUnusable
-from overlord.ports import RepositoryName, Sha
+from overlord.errors import FarEndError, ImageUnusable
+from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.settings import Settings, load, remade
-from overlord.store import jobs, ledger
+from overlord.store import jobs, ledger, sessions
 
 REPOSITORY = "demo/till"
 PATIENCE_S = 180.0
 """How long the demo waits for its jobs; a machine that needs longer is told so."""
+
+STOP_S = 2.0
+"""What a session gets to end by itself."""
 
 ISSUES = (
     (
@@ -50,7 +55,14 @@ class _World:
 
 
 async def tell(runner: str) -> int:
-    """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review."""
+    """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review, 130 when somebody
+    stopped it."""
+    interruption = Interruption(_leave)
+    with interruption.listening():
+        return await _tell(runner, interruption.came)
+
+
+async def _tell(runner: str, interrupted: asyncio.Event) -> int:
     async with _embedded(runner) as world:
         console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
         for title, body in ISSUES:
@@ -66,9 +78,18 @@ async def tell(runner: str) -> int:
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
                 settings = remade(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
-            done = await _run(running)
+            done = await _run(running, interrupted)
+            await _stop_sessions(running)
+            if interrupted.is_set():
+                console.print(f"Stopped. What it made is in {world.home}", soft_wrap=True)
+                return INTERRUPTED
             await _show(world, running)
     return 0 if done else 1
+
+
+def _leave() -> None:
+    """Somebody does not want to wait for the end either."""
+    os._exit(INTERRUPTED)
 
 
 @asynccontextmanager
@@ -93,8 +114,8 @@ async def _embedded(runner: str) -> AsyncIterator[_World]:
         yield _World(home=home, forge=forge, settings=settings)
 
 
-async def _run(running: Overlord) -> bool:
-    """Let it work until every job is in review or waits for a person."""
+async def _run(running: Overlord, interrupted: asyncio.Event) -> bool:
+    """Let it work until every job is in review or waits for a person, or somebody stops it."""
     console.print(f"Sessions run with the [bold]{running.parts.runner.name}[/] runner", end="")
     isolated = running.parts.runner.capabilities.isolates_files
     console.print("." if isolated else ": it isolates nothing, which is fine for a scripted model.")
@@ -102,21 +123,37 @@ async def _run(running: Overlord) -> bool:
     stopped, watch = asyncio.Event(), Watch(running)
 
     async def stop_when_settled() -> None:
-        while not await _settled(running):
+        while not interrupted.is_set() and not await _settled(running):
             seen = running.watchers.count
             await watch.tell_news()
             await running.watchers.wait(seen, timeout_s=1.0)
         stopped.set()
         running.bell.ring()
 
+    async def stop_when_told() -> None:
+        await interrupted.wait()
+        console.print("Stopping; Ctrl-C again leaves at once.")
+        running.bell.ring()
+
+    told = asyncio.create_task(stop_when_told())
     try:
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             group.create_task(running.run(stopped))
             group.create_task(stop_when_settled())
     except TimeoutError:
         console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
+    told.cancel()
+    await asyncio.gather(told, return_exceptions=True)
     await watch.tell_news()
     return all(job.state is JobState.IN_REVIEW for job in await _jobs(running))
+
+
+async def _stop_sessions(running: Overlord) -> None:
+    """Sessions outlive what started them, and nobody comes back to these."""
+    await running.tick.close()
+    with contextlib.suppress(FarEndError):
+        for session in await running.parts.database.read(sessions.live):
+            await running.parts.runner.stop(SessionId(session.id), grace_s=STOP_S)
 
 
 async def _jobs(running: Overlord) -> list[Job]:

@@ -1,6 +1,6 @@
 """`overlord doctor`: looks at everything Overlord needs from this machine and its far ends.
 
-Each finding says what was found and, where it is not well, what to do. It spends no model tokens.
+Each finding says what was found and, where it is not well, what to do. It spends one token of a model at most.
 """
 
 import asyncio
@@ -11,17 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from overlord.adapters.docker import DockerRunner
 from overlord.adapters.docker_check import Wall, check_sandbox
 from overlord.adapters.docker_engine import DockerEngine
 from overlord.adapters.docker_profile import Profile
 from overlord.adapters.docker_sight import sees
-from overlord.adapters.http import open_client
 from overlord.adapters.runner_choice import minion_stamp
 from overlord.entrypoints.doctor_forge import examine_forge
 from overlord.entrypoints.doctor_machine import examine_machine
+from overlord.entrypoints.doctor_model import examine_model
 from overlord.entrypoints.doctor_slack import examine_slack
 from overlord.entrypoints.finding import Finding, Health, bad
 from overlord.errors import FarEndError, RunnerRefused, SettingsError
@@ -30,7 +28,6 @@ from overlord.settings import Settings
 
 GIT_NEEDED = (2, 38)
 """The first with `git merge-tree --write-tree`."""
-MODEL_S = 10.0
 
 
 async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequence[Finding]:
@@ -40,7 +37,7 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
     except SettingsError as error:
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
     found = [_configuration(settings), await _git(), *await examine_machine(settings)]
-    found += [*await _runner(settings), await _model(settings)]
+    found += [*await _runner(settings), *await examine_model(settings)]
     return [*found, *await examine_forge(settings, fix=fix), *await examine_slack(settings)]
 
 
@@ -154,39 +151,3 @@ async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]
         " mount the home at the same path inside and outside, as deploy/compose.yaml does, and use an engine of this machine"
     )
     return [bad("home for the engine", said)]
-
-
-async def _model(settings: Settings) -> Finding:
-    """Ask for the endpoint's list of models: it costs nothing, and a wrong key or name shows."""
-    endpoint = settings.model
-    if not endpoint.base_url or not endpoint.name:
-        said = "none: set OPENAI_BASE_URL, OPENAI_API_KEY and OVERLORD_MODEL"
-        return Finding(what="model", health=Health.BAD, said=said)
-    url, key = f"{endpoint.base_url.rstrip('/')}/models", endpoint.api_key.get_secret_value()
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    try:
-        async with open_client(endpoint.base_url, httpx.Timeout(MODEL_S)) as client:
-            reply = await client.get(url, headers=headers)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        said = (
-            f"{endpoint.base_url} gives no reply ({type(error).__name__}); check OPENAI_BASE_URL. Inside a container"
-            " 127.0.0.1 is the container: this machine is host.docker.internal there"
-        )
-        return Finding(what="model", health=Health.BAD, said=said)
-    return _models(endpoint.name, endpoint.base_url, reply)
-
-
-def _models(name: str, where: str, reply: httpx.Response) -> Finding:
-    if reply.status_code in {401, 403}:
-        said = f"{where} does not take the key ({reply.status_code}); see OPENAI_API_KEY"
-        return Finding(what="model", health=Health.BAD, said=said)
-    try:
-        known = {item["id"].removeprefix("models/") for item in reply.json()["data"]}
-    except (ValueError, LookupError, TypeError, AttributeError):
-        said = f"{where} answers ({reply.status_code}) and does not list its models; {name} was not looked up"
-        return Finding(what="model", health=Health.WARN, said=said)
-    if name.removeprefix("models/") not in known:
-        return Finding(
-            what="model", health=Health.WARN, said=f"{where} does not list {name}; see OVERLORD_MODEL"
-        )
-    return Finding(what="model", health=Health.WELL, said=f"{name} at {where}")

@@ -19,6 +19,7 @@ _STYLES = {
     EventName.REVISION_ORDERED: "yellow",
     EventName.DECISION_RAISED: "bold yellow",
     EventName.STEP_FAILED: "red",
+    EventName.MODEL_FAILED: "bold yellow",
 }
 
 

@@ -139,6 +139,9 @@ _DRAFTS = f"""SELECT messages.*, {_DRAFT_NOW} AS now FROM messages JOIN drafts O
               WHERE messages.kind = 'draft' AND NOT is_final AND stamp != now ORDER BY messages.id"""  # noqa: S608
 _JOB_NOW = """jobs.state || ' ' || jobs.reason || ' ' ||
     coalesce((SELECT max(seq) FROM ledger WHERE job_id = jobs.id), 0) || ' ' ||
+    CASE WHEN EXISTS (SELECT 1 FROM model_outages) AND jobs.state IN ('running', 'evaluating') THEN
+    coalesce((SELECT kind || ' ' || detail || ' ' FROM model_outages WHERE model =
+              (SELECT model FROM exchanges WHERE job_id = jobs.id ORDER BY id DESC LIMIT 1)), '') ELSE '' END ||
     coalesce((SELECT sessions.id || ' ' || turn || ' ' || last_action FROM sessions
               WHERE job_id = jobs.id AND sessions.state != 'ended' ORDER BY sessions.rowid DESC LIMIT 1), '')"""
 """What a job's message shows changes when this does."""

@@ -6,6 +6,7 @@ from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
 from overlord.store.schema_disk import DISK
 from overlord.store.schema_drafts import DRAFTS
+from overlord.store.schema_model import MODEL_OUTAGES
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
@@ -333,6 +334,7 @@ _FIRST = (
     *SKILLS,
     *DRAFTS,
     *VETTINGS,
+    *MODEL_OUTAGES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

@@ -47,9 +47,17 @@ async def test_a_model_that_says_nothing_is_given_up(embedded: EmbeddedModel) ->
     embedded.will(play.silence())
     async with embedded.serve() as url:
         model = OpenAIModel(f"{url}/v1", embedded.key, read_timeout_s=0.3)
-        with pytest.raises(ModelUnavailable, match="ReadTimeout"):
+        with pytest.raises(ModelUnavailable, match="it is silent"):
             await received(model)
         await model.close()
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "ftp://model.test/v1", "http://[::1", "https://", "api.openai.com/v1"]
+)
+def test_an_address_that_is_none_is_named_before_anybody_is_asked(address: str) -> None:
+    with pytest.raises(SettingsError, match="OPENAI_BASE_URL"):
+        OpenAIModel(address, "sk-test")
 
 
 async def test_garbage_and_errors_are_replies(embedded: EmbeddedModel, model: OpenAIModel) -> None:

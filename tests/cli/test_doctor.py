@@ -36,7 +36,7 @@ Configured = Callable[..., Callable[[], Settings]]
 @pytest.fixture
 async def configured(tmp_path: Path) -> AsyncIterator[Configured]:
     """Settings of a sound Overlord in an embedded world, or with something changed."""
-    forge, model = EmbeddedForge(tmp_path / "forge"), EmbeddedModel()
+    forge, model = EmbeddedForge(tmp_path / "forge"), EmbeddedModel(names=["scripted"])
     await forge.create_repository(REPOSITORY, files={"README.md": "# calc\n"})
     async with forge.serve() as forge_url, model.serve() as model_url:
         sound: dict[str, Any] = {
@@ -81,9 +81,14 @@ async def test_a_wrong_configuration_is_a_finding_and_git_is_looked_at_all_the_s
 @pytest.mark.parametrize(
     ("setting", "what", "health", "said"),
     [
-        ({"model": {"api_key": "sk-wrong"}}, "model", Health.BAD, "does not take the key (401)"),
-        ({"model": {"name": "unheard-of"}}, "model", Health.WARN, "does not list unheard-of"),
-        ({"model": {"base_url": "http://127.0.0.1:9/v1"}}, "model", Health.BAD, "gives no reply"),
+        ({"model": {"api_key": "sk-wrong"}}, "model", Health.BAD, "does not take the key (401"),
+        ({"model": {"name": "unheard-of"}}, "model", Health.BAD, "does not know the model unheard-of (404"),
+        (
+            {"model": {"base_url": "http://127.0.0.1:9/v1"}},
+            "model",
+            Health.BAD,
+            "does not answer (connection refused)",
+        ),
         ({"model": {"name": ""}}, "model", Health.BAD, "set OPENAI_BASE_URL"),
         ({"forge": {"token": "wrong"}}, REPOSITORY, Health.BAD, "GITHUB_TOKEN"),
         ({"forge": {"token": ""}}, REPOSITORY, Health.BAD, "set GITHUB_TOKEN"),

@@ -142,8 +142,16 @@ def just(**environment: str) -> Callable[[Machine], dict[str, str]]:
             "acme/none",
             "check its name in OVERLORD_REPOS, and that the App is",
         ),
-        (just(OPENAI_API_KEY="sk-wrong"), "model", "does not take the key (401); see OPENAI_API_KEY"),
-        (just(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), "model", "check OPENAI_BASE_URL. Inside a container"),
+        (
+            just(OPENAI_API_KEY="sk-wrong"),
+            "model",
+            "does not take the key (401: Incorrect API key provided). See OPENAI_API_KEY",
+        ),
+        (
+            just(OPENAI_BASE_URL="http://127.0.0.1:9/v1"),
+            "model",
+            "Check OPENAI_BASE_URL, and that the endpoint runs and can be reached from here. Inside a container",
+        ),
         (just(OVERLORD_MODEL=""), "model", "set OPENAI_BASE_URL, OPENAI_API_KEY and OVERLORD_MODEL"),
         (
             just(OVERLORD_RUNNER="docker", DOCKER_HOST="unix:///none"),

@@ -211,6 +211,15 @@ def test_a_shell_completes_what_is_typed() -> None:
     assert (done.returncode, done.stdout.split()) == (0, ["drafts"])
 
 
+def test_ctrl_c_while_the_program_is_still_being_read_in_shows_nothing_of_it() -> None:
+    stopped = "import sys\n\nclass Stopped:\n    def find_spec(self, name, path=None, target=None):\n"
+    stopped += "        if name == 'overlord.entrypoints.cli.main':\n            raise KeyboardInterrupt\n\n"
+    stopped += "sys.meta_path.insert(0, Stopped())\nfrom overlord.__main__ import main\nmain()\n"
+    command = [sys.executable, "-c", stopped]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def test_the_program_says_its_errors_in_a_sentence(home: Home) -> None:
     done = program("status")
     assert (done.returncode, done.stdout) == (6, "")

@@ -128,6 +128,22 @@ async def test_what_cannot_be_worked_on_is_refused_in_a_sentence() -> None:
         assert user.model.requests == []
 
 
+async def test_a_model_that_cannot_be_used_is_said_before_anything_is_made(unused_tcp_port: int) -> None:
+    async with quick_desk() as user:
+        user.model.names = ("scripted",)
+        nobody = {"OPENAI_BASE_URL": f"http://127.0.0.1:{unused_tcp_port}/v1"}
+        for over, code, sentence in (
+            (nobody, 6, "the model scripted does not answer (connection refused)"),
+            ({"OPENAI_API_KEY": "sk-wrong"}, 3, "does not take the key (401: Incorrect API key provided)"),
+            ({"OVERLORD_MODEL": "other"}, 3, "the endpoint does not know the model other (404"),
+            ({"OPENAI_BASE_URL": "http://[::1"}, 3, "the model's address is none: OPENAI_BASE_URL"),
+        ):
+            said = await user.overlord("run", TITLE, environment=over)
+            assert (said.code, sentence in said.err) == (code, True), said
+            assert "Traceback" not in said.err
+        assert "No runs yet." in (await user.overlord("history")).out
+
+
 async def test_without_a_model_it_is_said_how_to_get_one() -> None:
     async with quick_desk() as user:
         nobody = "127.0.0.1:1"

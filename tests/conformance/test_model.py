@@ -107,6 +107,17 @@ async def test_a_refusal_is_a_reply(endpoint: Endpoint) -> None:
         assert json.loads(body)["error"]["message"]
 
 
+async def test_the_list_of_models_shows_whether_the_key_is_taken(endpoint: Endpoint) -> None:
+    async with endpoint.model.models() as reply:
+        names = [
+            item["id"] for item in json.loads(b"".join([chunk async for chunk in reply.chunks()]))["data"]
+        ]
+    assert (reply.status, endpoint.name in names) == (200, True)
+    for model, signed in ((endpoint.unsigned, True), (endpoint.model, False)):
+        async with model.models(signed=signed) as reply:
+            assert reply.status == 401
+
+
 @pytest.mark.parametrize("name", ["memory", "embedded"])
 async def test_a_reply_that_is_cut_off_is_none_and_one_that_never_comes_neither(name: str) -> None:
     scripted = EmbeddedModel()
@@ -124,6 +135,7 @@ async def test_a_reply_that_is_cut_off_is_none_and_one_that_never_comes_neither(
 
 async def test_an_address_where_nobody_is_gives_no_reply(unused_tcp_port: int) -> None:
     model = OpenAIModel(f"http://127.0.0.1:{unused_tcp_port}/v1", "sk-test")
-    with pytest.raises(ModelUnavailable):
+    with pytest.raises(ModelUnavailable) as raised:
         await body_of(model, b"{}")
+    assert (raised.value.why, raised.value.reached) == ("connection refused", False)
     await model.close()

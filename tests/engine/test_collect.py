@@ -1,15 +1,19 @@
 """A session is over: what it pushed becomes one commit of ours within its scope, and its end decides where its job goes."""
 
+import sqlite3
+
 import pytest
 
 from minion.protocol import Outcome, Report
+from overlord.domain.budget import Cost
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
+from overlord.domain.model_fault import FaultKind, ModelOutage
 from overlord.domain.session import MAX_LOSSES, SessionState, StopReason
 from overlord.engine import collect, ending
 from overlord.ports import Ending, EndKind, SessionId, Sha
-from overlord.store import jobs, sessions
+from overlord.store import exchanges, jobs, model_outages, sessions
 from tests.engine.stage import DONE, EXITED, FIXED, NAME, Stage, made_stage
 from tests.world import REPO
 
@@ -44,6 +48,28 @@ async def test_few_changes_outside_the_scope_are_taken_out_and_told() -> None:
         changed = await stage.parts.git.changes(NAME, Sha(job.base_sha or ""), Sha(job.head_sha or ""))
         assert [change.path for change in changed] == ["calc.py"]
         assert (await stage.read(sessions.get, session.id)).dropped == ("README.md",)
+
+
+@pytest.mark.parametrize(("is_away", "subject"), [(True, Subject.MODEL), (False, Subject.STOPPED_SHORT)])
+async def test_a_session_that_ended_for_its_model_is_put_in_overlords_own_words_where_it_saw_that(
+    stage: Stage, is_away: bool, subject: Subject
+) -> None:
+    session = await stage.running()
+    at = stage.parts.clock.now()
+    key = ModelOutage(model="gpt-x", kind=FaultKind.KEY, detail="401", since=at)
+
+    def asked(connection: sqlite3.Connection) -> None:
+        purse = exchanges.purse(connection, session, (), at=at)
+        exchanges.reserve(connection, purse, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=at)
+        if is_away:
+            model_outages.put(connection, key, at=at)
+
+    await stage.parts.database.write("by hand", asked)
+    await stage.ends(session, Report(outcome=Outcome.ERROR, reason="model", summary="Believe me."))
+    await stage.step(collect.step)
+    decision = await stage.asked()
+    assert (decision.subject, decision.body == key.verdict(at)) == (subject, is_away)
+    assert "Believe me" not in decision.body if is_away else "Believe me" in decision.body
 
 
 async def test_done_without_a_change_is_a_persons_to_look_at(stage: Stage) -> None:

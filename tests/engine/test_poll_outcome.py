@@ -3,11 +3,13 @@
 import pytest
 from structlog.testing import capture_logs
 
+from overlord.embedded.play import edit, submit
 from overlord.engine.poll_outcome import UNSEEN, PollOutcomes, Reachability
-from overlord.errors import ForgeRefused
+from overlord.errors import ForgeRefused, RunnerUnavailable
 from tests.engine.between import forge_world
+from tests.engine.troubled import troubled_world, weathered
 from tests.quick import made_quick_world
-from tests.world import REPO, World
+from tests.world import CALC, FIX, REPO, World
 
 SIGN_IN = "GET /repos/acme/calc/issues: 401 Bad credentials (sign-in was refused; check GITHUB_TOKEN)"
 
@@ -74,3 +76,18 @@ async def test_a_404_of_one_listing_is_said_too(operation: str) -> None:
         [line] = await polled(world)
         assert line["event"] == "repository_read_in_part"
         assert "404 Not Found" in str(line["trouble"])
+
+
+async def test_a_step_that_fails_again_and_again_is_in_the_log_once_and_when_it_works_again() -> None:
+    async with troubled_world(CALC) as (world, runner):
+        runner.will_fail("start", *[RunnerUnavailable("the engine does not answer")] * 4)
+        await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        with capture_logs() as said:
+            await weathered(world, runner)
+    lines = [line for line in said if str(line["event"]).startswith("step_")]
+    assert [(line["event"], line["log_level"]) for line in lines] == [
+        ("step_put_off", "warning"),
+        ("step_works_again", "info"),
+    ]
+    assert (lines[1]["after"], lines[1]["failures"]) == ("the engine does not answer", 4)

@@ -14,7 +14,7 @@ from overlord.home import Home
 from overlord.points import Point
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
-from tests.faults import chat_stories, draft_stories, proposal_stories, vetting_stories
+from tests.faults import chat_stories, draft_stories, model_stories, proposal_stories, vetting_stories
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story
 from tests.local import made
@@ -471,4 +471,5 @@ PLACES: Mapping[Point, Story] = {
     **proposal_stories.PLACES,
     **draft_stories.PLACES,
     **vetting_stories.PLACES,
+    **model_stories.PLACES,
 }

@@ -44,6 +44,7 @@ async def test_a_daemon_told_to_stop_ends_in_order_and_the_next_one_finishes(poi
             issue = await told.issue("plain")
             async with served(told, At(point=point)) as daemon:
                 assert await daemon.code() == 0, f"{point}\n{told.log()}"
+            assert "Traceback" not in told.log(), f"{point}\n{told.log()}"
             await _finished(told, issue)
         await told.check()
 
@@ -54,6 +55,7 @@ async def test_a_daemon_told_twice_ends_at_once_and_the_next_one_finishes() -> N
             issue = await told.issue("plain")
             async with served(told, At(point=point, moment=Moment.BEFORE, signals=TWICE)) as daemon:
                 assert await daemon.code() == CUT_SHORT, f"{point}\n{told.log()}"
+            assert "Traceback" not in told.log(), f"{point}\n{told.log()}"
             await _finished(told, issue)
         await told.check()
 

@@ -95,3 +95,10 @@ class MemoryModel:
         if not told.status:
             raise ModelUnavailable("the model gave no reply")
         yield _Reply(told)
+
+    @asynccontextmanager
+    async def models(self, *, signed: bool = True) -> AsyncIterator[_Reply]:
+        told = await asked(self._app, "GET", "/v1/models", headers=self._headers if signed else None)
+        if not told.status:
+            raise ModelUnavailable("the model gave no reply")
+        yield _Reply(told)

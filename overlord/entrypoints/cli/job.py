@@ -42,7 +42,12 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     waiting = [asked.decision for asked in found.waiting]
     if json:
         jobs_now = [view.job for view in found.jobs]
-        spaces = {"spaces": found.troubles, "pauses": found.pauses, "settings": found.settings}
+        spaces = {
+            "spaces": found.troubles,
+            "pauses": found.pauses,
+            "models": found.outages,
+            "settings": found.settings,
+        }
         as_json({"jobs": jobs_now, "decisions": waiting, "today": found.today, **spaces})
         return
     if found.jobs:
@@ -54,6 +59,9 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     say(f"Today: {cost_text(found.today)}.")
     for pause in found.pauses:
         say(line(pause.line))
+    for outage in found.outages:
+        said = outage.line(found.at)
+        say(line(f"{said[:1].upper()}{said[1:]}."))
     for said in found.settings:
         say(line(said))
     for space in found.troubles:
@@ -69,7 +77,7 @@ def list_jobs(
     """Open jobs, or all of them."""
     with state.reading() as connection:
         found = jobs.all_jobs(connection) if every else jobs.open_jobs(connection)
-        rows = [_row(inquiries.view(connection, job)) for job in found]
+        rows = [_row(inquiries.view(connection, job, at=datetime.now(UTC))) for job in found]
     if json:
         as_json(found)
     elif rows:

@@ -15,8 +15,6 @@ from rich.text import Text
 
 from minion.protocol import CheckReport, SessionKind
 from overlord import inquiries_session
-from overlord.adapters.git_command import git
-from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.card import state_in_words
 from overlord.domain.job import Job, JobState
 from overlord.domain.redaction import Redactor
@@ -75,6 +73,8 @@ def diff(
     with state.reading() as connection:
         space = jobs.get(connection, number).space
         change = inquiries_session.change_of(connection, number, session)
+    from overlord.adapters.git_command import git
+
     plain = ("--no-ext-diff", "--no-textconv", "--no-color", *(("--stat=100",) if stat else ()))
     try:
         output = asyncio.run(git(state.home().mirror(space), "diff", *plain, change.base, change.head, "--"))
@@ -98,30 +98,25 @@ def logs(
         asyncio.run(_follow_logs(number, session))
         return
     with state.reading() as connection:
-        ran = inquiries_session.sessions_of(connection, number, session)
-        wanted = [
-            (item, kept)
-            for item in ran
-            if (kept := inquiries_session.kept(connection, number, item.id, "log"))
-        ]
-    if not wanted:
+        ran = {item.id: item for item in inquiries_session.sessions_of(connection, number, session)}
+        exhibit = inquiries_session.kept(connection, number, session, "log")
+    if exhibit is None:
         raise NotFound(
             f"job {number} has no log yet; it is kept when a session ends, and --follow shows it before that"
         )
-    last, exhibit = wanted[-1]
-    if text := _printed(last, exhibit):
+    if text := _printed(ran.get(exhibit.session_id or ""), exhibit):
         say(text)
 
 
-def _printed(session: Session, exhibit: Exhibit) -> str:
+def _printed(session: Session | None, exhibit: Exhibit) -> str:
     """All that a session printed, by its evidence."""
     text = EvidenceStore(state.home().evidence).get(exhibit.sha256).decode(errors="replace")
     return "\n".join(filter(None, [text.rstrip("\n"), *_check_outputs(session)]))
 
 
-def _check_outputs(session: Session) -> Iterator[str]:
+def _check_outputs(session: Session | None) -> Iterator[str]:
     """What the commands of a check printed: its own program prints nothing where all goes well."""
-    if not isinstance(session.report, CheckReport):
+    if session is None or not isinstance(session.report, CheckReport):
         return
     for step in session.report.steps:
         yield f"== {step.name}: {line(' '.join(step.command)) or step.outcome} ({step.duration_s:.1f} s)"
@@ -279,6 +274,8 @@ class _Logs:
 
     async def _chosen(self, space: str) -> Runner:
         if self._runner is None:
+            from overlord.adapters.runner_choice import choose_runner
+
             settings = state.settings()
             chosen = remade(settings, runner=settings.space(space).runner)
             self._runner = await choose_runner(chosen, falls_back=True)

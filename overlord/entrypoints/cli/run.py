@@ -179,7 +179,7 @@ def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen
     from overlord.entrypoints.local.desk import sit_down
-    from overlord.entrypoints.local.result import INTERRUPTED
+    from overlord.entrypoints.local.interruption import INTERRUPTED
 
     logs.configure_logs(json=json, level=logging.WARNING)
     act = verb()

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from overlord.embedded.forge.forge import EmbeddedForge
@@ -14,10 +15,9 @@ from overlord.embedded.forge.record import Repository
 from overlord.entrypoints.cli.show import console, person
 from overlord.entrypoints.local import model
 from overlord.entrypoints.local import record as records
-from overlord.entrypoints.local.interruption import Interruption
+from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
-from overlord.entrypoints.local.result import INTERRUPTED
 from overlord.entrypoints.local.screen import Screen
 from overlord.points import Point
 from overlord.settings import Settings
@@ -46,6 +46,9 @@ class Desk:
 
     def write(self, point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return write_beside(self.place.home.database, point, act)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def author(self) -> str:
         """The user as the forge knows them: the owner of everything there."""

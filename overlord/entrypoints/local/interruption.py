@@ -5,6 +5,9 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 
+INTERRUPTED = 130
+"""The exit code of what somebody stopped."""
+
 
 class Interruption:
     """Ctrl-C and TERM: the first asks the run to stop, the next ends the process at once."""

@@ -16,6 +16,7 @@ from overlord.engine.story import story_of
 from overlord.entrypoints.cli.show import line, say, table
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.checkout import Checkout
+from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
@@ -24,7 +25,6 @@ from overlord.ports import Sha
 from overlord.settings import Settings, contract_for
 from overlord.store.database import open_reader
 
-INTERRUPTED = 130
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 
 

@@ -26,6 +26,8 @@ class Standing:
     phase: str
     turn: int = 0
     action: str = ""
+    trouble: str = ""
+    """What keeps it from going on just now; it stands in front of everything else."""
     tokens: int = 0
     cost_nusd: int | None = None
 
@@ -86,7 +88,9 @@ class Terminal(Lines):
         self._status = _Status()
 
     def tell(self, news: News) -> None:
-        if not news.is_progress:  # the status line has it
+        if news.job is None:  # of everything, not only of this run: all of it is to be read
+            console.print(news.line())
+        elif not news.is_progress:  # the status line has it
             console.print(news.line(), no_wrap=True, overflow="ellipsis")
 
     def show(self, standing: Standing) -> None:
@@ -125,7 +129,7 @@ class _Status:
         now = self.standing
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         parts = [
-            now.phase,
+            now.trouble or now.phase,
             f"turn {now.turn}" if now.turn else "",
             f"{minutes}:{seconds:02}",
             now.spent,

@@ -10,10 +10,11 @@ from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.cli.show import line, person
-from overlord.entrypoints.local import address, checkout, result, transfer
+from overlord.entrypoints.local import address, checkout, preflight, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
 from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.work import job_of, work
 from overlord.errors import GitFailed, NotFound, Refused
@@ -65,18 +66,19 @@ async def resume(desk: Desk, number: int | None, wish: Wish) -> int:
 
     A run that only waits for an answer stands in the way of no other, and its code is not that of a run that passed.
     """
-    wanted = (
-        [records.get(desk.place, number)] if number is not None else [*reversed(records.every(desk.place))]
-    )
-    open_runs = [record for record in wanted if _is_open(desk, record)]
+    named = [records.get(desk.place, number)] if number is not None else records.every(desk.place)[::-1]
+    open_runs = [record for record in named if _is_open(desk, record)]
     if not open_runs:
         desk.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
     begun = [record for record in open_runs if not _waits(desk, record)]
     code = 0
     for record in begun or open_runs:
         desk.screen.say(f"Run {record.number}: {line(record.title)}")
-        ended = await _finish(desk, records.save(desk.place, wish.over(record)), goes_on=True)
-        if ended == result.INTERRUPTED:
+        wanted = wish.over(record)
+        if not _is_done(desk, wanted):
+            await _check_ready(desk, wanted)
+        ended = await _finish(desk, records.save(desk.place, wanted), goes_on=True)
+        if ended == INTERRUPTED:
             return ended
         code = max(code, ended)
     here = result.options(desk.place).run
@@ -173,7 +175,9 @@ def _forge_branch(branch: str) -> str:
 
 async def _check_ready(desk: Desk, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
-    settings, _ = await desk.settings(record)
+    settings, choice = await desk.settings(record)
+    if not choice.told:  # what was found by itself has just answered
+        await preflight.check_models(desk, settings)
     await (await choose_runner(settings, falls_back=True)).close()
 
 
@@ -214,6 +218,12 @@ def _is_open(desk: Desk, record: Record) -> bool:
     if job is None or job.state in ACTIVE or job.state is JobState.WAITING:
         return True
     return job.state in DONE and record.result(job.head_sha) is None
+
+
+def _is_done(desk: Desk, record: Record) -> bool:
+    """Whether a run has passed, and only its branch is to be brought home."""
+    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    return job is not None and job.state in DONE
 
 
 def _answer_again(connection: sqlite3.Connection, job: Job) -> None:

@@ -26,7 +26,7 @@ from overlord.errors import FarEndError, IllegalMove, Refused
 from overlord.points import Point
 from overlord.ports import SessionId
 from overlord.settings import Settings
-from overlord.store import decisions, exchanges, jobs, sessions, spaces
+from overlord.store import decisions, exchanges, jobs, model_outages, sessions, spaces
 
 LOOK_S = 1.0
 """The longest between two looks at where the run stands; every fact rings the bell."""
@@ -81,10 +81,14 @@ class Run:
         """Where the job stands, shown."""
         job = await self.running.parts.database.read(self._job)
         for news in await self.watch.news():
-            if job is not None and news.job == job.id:
+            if job is not None and news.job in {job.id, None}:
                 self.screen.tell(news)
         if job is not None:
-            self.screen.show(await self.running.parts.database.read(lambda c: _standing(c, job)))
+            self.screen.show(
+                await self.running.parts.database.read(
+                    lambda c: _standing(c, job, self.running.parts.clock.now())
+                )
+            )
         return job
 
     def _job(self, connection: sqlite3.Connection) -> Job | None:
@@ -260,7 +264,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
             await collect.step(parts, job)
 
 
-def _standing(connection: sqlite3.Connection, job: Job) -> Standing:
+def _standing(connection: sqlite3.Connection, job: Job, at: datetime) -> Standing:
     usage, _ = exchanges.job_usage(connection, job.id)
     session = sessions.live_of(connection, job.id)
     phase, turn, action = state_in_words(job.state), 0, ""
@@ -268,10 +272,12 @@ def _standing(connection: sqlite3.Connection, job: Job) -> Standing:
         turn, action = session.turn, session.last_action
     elif session is not None:
         phase, action = f"{phase}: {session.kind}", session.last_action
+    outage = model_outages.of_session(connection, session.id) if session is not None else None
     return Standing(
         phase=phase,
         turn=turn,
         action=action,
+        trouble=outage.line(at, is_short=True) if outage is not None else "",
         tokens=usage.total,
         cost_nusd=exchanges.job_cost(connection, job.id),
     )

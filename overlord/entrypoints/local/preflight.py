@@ -1,0 +1,55 @@
+"""Before a run is begun: whether its model can be used, so that a wrong key is said in seconds and not after the setup."""
+
+import asyncio
+
+from overlord.domain.model_fault import FaultKind, ModelFault
+from overlord.door.model_watch import models_in_use
+from overlord.entrypoints.doctor_model import check_endpoint
+from overlord.entrypoints.local.desk import Desk
+from overlord.errors import ModelUnavailable, Refused, SettingsError
+from overlord.points import Point
+from overlord.settings import Settings
+from overlord.settings_model import Candidate
+from overlord.store import model_outages
+
+
+async def check_models(desk: Desk, settings: Settings) -> None:
+    """Raises SettingsError for what only a person can change, ModelUnavailable where nobody answers, and Refused on Ctrl-C.
+
+    A model that answers and is busy is waited for by the run itself.
+    """
+    checking = asyncio.create_task(_check(desk, settings))
+    stopped = asyncio.create_task(desk.interruption.came.wait())
+    try:
+        await asyncio.wait({checking, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not checking.done():
+            raise Refused("stopped before the work began")
+        checking.result()
+    finally:
+        for task in (checking, stopped):
+            task.cancel()
+        await asyncio.gather(checking, stopped, return_exceptions=True)
+
+
+async def _check(desk: Desk, settings: Settings) -> None:
+    for candidates in models_in_use(settings):
+        faults = [(item, await check_endpoint(settings, item)) for item in candidates]
+        for candidate, fault in faults:
+            _judge(desk, settings, candidate, fault, is_alone=all(other is not None for _, other in faults))
+
+
+def _judge(
+    desk: Desk, settings: Settings, candidate: Candidate, fault: ModelFault | None, *, is_alone: bool
+) -> None:
+    name, address = settings.model_name(candidate), settings.endpoint(candidate.endpoint).base_url
+    if fault is None:
+        if desk.read(lambda c: model_outages.of(c, name)) is not None:
+            now = desk.now()
+            desk.write(Point.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
+        return
+    said = f"{fault.describe(name)} at {address}. {fault.advice}"
+    if not fault.passes:
+        raise SettingsError(said)
+    if fault.kind is FaultKind.UNREACHABLE and is_alone:
+        raise ModelUnavailable(said)
+    desk.screen.say(f"{said[:1].upper()}{said[1:]} The run goes on, and tries it again.")
