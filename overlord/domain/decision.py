@@ -42,7 +42,10 @@ class Subject(StrEnum):
     STOPPED_SHORT = "stopped_short"
     BUDGET = "budget"
     LOSSES = "losses"
+    UNTESTED = "untested"
+    """Before the first session."""
     NO_TESTS = "no_tests"
+    """Of a change that was made."""
     NO_TOOLCHAIN = "no_toolchain"
     CHECKS_UNAVAILABLE = "checks_unavailable"
     ESCALATION = "escalation"
@@ -74,6 +77,8 @@ class Verb(StrEnum):
     LIMIT = "limit"
     UNRESTRICTED = "unrestricted"
     ACCEPT = "accept"
+    WITHOUT_TESTS = "without_tests"
+    WRITE_TESTS = "write_tests"
     RECHECK = "recheck"
     REDELIVER = "redeliver"
     REPLY = "reply"
@@ -187,10 +192,16 @@ _ASKED: dict[Subject, _Asked] = {
         title="four sessions in a row were lost to infrastructure",
         verbs=(Verb.RETRY, Verb.DROP),
     ),
+    Subject.UNTESTED: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="no tests were found; how is the work here to be judged?",
+        verbs=(Verb.WRITE_TESTS, Verb.WITHOUT_TESTS, Verb.RETRY, Verb.DROP),
+        blocks="new work in this repository",
+    ),
     Subject.NO_TESTS: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the repository has no tests to judge the change by",
-        verbs=(Verb.ACCEPT, Verb.RECHECK, *_ENDING),
+        verbs=(Verb.ACCEPT, Verb.WITHOUT_TESTS, Verb.WRITE_TESTS, Verb.RECHECK, *_ENDING),
     ),
     Subject.NO_TOOLCHAIN: _Asked(
         kind=DecisionKind.BLOCKER,
@@ -317,6 +328,8 @@ _LABELS = {
     Verb.LIMIT: "Only these files",
     Verb.UNRESTRICTED: "Any file",
     Verb.ACCEPT: "Accept as it is",
+    Verb.WITHOUT_TESTS: "Accept without tests",
+    Verb.WRITE_TESTS: "Write tests first",
     Verb.RECHECK: "Check again",
     Verb.REDELIVER: "Deliver again",
     Verb.REPLY: "Reply",

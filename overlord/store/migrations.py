@@ -9,6 +9,7 @@ from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
+from overlord.store.schema_untested import UNTESTED
 from overlord.store.schema_vettings import VETTINGS
 
 _FIRST = (
@@ -333,6 +334,7 @@ _FIRST = (
     *SKILLS,
     *DRAFTS,
     *VETTINGS,
+    *UNTESTED,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

@@ -26,6 +26,7 @@ YES = {
     Subject.STOPPED_SHORT: Verb.RETRY,
     Subject.BUDGET: None,
     Subject.LOSSES: Verb.RETRY,
+    Subject.UNTESTED: None,
     Subject.NO_TESTS: Verb.ACCEPT,
     Subject.NO_TOOLCHAIN: Verb.RECHECK,
     Subject.CHECKS_UNAVAILABLE: Verb.RECHECK,
