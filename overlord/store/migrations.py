@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
+from overlord.store.schema_comments import COMMENTS
 from overlord.store.schema_disk import DISK
 from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_proposals import PROPOSALS
@@ -335,6 +336,7 @@ _FIRST = (
     *DRAFTS,
     *VETTINGS,
     *UNTESTED,
+    *COMMENTS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
