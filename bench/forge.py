@@ -11,7 +11,10 @@ from pathlib import Path
 from overlord.embedded.forge.forge import EmbeddedForge
 
 REPOSITORY = "bench/calc"
-FILES = {"calc.py": "def add(a, b):\n    return a - b\n"}
+FILES = {
+    "calc.py": "def add(a, b):\n    return a - b\n",
+    "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

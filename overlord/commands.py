@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Issue, Scope
+from overlord import commands_untested
 from overlord.commands_scope import covers, grant, grant_once, widen
 from overlord.domain.budget import parse_amount
 from overlord.domain.card import state_in_words
@@ -18,6 +19,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
 from overlord.domain.scope_approval import EXAMPLE, patterns_in
 from overlord.domain.text import plain_line
+from overlord.domain.untested import CHOICES
 from overlord.errors import Refused
 from overlord.store import decisions, jobs, ledger, pauses, sessions, spaces, wishes
 from overlord.store.wishes import Wish
@@ -304,6 +306,8 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
     )
     if answered.job_id is None:
         _decide_space(connection, answered, at=at)
+    elif command.verb in CHOICES:
+        commands_untested.remember(connection, answered, at=at)
     elif command.verb is Verb.GRANT:
         grant(connection, answered, answered.job_id, at=at)
     elif command.verb is Verb.ONCE and answered.session_id is not None:

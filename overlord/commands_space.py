@@ -14,7 +14,7 @@ from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.text import count
 from overlord.errors import NotFound, Refused
-from overlord.store import care, decisions, jobs, ledger, pauses, spaces
+from overlord.store import care, decisions, jobs, ledger, pauses, spaces, untested_policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +88,7 @@ def remove_space(
 def _forget_flags(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """What held it back does not hold it back when it is added again."""
     pauses.remove(connection, name)
+    untested_policies.remove(connection, name)
     spaces.pause(connection, name, paused=False)
     spaces.note_identity(connection, name, None)
     decisions.close_of_space(connection, name, DecisionState.SUPERSEDED, at=at)

@@ -37,6 +37,7 @@ from overlord.domain.reference import JobRef, Target
 from overlord.domain.telling import tell
 from overlord.domain.text import count
 from overlord.domain.turn import Lane, Waiting, in_turn
+from overlord.domain.untested import UntestedPolicy
 from overlord.errors import NotFound, Refused
 from overlord.settings import Settings, given_added, source_of
 from overlord.settings_space import OVER_ALL, SECTIONS
@@ -57,6 +58,7 @@ from overlord.store import (
     sessions,
     settings_notes,
     spaces,
+    untested_policies,
 )
 from overlord.store.exchanges import Purse
 from overlord.store.spaces import Space
@@ -166,6 +168,11 @@ def space_values(settings: Settings, name: str) -> tuple[SpaceValue, ...]:
         )
         for key, value in flat
     )
+
+
+def untested(connection: sqlite3.Connection, name: str) -> UntestedPolicy | None:
+    """What a person said about missing tests in a repository."""
+    return untested_policies.of(connection, name)
 
 
 def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Queue:

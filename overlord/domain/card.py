@@ -13,6 +13,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.scope_reason import ScopeGrant, lines_now
 from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
+from overlord.domain.untested import not_judged_line
 
 MOST_HIDDEN = 10
 MOST_REASONS = 12
@@ -60,6 +61,7 @@ _MARKS = {
     CheckScore.PASS: "✅ pass",
     CheckScore.FAIL: "❌ fail",
     CheckScore.NEEDS_REVISION: "↩️ needs revision",
+    CheckScore.NOT_JUDGED: "⚠️ not judged",
 }
 _STATES = {
     JobState.QUEUED: "queued",
@@ -91,7 +93,9 @@ def pull_body(story: Story) -> str:
 
 def evidence_card(story: Story) -> str:
     """What was done and what proves it."""
-    parts = ["### What the Minion says", quoted(story.summary)]
+    unjudged = not_judged_line(story.evaluations)
+    parts = [f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."] if unjudged else []
+    parts += ["### What the Minion says", quoted(story.summary)]
     parts += ["### What Overlord checked", _checks(story), _figures(story)]
     if hidden := hidden_in(story.job.issue):
         shown = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])

@@ -77,6 +77,7 @@ _SCORES: Mapping[CheckScore | None, str] = {
     CheckScore.PASS: "✅",
     CheckScore.FAIL: "❌",
     CheckScore.NEEDS_REVISION: "↩️",
+    CheckScore.NOT_JUDGED: "⚠️",
     None: "❔",
 }
 _KINDS: Mapping[DecisionKind, str] = {

@@ -65,6 +65,11 @@ class CheckCommand(BaseModel):
         """Whether there is nothing to judge it by but its exit code."""
         return not self.junit and not self.is_pytest
 
+    @property
+    def words(self) -> str:
+        """What a person would type."""
+        return self.command[-1] if self.command[:2] == ("sh", "-c") else " ".join(self.command)
+
     def limit_s(self, most_s: int) -> int:
         return min(self.timeout_s or most_s, most_s)
 

@@ -12,7 +12,7 @@ from overlord.domain.text import visible
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _QUOTE = re.compile(r" {0,3}>")
-_COMMAND = re.compile(r" {0,3}/overlord(?:[ \t]+(?P<words>.*))?", re.IGNORECASE)
+SPOKEN_TO = re.compile(r" {0,3}/overlord(?:[ \t]+(?P<words>.*))?", re.IGNORECASE)
 _MOST_PATTERNS = 20
 
 
@@ -43,7 +43,7 @@ class CommentCommandError(ValueError):
 
 def command_in(body: str) -> CommentCommand | None:
     """The command of a comment; None when it has none. Raises CommentCommandError for more than one, or an unknown one."""
-    found = [match["words"] or "" for line in _spoken(body) if (match := _COMMAND.fullmatch(line))]
+    found = [match["words"] or "" for line in spoken(body) if (match := SPOKEN_TO.fullmatch(line))]
     if not found:
         return None
     if len(set(found)) > 1:
@@ -61,7 +61,7 @@ def command_in(body: str) -> CommentCommand | None:
     return CommentCommand(verb=known)
 
 
-def _spoken(body: str) -> Iterator[str]:
+def spoken(body: str) -> Iterator[str]:
     """The lines somebody wrote as their own words: no quotes with what trails them, no code, no HTML comments."""
     fence, is_quoted = "", False
     for line in _HIDDEN.sub("", visible(body.replace("\r", "\n"))).split("\n"):

@@ -43,7 +43,10 @@ class Subject(StrEnum):
     BUDGET = "budget"
     LOSSES = "losses"
     MODEL = "model"
+    UNTESTED = "untested"
+    """Before the first session."""
     NO_TESTS = "no_tests"
+    """Of a change that was made."""
     NO_TOOLCHAIN = "no_toolchain"
     CHECKS_UNAVAILABLE = "checks_unavailable"
     ESCALATION = "escalation"
@@ -75,6 +78,8 @@ class Verb(StrEnum):
     LIMIT = "limit"
     UNRESTRICTED = "unrestricted"
     ACCEPT = "accept"
+    WITHOUT_TESTS = "without_tests"
+    WRITE_TESTS = "write_tests"
     RECHECK = "recheck"
     REDELIVER = "redeliver"
     REPLY = "reply"
@@ -191,10 +196,16 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.MODEL: _Asked(
         kind=DecisionKind.BLOCKER, title="the model cannot be used", verbs=(Verb.RETRY, *_ENDING)
     ),
+    Subject.UNTESTED: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="no tests were found; how is the work here to be judged?",
+        verbs=(Verb.WRITE_TESTS, Verb.WITHOUT_TESTS, Verb.RETRY, Verb.DROP),
+        blocks="new work in this repository",
+    ),
     Subject.NO_TESTS: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the repository has no tests to judge the change by",
-        verbs=(Verb.ACCEPT, Verb.RECHECK, *_ENDING),
+        verbs=(Verb.ACCEPT, Verb.WITHOUT_TESTS, Verb.WRITE_TESTS, Verb.RECHECK, *_ENDING),
     ),
     Subject.NO_TOOLCHAIN: _Asked(
         kind=DecisionKind.BLOCKER,
@@ -321,6 +332,8 @@ _LABELS = {
     Verb.LIMIT: "Only these files",
     Verb.UNRESTRICTED: "Any file",
     Verb.ACCEPT: "Accept as it is",
+    Verb.WITHOUT_TESTS: "Accept without tests",
+    Verb.WRITE_TESTS: "Write tests first",
     Verb.RECHECK: "Check again",
     Verb.REDELIVER: "Deliver again",
     Verb.REPLY: "Reply",

@@ -7,8 +7,9 @@ from overlord.errors import Refused
 
 ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
 """What says yes to what is asked; where both can be, to as little as does."""
-OPENS = (*ALLOWS, Verb.LIMIT)
-"""What lets a session do what it could not: where four eyes are wanted, not for who asked for its work."""
+OPENS = (*ALLOWS, Verb.LIMIT, Verb.WITHOUT_TESTS)
+"""What lets a session do what it could not, or its work pass as it could not: where four eyes are wanted, not for who asked for
+its work."""
 _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 """What says yes where nothing is asked for but another try."""
 
@@ -16,7 +17,10 @@ _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 def decision_verb(decision: Decision, *, approves: bool) -> Verb:
     """The one answer of a decision that `approve` or `reject` stands for. Raises Refused, saying what to type, where there is
     none or it could be several."""
-    if approves and decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs:
+    is_choice = decision.subject is Subject.UNTESTED or (
+        decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs
+    )
+    if approves and is_choice:
         raise Refused(f"decision {decision.id} has no plain yes: {_how(decision)}")
     ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
     offered = ([verb for verb in way if verb in decision.verbs] for way in ways)

@@ -14,6 +14,8 @@ class CheckScore(StrEnum):
     PASS = "pass"
     FAIL = "fail"
     NEEDS_REVISION = "needs_revision"
+    NOT_JUDGED = "not_judged"
+    """A person accepted that nothing can be judged here. No check says that by itself."""
 
 
 class CheckName(StrEnum):
@@ -96,11 +98,14 @@ REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LIN
 
 
 def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUIRED) -> Verdict:
-    """Any hard fail fails; a check that could not be made asks a person; any revision revises; all made and passed, pass."""
+    """Any hard fail fails; a check that could not be made asks a person; any revision revises; all made and passed, pass.
+    Tests that a person accepted as not judged stand in nothing's way; no other check can be that."""
     scores = [check.score for check in checks]
     if CheckScore.FAIL in scores:
         return Verdict.FAIL
     if None in scores:
+        return Verdict.UNAVAILABLE
+    if any(check.score is CheckScore.NOT_JUDGED and check.name is not CheckName.TESTS for check in checks):
         return Verdict.UNAVAILABLE
     if CheckScore.NEEDS_REVISION in scores:
         return Verdict.NEEDS_REVISION

@@ -93,6 +93,8 @@ class EventName(StrEnum):
     DRAFT_MERGED = "draft_merged"
     DRAFT_DEPLOYED = "draft_deployed"
     DRAFT_FAILED = "draft_failed"
+    TESTS_POLICY_CHOSEN = "tests_policy_chosen"
+    TESTS_POLICY_ENDED = "tests_policy_ended"
     PAUSED = "paused"
     RESUMED = "resumed"
     SPACE_ADDED = "space_added"

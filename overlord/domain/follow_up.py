@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding
+from overlord.domain.comment_command import spoken
 from overlord.domain.forge import FailedCheck, Review, ReviewComment, ReviewState
 from overlord.domain.hidden_text import without_hidden
 from overlord.domain.text import plain_line, quoted, visible
@@ -26,6 +27,8 @@ class Asked:
     finding: Finding
     thread: int | None = None
     """The review thread it is answered in."""
+    comment: int | None = None
+    """The comment of the conversation that it is answered to."""
 
 
 def standing_requests(reviews: Sequence[Review]) -> list[Review]:
@@ -74,6 +77,16 @@ def of_thread(said: Sequence[ReviewComment]) -> Asked:
         evidence="\n\n".join(f"{comment.author}: {text}" for comment, text in zip(said, words, strict=True)),
     )
     return Asked(key=f"thread {last.thread} {last.id}", finding=finding, thread=last.thread)
+
+
+COMMENT_KEY = "comment "
+
+
+def of_comment(number: int, author: str, body: str) -> Asked:
+    """What somebody asks for in the conversation of the pull request."""
+    own = plain_line("\n".join(spoken(body)), limit=MESSAGE_CHARS)  # without what they quote
+    finding = Finding(check="people", rule="comment", message=f"{author}: {own}", evidence=body)
+    return Asked(key=f"{COMMENT_KEY}{number}", finding=finding, comment=number)
 
 
 def of_check(check: FailedCheck, head: str, log: str) -> Asked:

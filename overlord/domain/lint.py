@@ -6,11 +6,11 @@ line that moved is no new complaint, one more of the same kind is. A linter that
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minion.protocol import CheckReport, CheckStep, Finding, StepOutcome, StepResult, Tree
-from overlord.domain.checks_file import ChecksFile
+from overlord.domain.checks_file import CheckCommand, ChecksFile
 from overlord.domain.decision import Subject
 from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
@@ -81,6 +81,19 @@ def plan_lint(
         CheckStep(name=LINT_STEP, restore=restore, command=at_head, timeout_s=limit_s, capture=True),
     )
     return tuple(step for step in steps if step.command)
+
+
+def describe_lint(
+    command: CheckCommand | None, configuration: Mapping[str, str], names: Iterable[str]
+) -> str:
+    """What lints a repository, in words: a command that is named, else what its configuration and files lead to."""
+    if command is not None:
+        return command.words
+    if not any(name.endswith(".py") for name in names):
+        return "nothing"
+    words = _linter(configuration)
+    how = "for plain errors only" if "--isolated" in words else "as it is configured"
+    return f"{words[0]}, {how}; only what a change introduces counts"
 
 
 def lint_everything(configuration: Mapping[str, str], checks: ChecksFile | None, timeout_s: int) -> CheckStep:

@@ -75,7 +75,11 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
     E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
-    E.DISPATCH_REFUSED: lambda d: f"no session can be started: {d['body']}",
+    E.DISPATCH_REFUSED: lambda d: (
+        "no session is begun before a person says how work is judged here, where no tests were found"
+        if d.get("subject") == "untested"
+        else f"no session can be started: {d['body']}"
+    ),
     E.SETUP_STARTED: lambda d: f"{d['session']} sets up the environment: {_joined(d['what'])}",
     E.ENVIRONMENT_COMPLETED: lambda d: f"the environment is ready ({_megabytes(d['size'])})",
     E.SETUP_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the environment is set up again",
@@ -85,7 +89,11 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SESSION_STOPPED_SHORT: "the session ended before its work was done",
     E.CHECK_STARTED: lambda d: f"{d['session']} runs the repository's checks",
     E.CHECK_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the checks are run again",
-    E.CHECK_COMPLETED: lambda d: f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}",
+    E.CHECK_COMPLETED: lambda d: (
+        f"{d['check']}: {d['summary']}"  # which begins with these words
+        if d["score"] == "not_judged"
+        else f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}"
+    ),
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_listed(d.get('findings'))}",
     E.PHASE_COMPLETED: "the phase is complete; the next one begins",
@@ -156,6 +164,13 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DRAFT_MERGED: lambda d: f"draft d{d['draft']} was merged with {d['issue']}",
     E.DRAFT_DEPLOYED: lambda d: f"draft d{d['draft']} is deployed{_otherwise(d)}",
     E.DRAFT_FAILED: lambda d: f"draft d{d['draft']} went no further: {d['note']}",
+    E.TESTS_POLICY_CHOSEN: lambda d: (
+        f"while {d['space']} has no tests, "
+        + ("work passes without any" if d["choice"] == "without_tests" else "each change brings its own")
+    ),
+    E.TESTS_POLICY_ENDED: lambda d: (
+        f"what was said about missing tests in {d['space']} counts no more: {d['reason']}"
+    ),
     E.PAUSED: lambda d: f"no more work is taken up{_where(d)} for now{_because(d)}",
     E.RESUMED: lambda d: f"work is taken up again{_where(d)}",
     E.SPACE_ADDED: lambda d: f"{d['space']} is in Overlord's care",

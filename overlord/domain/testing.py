@@ -16,7 +16,7 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.paths import is_test_path, restored_paths
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testrun import RERUNS, is_controlled, read_run
+from overlord.domain.testrun import NOTHING_RAN, RERUNS, is_controlled, read_run
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
@@ -65,8 +65,11 @@ def judge_tests(
     ending: Ending,
     changes: Sequence[Change],
     checks: ChecksFile | None = None,
+    *,
+    is_own: bool = False,
 ) -> CheckResult:
-    """The tests' score from what a check session reported, how it ended, and the baseline known or just measured."""
+    """The tests' score from what a check session reported, how it ended, and the baseline known or just measured. `is_own`:
+    the command is the change's, and base has nothing to compare with."""
     if report is None:
         told = f"{ending.kind.replace('_', ' ')} {visible(ending.detail)}".strip()
         return unclear(f"the check session ended without a report ({told})")
@@ -81,14 +84,14 @@ def judge_tests(
         return trouble
     if base.outcome is StepOutcome.TIMED_OUT:
         return unclear("the tests do not finish in time at base either")
-    if all(step.outcome is StepOutcome.NOTHING_TO_RUN for step in runs):
+    if all(read_run(step) == NOTHING_RAN for step in runs):
         return unclear("the repository has no tests", Subject.NO_TESTS)
     late = next((step for step in runs if step.outcome is StepOutcome.TIMED_OUT), None)
     if late is not None:
         return _late(late)
     command = checks.tests if checks else None
     if command is not None and command.by_exit_code:
-        return _judge_exit_codes(base, restored, head)
+        return _judge_own(head) if is_own else _judge_exit_codes(base, restored, head)
     return _judge_runs(base, restored, head, _named(report, NEW_ON_BASE_STEP), changes)
 
 
@@ -207,6 +210,15 @@ def _uncontrolled(step: StepResult) -> CheckResult:
     )
     summary = "tests are said to pass, and nothing shows that they can fail"
     return _result(CheckScore.NEEDS_REVISION, summary, _output_finding(step, "no-controls", message))
+
+
+def _judge_own(head: StepResult) -> CheckResult:
+    """The first tests of a repository, by a command that says nothing but yes or no: what it says at base tells nothing."""
+    told = f"the change's own tests: exit code {head.exit_code} in {head.duration_s:.1f} s"
+    if head.exit_code == 0:
+        return _result(CheckScore.PASS, told)
+    failed = _output_finding(head, "command-failed", "The test command that this change brings fails.")
+    return _result(CheckScore.NEEDS_REVISION, told, failed)
 
 
 def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> CheckResult:

@@ -8,7 +8,7 @@ from overlord.domain.checks_file import ChecksFile
 from overlord.domain.lint import count_complaints, lint_everything
 from overlord.domain.session import Ending
 from overlord.domain.testing import BASELINE_STEP, plan_tests
-from overlord.domain.testrun import Run, read_run
+from overlord.domain.testrun import NOTHING_RAN, Run, read_run
 from overlord.domain.text import count, visible
 
 SECOND_STEP = "baseline_again"
@@ -24,6 +24,8 @@ class Trial:
     tests: str
     lint: str
     advice: tuple[str, ...] = ()
+    has_tests: bool = True
+    """Whether something was found to be run as tests."""
     output: str = ""
     """The end of what the tests printed, when that explains more."""
 
@@ -58,7 +60,14 @@ def judge_trial(report: CheckReport | None, ending: Ending, checks: ChecksFile |
     if first is None or second is None:
         return Trial(judges=False, tests="not made", lint=lint)
     judges, told, advice = _tests(first, second, checks)
-    return Trial(judges=judges, tests=told, lint=lint, advice=advice, output="" if judges else _end_of(first))
+    return Trial(
+        judges=judges,
+        tests=told,
+        lint=lint,
+        advice=advice,
+        has_tests=read_run(first) != NOTHING_RAN,
+        output="" if judges else _end_of(first),
+    )
 
 
 def _tests(
@@ -66,8 +75,11 @@ def _tests(
 ) -> tuple[bool, str, tuple[str, ...]]:
     """Whether they can judge, what is told of them, and what would help."""
     shown = " ".join(first.command)
-    if first.outcome is StepOutcome.NOTHING_TO_RUN:
-        advice = "Without tests each change waits for a person. If there are some, name the command in .nebulus/checks.yaml."
+    if read_run(first) == NOTHING_RAN:
+        advice = (
+            "The first job here asks once: write tests first, or accept changes without tests. If there are some, name their"
+            " command in .nebulus/checks.yaml."
+        )
         return False, "none were found", (advice,)
     if first.outcome is StepOutcome.NO_TOOLCHAIN:
         advice = "Add it to the project's test dependencies, or to `setup` in .nebulus/environment.yaml."

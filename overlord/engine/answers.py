@@ -1,4 +1,4 @@
-"""What is written into review threads once the work they asked for is delivered."""
+"""What is written into review threads, and into the conversation, once the work that was asked for there is delivered."""
 
 import contextlib
 from collections.abc import Sequence
@@ -8,17 +8,20 @@ from minion.protocol import Report, SessionKind
 from overlord.domain import follow_up
 from overlord.domain.job import Job
 from overlord.domain.session import Session
+from overlord.domain.text import quoted
 from overlord.engine.parts import Parts
-from overlord.errors import ForgeMissing
+from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.points import Point
 from overlord.ports import RepositoryName
 from overlord.store import follow_ups, sessions
+from overlord.store.follow_ups import FollowUp
 
 ANSWER = "<!-- overlord:answer {} -->"
+QUOTED_CHARS = 200
 
 
 async def answer(parts: Parts, job: Job) -> None:
-    """Write into each review thread what became of it, once the work on it stands in the pull request."""
+    """Write where each thing was asked for what became of it, once the work on it stands in the pull request."""
     owed = await parts.database.read(lambda c: follow_ups.owed(c, job.id))
     if not owed or job.pull_number is None:
         return
@@ -33,6 +36,7 @@ async def answer(parts: Parts, job: Job) -> None:
         for number, item in enumerate(await parts.database.read(lambda c: follow_ups.of_round(c, job)), 1)
     }
     present = await parts.forge.review_comments(name, job.pull_number)
+    said = await _conversation(parts, name, job.pull_number, owed)
     for item in owed:
         mark = ANSWER.format(item.id)
         reply = _reply(worked[item.sessions :], numbers.get(item.id, 0))
@@ -42,7 +46,20 @@ async def answer(parts: Parts, job: Job) -> None:
                 await parts.forge.answer_review_comment(
                     name, job.pull_number, item.thread, f"{body}\n\n{mark}"
                 )
+        if item.key.startswith(follow_up.COMMENT_KEY) and not any(mark in text for text in said):
+            with contextlib.suppress(ForgeRefused):  # the conversation is locked
+                told = quoted(item.finding.message, limit=QUOTED_CHARS)
+                await parts.forge.add_comment(name, job.pull_number, f"{told}\n\n{body}\n\n{mark}")
         await parts.database.write(Point.REVIEW_ANSWERED, partial(follow_ups.settle, item=item))
+
+
+async def _conversation(
+    parts: Parts, name: RepositoryName, number: int, owed: Sequence[FollowUp]
+) -> list[str]:
+    """What stands in the conversation, where something is to be answered there."""
+    if not any(item.key.startswith(follow_up.COMMENT_KEY) for item in owed):
+        return []
+    return [comment.body for _, comment in await parts.forge.comments(name, number)]
 
 
 def _reply(worked: Sequence[Session], number: int) -> str:

@@ -12,7 +12,7 @@ from overlord.domain.job import Job
 from overlord.domain.lint import judge_lint, plan_lint
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
 from overlord.domain.testing import BASELINE_STEP, baseline_of, judge_tests, plan_tests
-from overlord.engine import dependencies, dispatch, environment, room, setup
+from overlord.engine import dependencies, dispatch, environment, room, setup, untested
 from overlord.engine import ending as endings
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.material import Material, checks_of, lint_configuration_at_base, material_of
@@ -30,6 +30,8 @@ class _Plan:
 
     material: Material
     checks: ChecksFile | None
+    is_own: bool
+    """Whether the tests' command is the change's own: base has none."""
     baseline_key: str
     baseline: StepResult | None
     lint: tuple[CheckStep, ...]
@@ -77,6 +79,8 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
 
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
     material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
+    own = await untested.own_tests(parts, job, material.head, checks)
+    checks = own or checks
     limits = parts.settings.space(job.space).checks
     full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True)
     key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
@@ -84,7 +88,13 @@ async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan
     tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
     lint = plan_lint(material.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s)
     return _Plan(
-        material=material, checks=checks, baseline_key=key, baseline=known, lint=lint, steps=(*tests, *lint)
+        material=material,
+        checks=checks,
+        is_own=own is not None,
+        baseline_key=key,
+        baseline=known,
+        lint=lint,
+        steps=(*tests, *lint),
     )
 
 
@@ -145,7 +155,8 @@ def _judge(  # noqa: PLR0917
     if measured is not None:
         at = parts.clock.now()
         baselines.put(connection, job.space, plan.material.base, plan.baseline_key, measured, at=at)
-    tests = judge_tests(plan.baseline, report, over.ending, changes, plan.checks)
+    made = judge_tests(plan.baseline, report, over.ending, changes, plan.checks, is_own=plan.is_own)
+    tests = untested.by_policy(connection, job.space, made, changes, own=plan.is_own)
     lint = judge_lint(
         report, over.ending, plan.lint, changes=changes, diff=plan.material.diff, checks=plan.checks
     )

@@ -16,7 +16,7 @@ from overlord.domain.scope_reason import lines
 from overlord.domain.session import Session, prepared, session_id
 from overlord.domain.skill_match import Chosen
 from overlord.domain.text import defused_line
-from overlord.engine import approve, edited, environment, equip, found, inbox, room, setup
+from overlord.engine import approve, edited, environment, equip, found, inbox, room, setup, untested
 from overlord.engine.allow import Allowed, allowed
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
@@ -66,7 +66,8 @@ async def step(parts: Parts, job: Job) -> bool:
     return True
 
 
-async def _prepare_work(parts: Parts, job: Job) -> bool:
+async def _held_back(parts: Parts, job: Job) -> bool | None:
+    """Whether it is news what a queued job waits for, besides anything of its base; None where it waits for nothing."""
     if await parts.database.read(lambda c: pauses.over(c, job.space)) is not None:
         return await parts.database.write(Point.TROUBLE_NOTED, lambda c: room.say_paused(c, job.id))
     if not await parts.database.read(lambda c: room.for_one_more(c, parts, job)):
@@ -75,8 +76,14 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return True
     if not await parts.database.read(lambda c: room.for_a_pull(c, parts, job)):
         return await _hold(parts, job, room.no_pull_left(parts, job.space))
-    if await _is_being_set_up(parts, job):
-        return False
+    if waits := (await parts.database.read(untested.held)).get(job.id):
+        return await _hold(parts, job, waits)
+    return False if await _is_being_set_up(parts, job) else None
+
+
+async def _prepare_work(parts: Parts, job: Job) -> bool:
+    if (is_news := await _held_back(parts, job)) is not None:
+        return is_news
     base = await _base(parts, job)
     if base is None:
         body = (
@@ -93,12 +100,15 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
     if writable.needs_approval:
         return await approve.ask_first(parts, job, writable, base)
+    if (is_news := await untested.ask_first(parts, job, base)) is not None:
+        return is_news
+    told = await untested.told(parts, job, base)
     job = await _begun_at(parts, job, base, branch)
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return False
     session, chosen = await _work_session(
-        parts, job, branch=branch, base=base, writable=writable, layer=layer
+        parts, job, branch=branch, base=base, writable=told.widened(writable), layer=layer, told=told
     )
 
     def store(connection: sqlite3.Connection) -> bool:
@@ -111,6 +121,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         sessions.prepare(connection, session)
         spaces.note_begun(connection, job.space, at=session.prepared_at)
         equip.note(connection, job, session, chosen)
+        untested.note(connection, job, told, writable.scope, at=session.prepared_at)
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
@@ -210,9 +221,15 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 
 async def _work_session(
-    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str
+    parts: Parts,
+    job: Job,
+    *,
+    branch: str,
+    base: Sha,
+    writable: Allowed,
+    layer: str,
+    told: untested.Told,
 ) -> tuple[Session, Chosen]:
-    at = parts.clock.now()
     known = await parts.database.read(lambda c: _context(c, job))
     contract = parts.contract(job.space)
     budget = contract.role_of(job.phase).budget or SessionBudget()
@@ -236,7 +253,7 @@ async def _work_session(
         scope_reasons=lines(writable.reasons),
         limits=limits,
         findings=known.findings,
-        answers=known.answers,
+        answers=(*known.answers, *told.answers),
         tried=known.tried,
         guidance=await guidance(parts, job, base),
         named_files=named,
@@ -246,7 +263,7 @@ async def _work_session(
     session = prepared(
         brief,
         job.id,
-        at=at,
+        at=parts.clock.now(),
         layer=layer,
         time_limit_s=limits.time_s,
         token_budget=tokens,

@@ -15,7 +15,7 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
 from overlord.domain.turn import Waiting, in_turn
-from overlord.engine import intake, propose, room
+from overlord.engine import intake, propose, room, untested
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
@@ -118,9 +118,10 @@ def _next_in_line(  # noqa: PLR0917
     put_off: Collection[JobId],
     paused: Mapping[str, Pause],
 ) -> Iterator[JobId]:
-    """The queued jobs to prepare sessions for: those whose turn it is, and those that wait for others' pull requests or the
-    end of a pause and do not say so yet.
+    """The queued jobs to prepare sessions for: those whose turn it is, and those that wait for others' pull requests, the end of a
+    pause or an answer and do not say so yet.
     """
+    asking = untested.held(connection)
     pulls = Counter(
         glance.space
         for glance in glances
@@ -135,6 +136,9 @@ def _next_in_line(  # noqa: PLR0917
         pause = paused.get(EVERYTHING) or paused.get(glance.space)
         if pause is not None:
             if glance.reason != pause.describe():
+                yield glance.id
+        elif waits := asking.get(glance.id):
+            if glance.reason != waits:
                 yield glance.id
         else:
             waiting.append(glance)

@@ -262,7 +262,8 @@ def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
     """What the decision is about that a job now waits for."""
     if event is EventName.ATTEMPTS_SPENT:
         return Subject.ESCALATION
-    decisive = [made for made in checks if made.score is not CheckScore.PASS] or list(checks)
+    sound = (CheckScore.PASS, CheckScore.NOT_JUDGED)
+    decisive = [made for made in checks if made.score not in sound] or list(checks)
     named = [made.subject for made in decisive if made.subject]
     if named:
         return Subject(named[0])

@@ -14,12 +14,13 @@ import structlog
 from minion.protocol import Issue
 from overlord import commands
 from overlord.domain.card import evidence_card, state_in_words
-from overlord.domain.comment_command import CommentCommand, CommentCommandError, CommentVerb, command_in
+from overlord.domain.comment_command import CommentCommand, CommentCommandError, CommentVerb
+from overlord.domain.comment_request import CommentRequest
 from overlord.domain.contract import Contract
 from overlord.domain.conversation import PostedComment, Reaction
 from overlord.domain.job import Job
 from overlord.domain.text import defused_line
-from overlord.engine import claim
+from overlord.engine import claim, pull_comments
 from overlord.engine.parts import Parts
 from overlord.engine.standing import OURS, Standing
 from overlord.engine.story import story_of
@@ -54,8 +55,8 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     body, author = posted.comment.body, posted.comment.author
     if OURS in body or (posted.is_bot and author not in parts.settings.space(name).intake.bots):
         return False  # there are many, and they are to leave no trace
-    command, complaint = _understood(body)
-    if command is None and not complaint:
+    asked, complaint = await _understood(parts, name, posted)
+    if asked is None and not complaint:
         return False
     if await parts.database.read(lambda c: hearings.is_known(c, name, posted.id)):
         return False
@@ -65,17 +66,22 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     if not await Standing(parts, name).counts(author, is_bot=posted.is_bot, text=body):
         await _remember(parts, heard)
         return False
-    if command is None:
+    if asked is None:
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
         return True
-    await _obey(parts, name, heard, command, posted.at)
+    if isinstance(asked, CommentRequest):
+        await parts.database.write(Point.COMMENT_HEARD, lambda c: pull_comments.take(c, heard, body))
+    else:
+        await _obey(parts, name, heard, asked, posted.at)
     parts.ring()
     return True
 
 
-def _understood(body: str) -> tuple[CommentCommand | None, str]:
+async def _understood(
+    parts: Parts, name: RepositoryName, posted: PostedComment
+) -> tuple[CommentCommand | CommentRequest | None, str]:
     try:
-        return command_in(body), ""
+        return await pull_comments.understood(parts, name, posted), ""
     except CommentCommandError as error:
         return None, str(error)
 

@@ -24,6 +24,8 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.LIMIT: EventName.WORK_RESUMED,
     Verb.UNRESTRICTED: EventName.WORK_RESUMED,
     Verb.ACCEPT: EventName.GATE_APPROVED,
+    Verb.WITHOUT_TESTS: EventName.WORK_RESUMED,
+    Verb.WRITE_TESTS: EventName.WORK_RESUMED,
     Verb.RECHECK: EventName.CHECKS_RESTORED,
     Verb.INSTALL: EventName.CHECKS_RESTORED,
     Verb.REDELIVER: EventName.DELIVERY_RETRIED,
@@ -51,6 +53,8 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     event = MOVES[decision.verb or Verb.RETRY]
     if event is EventName.SCOPE_GRANTED and decision.subject is Subject.ESCALATION:
         event = EventName.WORK_RESUMED  # what went outside was taken out: another session has to make it
+    if decision.verb is Verb.WITHOUT_TESTS and decision.subject is Subject.NO_TESTS:
+        event = EventName.CHECKS_RESTORED  # the work is there
     if decision.verb is Verb.ADD_BUDGET:
         amount = parse_amount(decision.answer)
         grants.add(connection, job.id, GrantKind(amount.unit), amount.value, by=decision.answered_by, at=at)

@@ -142,7 +142,7 @@ def _in_evaluations(connection: sqlite3.Connection, entry: Entry) -> Iterator[Si
     for row in evaluations.closed(connection, job.id):
         found = [(check.score, finding) for check in row.checks for finding in check.findings]
         for score, finding in found[:MOST_FINDINGS]:
-            if score is CheckScore.PASS and not finding.systemic:
+            if score in (CheckScore.PASS, CheckScore.NOT_JUDGED) and not finding.systemic:
                 continue
             pattern = Pattern(
                 space=job.space,

@@ -16,7 +16,7 @@ from overlord.domain.follow_up import Asked
 from overlord.domain.job import Job, JobState, RoundKind
 from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.text import count, plain_line
-from overlord.engine import deliver, evolve, vet
+from overlord.engine import deliver, evolve, pull_comments, vet
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
 from overlord.points import Point
@@ -44,10 +44,9 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
         return False
     if job.head_sha == job.pushed_sha != pull.head_sha:
         return await _take_foreign(parts, job, Sha(pull.head_sha))
-    if job.state is JobState.WAITING:
-        return has_news and await _take_up_said(parts, job, pull)
-    if has_news and await _take_up_said(parts, job, pull):
-        return True
+    is_taken_up = await _take_up_said(parts, job, pull, has_news=has_news)
+    if is_taken_up or job.state is JobState.WAITING:
+        return is_taken_up
     if pull.mergeable is False:
         return await _rebase(parts, job)
     if (draft := await evolve.of_job(parts, job)) is not None:
@@ -58,8 +57,12 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
     return False
 
 
-async def _take_up_said(parts: Parts, job: Job, pull: Pull) -> bool:
-    asked = await _said(parts, job, pull)
+async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
+    asked = await _said(parts, job, pull) if has_news else []
+    known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
+    asked += await parts.database.read(
+        lambda c: pull_comments.asked_at(c, job.space, pull.number, known=known)
+    )
     if asked and (draft := await evolve.of_job(parts, job)) is not None:
         await evolve.answer_review(parts, job, pull, draft, asked)
         await parts.database.write(Point.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
@@ -162,7 +165,7 @@ def _taken_up(
         head_sha=job.head_sha or "",
         sessions=sessions.count(connection, job.id, SessionKind.WORK),
         thread=asked.thread,
-        is_owed=asked.thread is not None,
+        is_owed=asked.thread is not None or asked.comment is not None,
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from overlord.adapters.github_connection import connect
 from overlord.adapters.github_permission import PERMISSIONS, lacking, shown
 from overlord.adapters.github_standing import Allowance, GitHubStanding, Identity
+from overlord.entrypoints.doctor_tests import examine_tests
 from overlord.entrypoints.finding import Finding, bad, warn, well
 from overlord.errors import ForgeMissing, OverlordError, SettingsError
 from overlord.ports import Repository, RepositoryName
@@ -73,6 +74,7 @@ async def _repository(
         found += [well(what, where), _permissions(name, repository, identity)]
         what = f"{name} labels"
         found.append(await _labels(standing, settings, name, fix=fix))
+        found.append(await examine_tests(settings, name, repository.default_branch))
         what = f"{name} rate limit"
         if identity.key not in limits:
             limits[identity.key] = _limit(identity, await standing.allowance(name))

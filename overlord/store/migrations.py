@@ -4,12 +4,14 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema_care import CARE
+from overlord.store.schema_comments import COMMENTS
 from overlord.store.schema_disk import DISK
 from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_model import MODEL_OUTAGES
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
 from overlord.store.schema_totals import TOTALS
+from overlord.store.schema_untested import UNTESTED
 from overlord.store.schema_vettings import VETTINGS
 
 _FIRST = (
@@ -335,6 +337,8 @@ _FIRST = (
     *DRAFTS,
     *VETTINGS,
     *MODEL_OUTAGES,
+    *UNTESTED,
+    *COMMENTS,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

@@ -67,8 +67,8 @@ async def test_a_sound_overlord_is_well_but_for_the_walls_it_has_not(configured:
     assert unwell == {"runner", f"{REPOSITORY} labels"}
     assert "no walls" in findings["runner"].said
     here = {"configuration", "git", "disk", "home", "clock", "runner", "model", "slack"}
-    there = {REPOSITORY, f"{REPOSITORY} permissions", f"{REPOSITORY} labels", "rate limit overlord-agent"}
-    assert set(findings) == here | there
+    there = {REPOSITORY, f"{REPOSITORY} permissions", f"{REPOSITORY} labels", f"{REPOSITORY} tests"}
+    assert set(findings) == here | there | {"rate limit overlord-agent"}
 
 
 async def test_a_wrong_configuration_is_a_finding_and_git_is_looked_at_all_the_same(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ YES = {
     Subject.BUDGET: None,
     Subject.LOSSES: Verb.RETRY,
     Subject.MODEL: Verb.RETRY,
+    Subject.UNTESTED: None,
     Subject.NO_TESTS: Verb.ACCEPT,
     Subject.NO_TOOLCHAIN: Verb.RECHECK,
     Subject.CHECKS_UNAVAILABLE: Verb.RECHECK,

@@ -54,6 +54,7 @@ DATA: dict[str, Json] = {
     "to": 2,
     "copy": "overlord.db.before-2",
     "patterns": ["src/**", "docs/**"],
+    "choice": "without_tests",
     "skill": "order 1.0.0",
     "offered": ["order 1.0.0", "style 2.1.0"],
     "left_out": ["b.yaml is not read: skill/schema: It is no text."],

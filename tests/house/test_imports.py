@@ -23,6 +23,7 @@ CHAIN = (
     "commands_proposal",
     "commands",
     "commands_scope",
+    "commands_untested",
     "inquiries",
     "store",
     "domain",

@@ -173,16 +173,23 @@ async def test_a_protected_path_goes_to_a_person_and_nothing_is_pushed() -> None
 async def test_a_repository_without_tests_is_a_question_for_a_person() -> None:
     async with made_world({"calc.py": CALC["calc.py"]}) as world:
         number = await world.issue("add() subtracts")
-        world.model_will(edit(*FIX), submit())
         await world.settle()
         [decision] = await world.decisions()
-        assert (decision.subject, decision.kind) == (Subject.NO_TESTS, "approval")
+        assert (decision.subject, decision.kind) == (Subject.UNTESTED, "approval")
         assert world.forge.issue(REPO, number).labels == ("needs-attention",)
-        assert world.forge.pulls(REPO)[0].draft
-        await world.answer(decision, Verb.ACCEPT)
+        [comment] = world.forge.comments(REPO, number)
+        assert "Not judged: whether the code works. No test is run." in comment.body
+        assert world.model.requests == [], "it is asked before the first session"
+        world.model_will(edit(*FIX), submit())
+        await world.answer(decision, Verb.WITHOUT_TESTS)
         await world.settle()
-        assert not world.forge.pulls(REPO)[0].draft
-        assert "cli:alice answered" in world.forge.pulls(REPO)[0].body
+        [pull] = world.forge.pulls(REPO)
+        assert pull.body.split("\n\n")[1].startswith("⚠️ **No test was run.** Tests are not judged: this repo")
+        assert not pull.draft
+        await world.issue("Another")
+        world.model_will(write("more.py", "X = 1\n"), submit())
+        await world.settle()
+        assert (await world.job(2)).state is JobState.IN_REVIEW, "it is not asked again"
 
 
 async def test_an_empty_repository_is_said_and_can_be_tried_again() -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from minion.protocol import Outcome, Report
+from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
+from overlord.domain.untested import UntestedPolicy
 from overlord.errors import StoreError
 from overlord.store import (
+    comment_requests,
     decisions,
     environments,
     evaluations,
@@ -23,6 +26,7 @@ from overlord.store import (
     refusals,
     sessions,
     spaces,
+    untested_policies,
 )
 from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.grants import GrantKind
@@ -35,6 +39,8 @@ from tests.stored import ask, evaluating, prepare
 # What a database of each version before the latest held, in the words of that version's schema. Whoever adds a
 # migration adds the version before it here, once, and never changes it again.
 FILLED: dict[int, tuple[str, ...]] = {0: ()}
+ASKED = comment_requests.CommentRequest(space=REPO, comment_id=7, number=3, author="alice", body="Do.")
+POLICY = UntestedPolicy(space=REPO, choice=Verb.WRITE_TESTS, decided_by="cli:alice", decided_at=NOW)
 
 
 def fill(connection: sqlite3.Connection, version: int) -> None:
@@ -62,6 +68,8 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     refusal = Refusal(space=REPO, issue_number=2, labelled_at=NOW, seen_at=NOW, reason="a stranger's")
     refusals.put(connection, refusal)
     environments.put(connection, made_by(session))
+    untested_policies.put(connection, POLICY)
+    comment_requests.add(connection, ASKED)
 
 
 def made_by(session: Session) -> Environment:
@@ -130,6 +138,8 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert hearings.is_known(connection, REPO, 1)
     assert refusals.of(connection, REPO, 2) is not None
     assert [item.patterns for item in grants.scope_granted(connection, 1, at=NOW)] == [("docs/**",)]
+    assert untested_policies.of(connection, REPO) == POLICY
+    assert comment_requests.at_pull(connection, REPO, 3) == [ASKED]
     assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
 
 

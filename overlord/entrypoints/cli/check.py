@@ -55,8 +55,11 @@ def _show(found: "Trial") -> None:
         say(f"\n{line(text)}")
     if found.output:
         say(f"\nThe tests' last words:\n{found.output}")
-    say(
-        "\nOverlord can judge work here."
-        if found.judges
-        else "\nOverlord cannot judge work here by itself: a person would decide on every change."
-    )
+    if found.judges:
+        say("\nOverlord can judge work here.")
+    elif found.has_tests:
+        say("\nOverlord cannot judge work here by itself: a person would decide on every change.")
+    else:
+        say(
+            "\nJudged here: scope, integrity, lint and the review. Not judged: whether the code works. No test is run."
+        )

@@ -9,9 +9,12 @@ import yaml
 
 from overlord import inquiries
 from overlord.commands_space import AddSpace, RemoveSpace, add_space, remove_space
+from overlord.commands_untested import AskAgain
+from overlord.commands_untested import ask_again as ask_again_about_tests
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.reference import is_full_name, repository_in
 from overlord.domain.text import count
+from overlord.domain.untested import UntestedPolicy
 from overlord.entrypoints.cli import state, work
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, line, person, say, table
@@ -120,11 +123,55 @@ def show(repository: Named, json: Json = False) -> None:
     settings = state.settings()
     name = state.space(repository)
     found = inquiries.space_values(settings, name)
+    policy = _untested(name)
     if json:
-        as_json({"name": name, "values": found})
+        as_json({"name": name, "values": found, "untested": policy})
         return
     say(line(name))
+    if policy is not None:
+        say(
+            f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
+        )
     table(("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in found])
+
+
+@app.command()
+def tests(
+    repository: Annotated[
+        str, typer.Argument(help="A repository in Overlord's care; with --repo it need not be named.")
+    ] = "",
+    ask_again: Annotated[
+        bool, typer.Option("--ask-again", help="Take it back: the next job there asks anew.")
+    ] = False,
+    json: Json = False,
+    _repo: state.Repo = "",
+) -> None:
+    """What was said about a repository without tests: whether its changes pass without any, or bring their own."""
+    name = state.space(repository or None)
+    if ask_again:
+        command = AskAgain(space=name, actor=person())
+        # An answer of theirs is taken back.
+        policy = state.write(
+            Point.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
+        )
+        say(
+            f"{line(name)}: “{line(policy.describe())}” counts no more. The next job without tests asks anew."
+        )
+        return
+    found = _untested(name)
+    if json:
+        as_json({"name": name, "untested": found})
+    elif found is None:
+        say(f"{line(name)}: nothing was said. A job that finds no tests there asks before its first session.")
+    else:
+        say(f"{line(name)}: {line(found.describe())}. It counts until there are tests.")
+
+
+def _untested(name: str) -> UntestedPolicy | None:
+    if not state.home().database.exists():
+        return None
+    with state.reading() as connection:
+        return inquiries.untested(connection, name)
 
 
 @app.command()

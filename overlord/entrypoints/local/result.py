@@ -9,7 +9,7 @@ from typing import Any
 from overlord.adapters.git_command import git
 from overlord.domain.budget import NANO, Cost, cost_text
 from overlord.domain.card import Story, state_in_words
-from overlord.domain.decision import Verb, label_of
+from overlord.domain.decision import Decision, Subject, Verb, label_of
 from overlord.domain.job import Job, JobState
 from overlord.domain.text import count
 from overlord.engine.story import story_of
@@ -131,6 +131,15 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
         "cost_usd": None if story.cost_nusd is None else story.cost_nusd / NANO,
         "work_s": round(story.work_s, 1),
         "decisions": [decision.id for decision in story.decisions],
+        "asked": [
+            {
+                "decision": decision.id,
+                "title": decision.title,
+                "body": decision.body,
+                "answers": [command for command, _ in _answers(decision, options(outcome.place))],
+            }
+            for decision in story.decisions
+        ],
     }
 
 
@@ -158,13 +167,14 @@ def _next(outcome: Outcome) -> list[str]:
     run = outcome.record.number
     lines = _branch(outcome, outcome.landed) if outcome.landed else []
     for decision in outcome.story.decisions:
+        if decision.subject is Subject.UNTESTED:
+            lines += [decision.body, ""]
+        end = "" if decision.title.endswith("?") else "."
         lines.append(
-            f"It waits for you: {line(decision.title)}. Answer here with `overlord resume {run}{here.run}`, or with"
+            f"It waits for you: {line(decision.title)}{end} Answer here with `overlord resume {run}{here.run}`, or with"
         )
         lines.append(f"  overlord decisions show {decision.id}{here.state}")
-        for verb in decision.verbs:
-            command = f"  overlord decisions answer {decision.id} {verb}{_argument(verb)}{here.state}"
-            lines.append(f"{command}   # {label_of(verb)}")
+        lines += [f"  {command}   # {label}" for command, label in _answers(decision, here)]
         lines.append(f"and then `overlord resume {run}{here.run}`. The whole story:")
     lines.append(f"  overlord job show {outcome.job.id}{here.state}")
     if outcome.landed is None and outcome.story.job.head_sha:
@@ -176,6 +186,12 @@ def _next(outcome: Outcome) -> list[str]:
             f"  overlord job transcript {outcome.job.id}{here.state}   # what the Minion said and did"
         )
     return lines
+
+
+def _answers(decision: Decision, here: "Options") -> list[tuple[str, str]]:
+    """The commands that answer it, each with what it does."""
+    typed = f"overlord decisions answer {decision.id}"
+    return [(f"{typed} {verb}{_argument(verb)}{here.state}", label_of(verb)) for verb in decision.verbs]
 
 
 def _argument(verb: Verb) -> str:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from overlord.adapters.git_command import git
-from overlord.domain.checks_file import CHECKS_PATH, CheckCommand, ChecksFile, ChecksFileError, parse_checks
+from overlord.domain.checks_file import CHECKS_PATH, ChecksFile, ChecksFileError, parse_checks
 from overlord.domain.environment import Recipe, recipe, wanted
 from overlord.domain.environment_file import ENVIRONMENT_PATH, EnvironmentFileError
-from overlord.domain.lint import LINT_CONFIGURATION, plan_lint
+from overlord.domain.lint import LINT_CONFIGURATION, describe_lint
 from overlord.domain.paths import is_test_path
-from overlord.domain.scope import GITLINK_MODE, Change
+from overlord.domain.scope import GITLINK_MODE
 from overlord.domain.text import count
+from overlord.domain.untested import has_tests, judged, to_read
 from overlord.entrypoints.local.checkout import Checkout, commit_of
 from overlord.errors import Refused
 from overlord.ports import Sha
@@ -69,7 +70,11 @@ async def survey(checkout: Checkout) -> Survey:
     commit = await commit_of(checkout, "HEAD")
     tree = await _tree(checkout, commit)
     names = frozenset(tree.blobs)
-    asked = {*wanted(names), *(name for name in (CHECKS_PATH, *LINT_CONFIGURATION) if name in names)}
+    asked = {
+        *wanted(names),
+        *to_read(names),
+        *(name for name in (CHECKS_PATH, *LINT_CONFIGURATION) if name in names),
+    }
     files = {name: await _content(checkout, tree, name) for name in sorted(asked)}
     notes = [*_notes(tree)]
     try:
@@ -77,14 +82,21 @@ async def survey(checkout: Checkout) -> Survey:
         found = recipe(files, names)
     except (ChecksFileError, EnvironmentFileError) as error:
         raise Refused(str(error)) from None
+    lint = _lint(checks, found, files, tree)
+    if not found.tests and not has_tests(checks, names, files):
+        notes += [
+            f"judged: {judged(lint, review=True)}; not judged: whether the code works, as no test is run",
+            "the first job asks once: write tests first, or accept changes without tests",
+            f"if it has tests that were not found, name their command in {CHECKS_PATH}",
+        ]
     return Survey(
         commit=commit,
         files=len(names),
         size=sum(size for _, size in tree.blobs.values()),
         languages=_languages(tree),
         test_files=sum(map(is_test_path, names)),
-        tests=_tests(checks, found, tree),
-        lint=_lint(checks, found, files, tree),
+        tests=_tests(checks, found, files, tree),
+        lint=lint,
         setup=found.what,
         commands=found.plan.commands,
         packages=found.packages,
@@ -118,33 +130,20 @@ def _languages(tree: _Tree) -> tuple[tuple[str, int], ...]:
     return tuple(found.most_common(5))
 
 
-def _tests(checks: ChecksFile | None, found: Recipe, tree: _Tree) -> str:
+def _tests(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
     if checks and checks.tests:
-        return f"{_words(checks.tests)} ({CHECKS_PATH})"
+        return f"{checks.tests.words} ({CHECKS_PATH})"
     if found.tests:
-        return _words(found.tests)
-    if any(is_test_path(name) and name.endswith(".py") for name in tree.blobs):
+        return found.tests.words
+    if has_tests(checks, tree.blobs, files):
         return "python -m pytest"
-    return f"none were found: a person judges every change, until {CHECKS_PATH} names a command"
+    return "none were found"
 
 
 def _lint(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
-    if checks and checks.lint:
-        return f"{_words(checks.lint)} ({CHECKS_PATH})"
-    if found.lint:
-        return _words(found.lint)
-    if not any(name.endswith(".py") for name in tree.blobs):
-        return "nothing"
     texts = {name: files[name].decode(errors="replace") for name in LINT_CONFIGURATION if name in files}
-    change = Change(path="any.py", status="A", new_mode="100644")
-    [step] = plan_lint([change], texts, None, 1)[-1:]
-    how = "as it is configured" if "--isolated" not in step.command else "for plain errors only"
-    return f"{step.command[0]}, {how}; only what a change introduces counts"
-
-
-def _words(command: CheckCommand) -> str:
-    words = command.command
-    return words[-1] if words[:2] == ("sh", "-c") else " ".join(words)
+    told = describe_lint((checks and checks.lint) or found.lint, texts, tree.blobs)
+    return f"{told} ({CHECKS_PATH})" if checks and checks.lint else told
 
 
 def _notes(tree: _Tree) -> list[str]:

@@ -1,0 +1,75 @@
+"""Comments in the conversation of a pull request that Overlord opened: who speaks to it there asks for a round, as a reviewer does.
+
+They are read where all comments are (`engine/hear.py`), and taken up where reviews are (`engine/rounds.py`).
+"""
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import replace
+
+from overlord.domain import follow_up
+from overlord.domain.card import state_in_words
+from overlord.domain.comment_command import CommentCommand, command_in
+from overlord.domain.comment_request import CommentRequest, names_of, said_in
+from overlord.domain.conversation import PostedComment, Reaction
+from overlord.domain.follow_up import Asked
+from overlord.domain.hidden_text import without_hidden
+from overlord.domain.job import Job
+from overlord.engine.parts import Parts
+from overlord.ports import RepositoryName
+from overlord.store import comment_requests, hearings, past
+from overlord.store.hearings import Hearing
+
+BODY_CHARS = 20_000
+
+
+async def understood(
+    parts: Parts, name: RepositoryName, posted: PostedComment
+) -> CommentCommand | CommentRequest | None:
+    """What a comment says to Overlord; None where it says nothing to it. Raises CommentCommandError for what is not understood."""
+    body = posted.comment.body
+    is_mention = "@" in body
+    if not is_mention and "/" not in body:
+        return None
+    if await parts.database.read(lambda c: _job_at(c, name, posted.number)) is None:
+        return command_in(body)
+    return said_in(body, names_of(await parts.forge.login(name)) if is_mention else ())
+
+
+def _job_at(connection: sqlite3.Connection, space: str, number: int) -> Job | None:
+    """The last job whose pull request has this number."""
+    found = past.at_number(connection, number, space)
+    return next((job for job in found if job.pull_number == number), None)
+
+
+def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
+    """Remember what is asked for, and that it was heard; where nobody works there any more, that is said."""
+    job = _job_at(connection, heard.space, heard.number)
+    if job is None or not job.is_open:
+        told = f" (job {job.id}: {state_in_words(job.state)})" if job is not None else ""
+        reply = (
+            f"Nobody works on this pull request any more{told}, so nothing is begun. Open an issue for it, or put the work label on"
+            " again."
+        )
+        hearings.add(connection, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        return
+    asked = comment_requests.CommentRequest(
+        space=heard.space,
+        comment_id=heard.comment_id,
+        number=heard.number,
+        author=heard.author,
+        body=without_hidden(body).text[:BODY_CHARS],
+    )
+    comment_requests.add(connection, asked)
+    hearings.add(connection, replace(heard, reaction=Reaction.SEEN, is_owed=True))
+
+
+def asked_at(
+    connection: sqlite3.Connection, space: str, number: int, *, known: Collection[str]
+) -> list[Asked]:
+    """What was asked for at a pull request and is in no round yet."""
+    found = (
+        follow_up.of_comment(item.comment_id, item.author, item.body)
+        for item in comment_requests.at_pull(connection, space, number)
+    )
+    return [item for item in found if item.key not in known]
