@@ -60,7 +60,7 @@ SECRETS = frozenset(
 )
 """Those that hold secrets and that no other program is started with. (A proxy's address may hold one too; git needs it.)"""
 
-_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
+_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE", "OVERLORD_COMMAND"})
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

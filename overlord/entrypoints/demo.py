@@ -18,7 +18,8 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
-from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.cli.show import console, say
+from overlord.entrypoints.invocation import command
 from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
 from overlord.errors import ImageUnusable
@@ -143,11 +144,10 @@ async def _show(world: _World, running: Overlord) -> None:
     broken = await running.parts.database.read(lambda c: list(ledger.problems(c)))
     verdict = "whole" if not broken else "; ".join(broken)
     console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")
-    home = world.home
-    console.print(f"  OVERLORD_HOME={home} overlord ledger export", soft_wrap=True)
-    console.print(f"  OVERLORD_HOME={home} overlord job show 1", soft_wrap=True)
+    for words in ("ledger export", "job show 1"):
+        say(f"  {command(words, home=world.home)}")
     console.print("\nTo do the same with a real model on your own repositories, two lines:")
     console.print(
         "  export OPENAI_BASE_URL=https://api.openai.com/v1 OPENAI_API_KEY=… OVERLORD_MODEL=…", soft_wrap=True
     )
-    console.print("  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo overlord serve", soft_wrap=True)
+    say(f"  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo {command('serve')}")

@@ -10,6 +10,7 @@ from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.telling import tell
 from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.invocation import as_pasted
 from overlord.store import ledger, sessions
 
 _QUIET = {EventName.DAEMON_STARTED, EventName.SESSION_PREPARED, EventName.SESSION_ENDED}
@@ -39,7 +40,7 @@ class News:
     def line(self) -> Text:
         """For a terminal: safe, and in the colour of its meaning."""
         style = "dim" if self.is_progress else _STYLES.get(EventName(self.name), "")
-        return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (self.text, style))
+        return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (as_pasted(self.text), style))
 
 
 PROGRESS = "progress"

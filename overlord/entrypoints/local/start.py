@@ -115,7 +115,6 @@ async def _finish(desk: Desk, record: Record, *, labels: bool = False, goes_on: 
                 interruption=desk.interruption,
                 goes_on=goes_on,
                 asks=can_ask() and not desk.json,
-                here=result.options(place).state,
             )
         job, interrupted = ended.job, ended.interrupted
     else:
@@ -172,10 +171,9 @@ def _check_alone(desk: Desk, number: int) -> None:
         lambda c: [job for job in _moving(c, desk.place.repository) if job.issue.number != number]
     )
     if busy:
-        here = result.options(desk.place)
         raise Refused(
-            f"run {busy[0].issue.number} is under way: `overlord resume{here.run}` goes on with it,"
-            f" `overlord job stop {busy[0].id}{here.state}` ends it"
+            f"run {busy[0].issue.number} is under way: `overlord resume` goes on with it,"
+            f" `overlord job stop {busy[0].id}` ends it"
         )
 
 
