@@ -37,6 +37,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "SLACK_APP_TOKEN": ("slack", "app_token"),
     "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
     "SLACK_CHANNEL_ID": ("slack", "channel"),
+    "OVERLORD_CHAT_PAGE": ("slack", "page"),
     "OVERLORD_METRICS_TOKEN": ("listen", "metrics_token"),
     "OTEL_EXPORTER_OTLP_ENDPOINT": ("tracing", "endpoint"),
     "OTEL_EXPORTER_OTLP_HEADERS": ("tracing", "headers"),

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
+from overlord.entrypoints import demo_clean
 from overlord.entrypoints.cli.show import console, say
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.logs import conceal
@@ -74,7 +74,7 @@ async def tell(runner: str) -> int:
 
 @asynccontextmanager
 async def _embedded(runner: str) -> AsyncIterator[_World]:
-    home = Path(tempfile.mkdtemp(prefix="overlord-demo-"))
+    home = demo_clean.make_home()
     async with AsyncExitStack() as stack:
         demo = stack.enter_context(as_file(files("overlord") / "config" / "demo"))
         forge, model = EmbeddedForge(home / "forge"), EmbeddedModel(read_script(demo / "script.yaml"))
@@ -146,6 +146,8 @@ async def _show(world: _World, running: Overlord) -> None:
     console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")
     for words in ("ledger export", "job show 1"):
         say(f"  {command(words, home=world.home)}")
+    say("To remove what this demo left:")
+    say(f"  {command('demo --clean')}")
     console.print("\nTo do the same with a real model on your own repositories, two lines:")
     console.print(
         "  export OPENAI_BASE_URL=https://api.openai.com/v1 OPENAI_API_KEY=… OVERLORD_MODEL=…", soft_wrap=True

@@ -11,16 +11,8 @@ from overlord.domain.event import EventName
 from overlord.domain.telling import tell
 from overlord.entrypoints.cli.show import console
 from overlord.entrypoints.invocation import as_pasted
+from overlord.entrypoints.watch_style import QUIET, STYLES
 from overlord.store import ledger, sessions
-
-_QUIET = {EventName.DAEMON_STARTED, EventName.SESSION_PREPARED, EventName.SESSION_ENDED}
-_STYLES = {
-    EventName.DELIVERED: "bold green",
-    EventName.PASSED: "green",
-    EventName.REVISION_ORDERED: "yellow",
-    EventName.DECISION_RAISED: "bold yellow",
-    EventName.STEP_FAILED: "red",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +31,7 @@ class News:
 
     def line(self) -> Text:
         """For a terminal: safe, and in the colour of its meaning."""
-        style = "dim" if self.is_progress else _STYLES.get(EventName(self.name), "")
+        style = "dim" if self.is_progress else STYLES.get(EventName(self.name), "")
         return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (as_pasted(self.text), style))
 
 
@@ -67,7 +59,7 @@ class Watch:
                 found.append(News(name=PROGRESS, job=session.job_id, text=text, turn=session.turn))
         for entry in entries:
             self._told = entry.seq
-            if EventName(entry.name) not in _QUIET:
+            if EventName(entry.name) not in QUIET:
                 text = tell(entry.name, json.loads(entry.data))
                 found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
         return found
