@@ -38,7 +38,9 @@ def serve(
 
 
 def demo(
-    runner: Annotated[str, typer.Option(help="auto, docker or process.")] = "auto",
+    runner: Annotated[
+        Literal["auto", "docker", "process"], typer.Option(help="What sessions run in.")
+    ] = "auto",
     clean: Annotated[
         bool, typer.Option("--clean", help="Run none; remove what earlier ones left: folders, containers.")
     ] = False,
