@@ -210,8 +210,8 @@ def why_gone(connection: sqlite3.Connection, space: str) -> str:
         if doubled
         else "its repository cannot be found"
     )
-    verbs, why = "|".join(asked.verbs), f"{space} is paused because {because}"
-    return f"{why}: say what becomes of it with `overlord decisions answer {asked.id} {verbs}`"
+    ways = " or ".join(f"`overlord decisions answer {asked.id} {verb}`" for verb in asked.verbs)
+    return f"{space} is paused because {because}: say what becomes of it with {ways}"
 
 
 def _note(

@@ -37,6 +37,7 @@ from overlord.settings_model import (
     SpareEndpoint,
     secrets_in,
 )
+from overlord.settings_near import near_setting
 from overlord.settings_space import (
     RepositoryText,
     SpaceSettings,
@@ -389,5 +390,6 @@ def _explain(error: ValidationError, given: Given) -> str:
         None,
     )
     said = first_problem(error).removeprefix("the document: ")
+    said += near_setting(Settings, location) if said.startswith("unknown key") else ""
     is_added = location[:1] == ["spaces"] and location[1:2] and location[1] in given.added
     return f"{variable or ('`overlord space`' if is_added else given.path)}: {said}"

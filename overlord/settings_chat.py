@@ -10,6 +10,8 @@ from overlord.settings_model import Section
 
 Approver = Annotated[str, Field(pattern=r"^[UWST][A-Z0-9]{2,30}$")]
 """The id of a user (U…, W…), of a user group (S…), or of a whole workspace (T…)."""
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - an address that is compared with
+"""Every address, also those that others reach."""
 NO_CHAT = {"bot_token": "", "app_token": "", "signing_secret": "", "page": ""}
 """The overrides of an Overlord that talks with nobody, whatever the environment says."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -26,8 +28,9 @@ class Slack(Section):
     approvers: tuple[Approver, ...]
     four_eyes: bool
     timeout_s: Annotated[float, Field(gt=0)]
-    page: Annotated[str, Field(pattern=r"^$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
-    """Where `overlord serve` offers the stand-in as long as there is no token: `host:port` of this machine; empty for nowhere."""
+    page: Annotated[str, Field(pattern=r"^$|^off$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
+    """Where `overlord serve` offers the stand-in as long as there is no token: `host:port` of this machine; empty or `off` for
+    nowhere. `0.0.0.0:port` is for a container, which publishes that port on its machine's loopback; elsewhere it is not opened."""
 
     @field_validator("api_url")
     @classmethod
@@ -40,8 +43,10 @@ class Slack(Section):
     @field_validator("page")
     @classmethod
     def _is_here(cls, value: str) -> str:
+        if value in {"", "off"}:
+            return ""
         host, _, port = value.rpartition(":")
-        if value and (host.strip("[]") not in LOOPBACK or int(port) > 65_535):
+        if host.strip("[]") not in {*LOOPBACK, EVERYWHERE} or int(port) > 65_535:
             raise ValueError("must be host:port of this machine itself, as 127.0.0.1:8713")
         return value
 

@@ -1,7 +1,7 @@
 """Environment variables and the settings each one sets; secrets may come from files."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "SLACK_APP_TOKEN": ("slack", "app_token"),
     "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
     "SLACK_CHANNEL_ID": ("slack", "channel"),
+    "OVERLORD_CHAT_PAGE": ("slack", "page"),
     "OVERLORD_METRICS_TOKEN": ("listen", "metrics_token"),
     "OTEL_EXPORTER_OTLP_ENDPOINT": ("tracing", "endpoint"),
     "OTEL_EXPORTER_OTLP_HEADERS": ("tracing", "headers"),
@@ -60,14 +61,15 @@ SECRETS = frozenset(
 )
 """Those that hold secrets and that no other program is started with. (A proxy's address may hold one too; git needs it.)"""
 
-_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE"})
+PREFIX = "OVERLORD_"
+_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE", "OVERLORD_COMMAND"})
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """What environment variables say, nested as settings are. Raises SettingsError for an `OVERLORD_*` nobody knows."""
     known = _NOT_SETTINGS | ENVIRONMENT.keys() | {f"{name}_FILE" for name in ENVIRONMENT}
-    if unknown := sorted(name for name in environment if name.startswith("OVERLORD_") and name not in known):
-        raise SettingsError(f"unknown environment variable {unknown[0]}; known: {', '.join(sorted(known))}")
+    if unknown := sorted(name for name in environment if name.startswith(PREFIX) and name not in known):
+        raise SettingsError(_unknown(unknown[0], known))
     found: dict[str, Any] = {}
     for name, keys in ENVIRONMENT.items():
         value = _variable(environment, name)
@@ -79,6 +81,15 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         is_list = keys == ("repositories",)
         section[keys[-1]] = [part.strip() for part in value.split(",") if part.strip()] if is_list else value
     return found
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    from overlord.domain.near import did_you_mean  # commands that read no settings do without
+
+    ours = {item.removeprefix(PREFIX) for item in known if item.startswith(PREFIX)}
+    ours = {item for item in ours if not item.endswith("_FILE")}
+    near = did_you_mean(name.removeprefix(PREFIX), ours, prefix=PREFIX) or ";"
+    return f"unknown environment variable {name}{near} known: {', '.join(sorted(PREFIX + item for item in ours))}"
 
 
 def _variable(environment: Mapping[str, str], name: str) -> str | None:

@@ -7,12 +7,14 @@ from pydantic import Field, SecretStr, field_validator
 
 from overlord.settings_model import Section
 
+LogFormat = Literal["auto", "plain", "json", "console"]
+
 
 class Log(Section):
     """Lines on standard error."""
 
-    format: Literal["auto", "json", "console"]
-    """`auto`: for people on a terminal, else JSON."""
+    format: LogFormat
+    """`auto`: `plain` on a terminal, one sentence for each event; else `json`. `console`: every field of each, for people."""
     level: Literal["debug", "info", "warning", "error"]
 
 

@@ -154,6 +154,7 @@ class Desk:
             "USER": "ann",
             "LOGNAME": "ann",
             "OVERLORD_HOME": str(self.home),
+            "OVERLORD_COMMAND": "overlord",  # how it is typed elsewhere: tests/cli/test_pasted.py
             "OVERLORD_CONFIG": str(config),
             "OVERLORD_REPOS": "acme/other",
             "OPENAI_BASE_URL": f"{self.model_url}/v1",

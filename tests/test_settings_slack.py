@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.errors import SettingsError
 from overlord.settings import Settings, load
 
@@ -67,10 +69,45 @@ def test_this_machine_itself_is_spoken_to_without_tls(tmp_path: Path) -> None:
     assert slack.api_url == "http://127.0.0.1:9/api/"
 
 
-@pytest.mark.parametrize("page", ["0.0.0.0:8713", "127.0.0.1", "example.com:80", "127.0.0.1:99999"])
+@pytest.mark.parametrize("page", ["192.0.2.7:8713", "127.0.0.1", "example.com:80", "127.0.0.1:99999"])
 def test_the_stand_in_is_offered_on_this_machine_alone(tmp_path: Path, page: str) -> None:
     with pytest.raises(SettingsError, match=r"slack\.page"):
         loaded(tmp_path, {}, slack={"page": page})
+
+
+@pytest.mark.parametrize("page", ["", "off"])
+def test_the_stand_in_can_be_left_out(tmp_path: Path, page: str) -> None:
+    assert loaded(tmp_path, {}, slack={"page": page}).slack.page == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "in_container", "said"),
+    [
+        ("0.0.0.0:0", False, "opened in a container alone: others could reach it"),
+        ("off", False, "the chat page is off"),
+        ("off", True, "the chat page is off"),
+    ],
+)
+async def test_where_there_is_no_chat_the_log_says_so_and_how_there_is_one(
+    tmp_path: Path, page: str, in_container: bool, said: str
+) -> None:
+    settings = loaded(tmp_path, {}, slack={"page": page})
+    with capture_logs() as logged:
+        async with with_chat(settings, in_container=in_container) as given:
+            assert given is settings
+    [told] = logged
+    assert told["event"] == "no_chat" and said in told["reason"] and "Talking without Slack" in told["how"]
+
+
+async def test_in_a_container_it_listens_for_the_machine_around_it_and_is_asked_for_on_that_machine(
+    tmp_path: Path,
+) -> None:
+    settings = loaded(tmp_path, {}, slack={"page": "0.0.0.0:0"})
+    with capture_logs() as logged:
+        async with with_chat(settings, in_container=True) as given:
+            assert given.slack.api_url.startswith("http://127.0.0.1:")
+    [told] = logged
+    assert told["event"] == "talk_here" and told["page"].startswith("http://127.0.0.1:")
 
 
 def test_a_space_has_approvers_of_its_own(tmp_path: Path) -> None:

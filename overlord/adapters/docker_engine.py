@@ -150,6 +150,10 @@ class DockerEngine:
 
         return await self._call(ask)
 
+    async def images(self, label: str) -> Sequence[Mapping[str, Any]]:
+        """Every image with this label, as the engine lists them."""
+        return await self._call(lambda api: _images(api, label))
+
     async def remove_image(self, name: str) -> None:
         """Untag an image and delete what nothing else needs. Raises Conflict while a container has it."""
         with contextlib.suppress(Missing):
@@ -313,6 +317,11 @@ def _tagged(name: str) -> bool:
 
 def _labelled(api: Any, label: str) -> Sequence[Mapping[str, Any]]:
     found: Sequence[Mapping[str, Any]] = api.containers(all=True, filters={"label": label})
+    return found
+
+
+def _images(api: Any, label: str) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = api.images(filters={"label": label})
     return found
 
 

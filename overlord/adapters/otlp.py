@@ -24,7 +24,7 @@ class OtlpExporter:
         except ImportError:
             raise SettingsError(
                 "tracing.endpoint is set (OTEL_EXPORTER_OTLP_ENDPOINT), and what sends spans is not installed:"
-                " run `pip install 'overlord[daemon,tracing]'`, or take the endpoint away"
+                " run `pip install 'overlord[tracing]'`, or take the endpoint away"
             ) from None
         self._exporter = OTLPSpanExporter(
             endpoint=endpoint if endpoint.endswith(PATH) else f"{endpoint}{PATH}",

@@ -129,7 +129,10 @@ def issue_comment(story: Story) -> str:
         lines.append(place)
     for decision in story.decisions:
         lines += [f"**{defused(decision.title)}**", decision.body]
-        lines.append(f"Answer with `overlord decisions answer {decision.id} {'|'.join(decision.verbs)}`.")
+        ways = ", ".join(f"`/overlord answer {decision.id} {verb}`" for verb in decision.verbs)
+        lines.append(
+            f"Answer in the chat with {ways}, or on the command line: `overlord decisions show {decision.id}`."
+        )
         if Verb.LIMIT in decision.verbs:
             lines.append(
                 "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file."

@@ -13,6 +13,7 @@ from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, P
 from overlord.domain.chat_answer_draft import drafts_list
 from overlord.domain.chat_card import MARKS, Place, cut
 from overlord.domain.chat_command import USAGES, ChatCommandError
+from overlord.domain.chat_hint import in_chat
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import (
@@ -60,21 +61,8 @@ def misread_message(error: ChatCommandError) -> ChatMessage:
 
 def refused_message(why: str) -> ChatMessage:
     """What cannot be done, and why: an error's sentence."""
-    for typed, here in _TYPED_HERE:
-        why = why.replace(typed, here)
     said = _cut(why, 1000).rstrip(".")
     return _message(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
-
-
-_TYPED_HERE = (
-    ("`overlord decisions answer ", "`/overlord answer "),
-    ("`overlord decisions list`", "`/overlord decisions`"),
-    ("`overlord proposals list`", "`/overlord proposals`"),
-    ("`overlord skills drafts`", "`/overlord drafts`"),
-    ("`overlord job list --all`", "`/overlord history`"),
-    ("`overlord resume ", "`/overlord resume "),
-)
-"""What the command line is told to type, and what is typed in a chat for the same."""
 
 
 def done_message(said: str) -> ChatMessage:
@@ -333,7 +321,7 @@ def _waits(waiting: Sequence[Asked]) -> str:
 
 
 def _paused(pauses: Iterable[Pause]) -> list[Part]:
-    return [Paragraph((f"⏸️ {pause.line}",)) for pause in pauses]
+    return [Paragraph((f"⏸️ {in_chat(pause.line)}",)) for pause in pauses]
 
 
 def _shares(shares: Sequence[Share]) -> list[Part]:
@@ -373,8 +361,8 @@ def _list(items: Sequence[Point], nothing: str = "") -> Part:
 
 
 def _cut(text: str, limit: int = MOST_CHARS) -> str:
-    """Somebody's words on one line: as text, whatever they hold."""
-    return cut(text, limit)
+    """Somebody's words on one line: as text, whatever they hold, with commands as they are typed in a chat."""
+    return cut(in_chat(text), limit)
 
 
 def _since(moment: datetime, at: datetime) -> float:

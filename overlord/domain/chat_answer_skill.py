@@ -16,7 +16,14 @@ def skills_message(found: Sequence[tuple[SkillRecord, Standing]]) -> ChatMessage
     if found:
         more = len(found) - MOST_SHOWN
         items: list[tuple[Span, ...]] = [_line(*item) for item in found[:MOST_SHOWN]]
-        parts.append(Points((*items, *([(f"and {more} more: overlord skills list",)] if more > 0 else []))))
+        parts.append(
+            Points(
+                (
+                    *items,
+                    *([(f"and {more} more: on the command line, overlord skills list",)] if more > 0 else []),
+                )
+            )
+        )
         parts.append(Note("A job went well that was merged and for which nobody had to be asked on the way."))
     else:
         parts.append(Paragraph(("No repository's base had one yet when a job began there.",)))

@@ -28,6 +28,7 @@ from overlord.domain.chat import (
     Quote,
     Span,
 )
+from overlord.domain.chat_hint import in_chat
 from overlord.domain.chat_markdown import parts_of
 from overlord.domain.decision import (
     SCOPE_GRANT_LIFETIME,
@@ -204,7 +205,7 @@ def evidence_message(story: Story, place: Place) -> ChatMessage:
     """What was done and what proves it; the whole of it is a click or a command away."""
     job = story.job
     address = place.pull(job)
-    more: tuple[Span, ...] = ("All of it: ", Code(f"overlord job show {job.id}"))
+    more: tuple[Span, ...] = ("All of it: ", Code(f"/overlord why {job.id}"))
     if address:
         more += (", or ", Link(address, f"pull request #{job.pull_number}"))
     parts = (
@@ -227,7 +228,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
     parts: list[Part] = [Heading(said)]
     if job is not None:
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
-    parts += parts_of(decision.body)
+    parts += parts_of(in_chat(decision.body))
     if decision.patterns:
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:

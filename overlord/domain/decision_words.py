@@ -63,6 +63,9 @@ _AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k", Verb.LIMIT: f"'{E
 
 def _how(decision: Decision) -> str:
     """What to type."""
-    typed = f"overlord decisions answer {decision.id}"
-    ways = (" ".join(filter(None, (typed, verb, _AFTER.get(verb)))) for verb in decision.verbs)
-    return f"say {' or '.join(f'`{way}`' for way in ways)}"
+    return f"say {' or '.join(f'`overlord {answer_command(decision, verb)}`' for verb in decision.verbs)}"
+
+
+def answer_command(decision: Decision, verb: Verb) -> str:
+    """The command that gives this answer, after `overlord`, whole: with an example of the words it takes."""
+    return " ".join(filter(None, ("decisions answer", str(decision.id), verb, _AFTER.get(verb))))

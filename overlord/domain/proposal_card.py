@@ -15,6 +15,7 @@ from overlord.domain.chat import (
     Span,
 )
 from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
+from overlord.domain.chat_hint import in_chat
 from overlord.domain.pause import name_of
 from overlord.domain.proposal import EnhancementProposal, ProposalStatus, Trigger
 from overlord.domain.text import defused_line, last_of, quoted
@@ -73,7 +74,7 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     ]
     if proposal.answer:
         parts += [Paragraph(("People answered:",)), Quote(cut(proposal.answer, 600))]
-    parts.append(Paragraph((Bold("Proposed: "), proposal.action)))
+    parts.append(Paragraph((Bold("Proposed: "), in_chat(proposal.action))))
     shown, more = last_of([str(number) for number in proposal.jobs], _SHOWN)
     jobs = ", ".join(shown) + more
     facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "

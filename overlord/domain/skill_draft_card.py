@@ -23,6 +23,7 @@ from overlord.domain.chat import (
     Span,
 )
 from overlord.domain.chat_card import FILL, PRESS, Place, ValueOf, cut, who
+from overlord.domain.chat_hint import in_chat
 from overlord.domain.pause import name_of
 from overlord.domain.skill_draft import DECIDABLE, WORKED, DraftKind, DraftState, SkillDraft
 from overlord.domain.skill_rule import Level
@@ -124,7 +125,15 @@ def _text(draft: SkillDraft) -> list[Part]:
     if not fits_message(draft):
         told = f"overlord skills drafts {draft.label}"
         how = ", which says how it is approved" if draft.is_approvable else ""
-        return [Paragraph(("Its text cannot be shown here whole. Read it with ", Code(told), f"{how}."))]
+        return [
+            Paragraph(
+                (
+                    "Its text cannot be shown here whole. Read it on the command line with ",
+                    Code(told),
+                    f"{how}.",
+                )
+            )
+        ]
     return [Output(draft.text)]
 
 
@@ -164,9 +173,9 @@ def _outcome(draft: SkillDraft, place: Place) -> list[Part]:
     if draft.note and not draft.is_altered:
         parts.append(Paragraph((cut(f"{draft.note[0].upper()}{draft.note[1:]}", _REASON),)))
     if draft.state is DraftState.FAILED and draft.kind is DraftKind.RETIRE:
-        parts.append(Note(f"To go on: {draft.way_on}."))
+        parts.append(Note(f"To go on: {in_chat(draft.way_on)}."))
     if draft.state in WORKED:
-        parts.append(Note(f"To have it otherwise: close the pull request, then {draft.way_on}."))
+        parts.append(Note(f"To have it otherwise: close the pull request, then {in_chat(draft.way_on)}."))
     return parts
 
 

@@ -72,7 +72,7 @@ def exchange_of(line: str) -> Exchange | None:
     return Exchange(
         at=str(data.get("at") or ""),
         model=str(data.get("model") or ""),
-        instructions=tuple(_text(item) for item in messages if item.get("role") in {"system", "user"}),
+        instructions=tuple(_text(item) for item in messages if item.get("role") in ("system", "user")),
         outputs=tuple(
             (str(item.get("tool_call_id")), _text(item)) for item in messages if item.get("role") == "tool"
         ),

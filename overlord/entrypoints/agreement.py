@@ -8,6 +8,7 @@ import typer
 
 from overlord.domain.text import visible
 from overlord.entrypoints.cli.show import error_console
+from overlord.entrypoints.invocation import as_pasted
 from overlord.entrypoints.local.asking import can_ask
 from overlord.home import Home
 from overlord.settings import Settings
@@ -22,7 +23,7 @@ def ask(settings: Settings, why: str) -> bool:
     """Whether the operator agrees to processes, which is then remembered. Nobody agrees where nobody can be asked."""
     if not can_ask():
         return False
-    error_console.print(f"overlord: {visible(why)}", markup=False, highlight=False, soft_wrap=True)
+    error_console.print(f"overlord: {as_pasted(visible(why))}", markup=False, highlight=False, soft_wrap=True)
     error_console.print(WARNING, soft_wrap=True)
     names = ", ".join(settings.repositories) or "the repositories in Overlord's care"
     if not typer.confirm(f"Work that way on {visible(names)}?", err=True):

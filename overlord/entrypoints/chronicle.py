@@ -13,6 +13,8 @@ import structlog
 
 from overlord.app import Overlord
 from overlord.domain.event import OVERLORD, EventName
+from overlord.domain.telling import tell
+from overlord.entrypoints.plain_lines import SENTENCE
 from overlord.errors import Fenced
 from overlord.store import ledger
 from overlord.store.ledger import Entry
@@ -75,12 +77,18 @@ async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterat
 
 def _tell(entry: Entry, space: str) -> None:
     data = json.loads(entry.data)
+    sentence = tell(entry.name, data)
     whose = {"job_id": entry.job_id, "session_id": data.pop("session", None), "space": space or None}
     by = entry.actor if entry.actor != OVERLORD else None
     said = {name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)}
     fields = {**whose, "by": by, "data": said or None}
     say = log.warning if entry.name in _WARNINGS else log.info
-    say(entry.name, seq=entry.seq, **{name: value for name, value in fields.items() if value is not None})
+    say(
+        entry.name,
+        seq=entry.seq,
+        **{SENTENCE: sentence},
+        **{name: value for name, value in fields.items() if value is not None},
+    )
 
 
 def _short(value: str | float) -> str | float:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -19,7 +18,9 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
-from overlord.entrypoints.cli.show import console
+from overlord.entrypoints import demo_clean
+from overlord.entrypoints.cli.show import console, say
+from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.watch import Watch
@@ -94,7 +95,7 @@ def _leave() -> None:
 
 @asynccontextmanager
 async def _embedded(runner: str) -> AsyncIterator[_World]:
-    home = Path(tempfile.mkdtemp(prefix="overlord-demo-"))
+    home = demo_clean.make_home()
     async with AsyncExitStack() as stack:
         demo = stack.enter_context(as_file(files("overlord") / "config" / "demo"))
         forge, model = EmbeddedForge(home / "forge"), EmbeddedModel(read_script(demo / "script.yaml"))
@@ -180,11 +181,12 @@ async def _show(world: _World, running: Overlord) -> None:
     broken = await running.parts.database.read(lambda c: list(ledger.problems(c)))
     verdict = "whole" if not broken else "; ".join(broken)
     console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")
-    home = world.home
-    console.print(f"  OVERLORD_HOME={home} overlord ledger export", soft_wrap=True)
-    console.print(f"  OVERLORD_HOME={home} overlord job show 1", soft_wrap=True)
+    for words in ("ledger export", "job show 1"):
+        say(f"  {command(words, home=world.home)}")
+    say("To remove what this demo left:")
+    say(f"  {command('demo --clean')}")
     console.print("\nTo do the same with a real model on your own repositories, two lines:")
     console.print(
         "  export OPENAI_BASE_URL=https://api.openai.com/v1 OPENAI_API_KEY=… OVERLORD_MODEL=…", soft_wrap=True
     )
-    console.print("  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo overlord serve", soft_wrap=True)
+    say(f"  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo {command('serve')}")

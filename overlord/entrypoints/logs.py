@@ -1,4 +1,4 @@
-"""Log lines on standard error, as JSON or for a console: what each carries, and that no secret is in one.
+"""Log lines on standard error, plain for people or as JSON for programs: what each carries, and that no secret is in one.
 
 Whatever is logged, by us or by a library, passes the same chain. The last step looks at the line as it is written, so that
 nothing that was turned into text on the way (an exception, an object) gets past it. Local variables are never logged.
@@ -17,7 +17,8 @@ from structlog.typing import EventDict, Processor
 
 from overlord.domain.redaction import Redactor
 from overlord.entrypoints.log_repeats import RepeatedEvents, RepeatedRecords, Repeats
-from overlord.settings_watch import Log
+from overlord.entrypoints.plain_lines import SENTENCE, PlainLines, is_terminal
+from overlord.settings_watch import Log, LogFormat
 
 log = structlog.get_logger()
 
@@ -35,14 +36,15 @@ def conceal(values: Iterable[str]) -> None:
     _Secrets.redactor = Redactor(_Secrets.values)
 
 
-def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
-    """Send every line of this process to standard error. What libraries say is heard from WARNING on."""
+def configure_logs(*, json: bool, level: int = logging.INFO, console: bool = False) -> None:
+    """Send every line of this process to standard error: as plain sentences, unless with every field, as JSON or for a `console`.
+    What libraries say is heard from WARNING on."""
     chain: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    last: list[Processor] = [*_rendering(json=json), _without_secrets]
+    last: list[Processor] = [*_rendering(json=json, console=console), _without_secrets]
     repeats = Repeats()
     structlog.configure(
         processors=[*chain, RepeatedEvents(repeats), *last],
@@ -64,27 +66,44 @@ def configure_logs(*, json: bool, level: int = logging.INFO) -> None:
     threading.excepthook = _thread_crashed
 
 
-def configure_from(settings: Log, *, json: bool = False) -> None:
-    """As the settings say; `json` where the command line asks for it."""
-    as_json = settings.format == "json" or (settings.format == "auto" and not sys.stderr.isatty())
-    configure_logs(json=json or as_json, level=logging.getLevelNamesMapping()[settings.level.upper()])
+def form_of(settings: Log, asked: LogFormat | None = None) -> LogFormat:
+    """What the log looks like: as it is asked for, as the settings say, or as it fits who reads it."""
+    wanted = asked or settings.format
+    if wanted == "auto":
+        return "plain" if is_terminal() else "json"
+    return wanted
 
 
-def _rendering(*, json: bool) -> list[Processor]:
-    if not json:
+def configure_from(settings: Log, form: LogFormat | None = None) -> None:
+    """As the settings say, or in the form that the command line asks for."""
+    wanted = form_of(settings, form)
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    configure_logs(json=wanted == "json", console=wanted == "console", level=level)
+
+
+def _rendering(*, json: bool, console: bool) -> list[Processor]:
+    if not json and not console:
+        return [structlog.processors.format_exc_info, _plain, PlainLines(is_terminal=is_terminal())]
+    if console:
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        return [structlog.processors.StackInfoRenderer(), _plain, renderer]
+        return [structlog.processors.StackInfoRenderer(), _plain, _for_programs, renderer]
     tracebacks = structlog.processors.ExceptionRenderer(
         structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     )
-    return [tracebacks, _plain, structlog.processors.JSONRenderer()]
+    return [tracebacks, _plain, _for_programs, structlog.processors.JSONRenderer()]
 
 
 def _plain(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """Without the secrets in texts as they are: a renderer may spell one in a way of its own."""
     return {name: value if name == "exc_info" else _cleaned(value) for name, value in event.items()}
+
+
+def _for_programs(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """A fact in its fields alone: its sentence is made of them."""
+    event.pop(SENTENCE, None)
+    return event
 
 
 def _cleaned(value: Any) -> Any:

@@ -10,17 +10,9 @@ from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.telling import tell
 from overlord.entrypoints.cli.show import console
+from overlord.entrypoints.invocation import as_pasted
+from overlord.entrypoints.watch_style import QUIET, STYLES
 from overlord.store import ledger, sessions
-
-_QUIET = {EventName.DAEMON_STARTED, EventName.SESSION_PREPARED, EventName.SESSION_ENDED}
-_STYLES = {
-    EventName.DELIVERED: "bold green",
-    EventName.PASSED: "green",
-    EventName.REVISION_ORDERED: "yellow",
-    EventName.DECISION_RAISED: "bold yellow",
-    EventName.STEP_FAILED: "red",
-    EventName.MODEL_FAILED: "bold yellow",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +31,8 @@ class News:
 
     def line(self) -> Text:
         """For a terminal: safe, and in the colour of its meaning."""
-        style = "dim" if self.is_progress else _STYLES.get(EventName(self.name), "")
-        return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (self.text, style))
+        style = "dim" if self.is_progress else STYLES.get(EventName(self.name), "")
+        return Text.assemble((f"job {self.job}  " if self.job else "", "dim"), (as_pasted(self.text), style))
 
 
 PROGRESS = "progress"
@@ -68,7 +60,7 @@ class Watch:
                 found.append(News(name=PROGRESS, job=session.job_id, text=text, turn=session.turn))
         for entry in entries:
             self._told = entry.seq
-            if EventName(entry.name) not in _QUIET:
+            if EventName(entry.name) not in QUIET:
                 text = tell(entry.name, json.loads(entry.data), is_local=self._is_local)
                 if text:
                     found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))

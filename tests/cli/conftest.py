@@ -33,6 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     place = Home(tmp_path / "home")
     for name, value in {
         "OVERLORD_HOME": str(place.root),
+        "OVERLORD_COMMAND": "overlord",  # how it is typed elsewhere: test_pasted
         "OVERLORD_REPOS": "acme/calc",
         "OPENAI_API_KEY": "sk-canary-0123456789",
         "GITHUB_TOKEN": "ghp_canary0123456789",

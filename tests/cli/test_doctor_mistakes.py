@@ -126,7 +126,7 @@ def just(**environment: str) -> Callable[[Machine], dict[str, str]]:
         (
             just(OVERLORD_REPO="acme/calc"),
             "configuration",
-            "unknown environment variable OVERLORD_REPO; known:",
+            "unknown environment variable OVERLORD_REPO; did you mean OVERLORD_REPOS? known: ",
         ),
         (file_that_is_not_there, "configuration", "OPENAI_API_KEY_FILE names"),
         (too_long, "configuration", "Choose a home at least"),

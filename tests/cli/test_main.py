@@ -157,7 +157,10 @@ def test_a_wrong_configuration_ends_with_three(
     (home.root / "overlord.yaml").write_text("polls: 3\n")
     for command in ("config check", "status"):
         said = overlord(*command.split())
-        assert (said.code, said.err) == (3, f"overlord: {home.root}/overlord.yaml: unknown key 'polls'\n")
+        assert (said.code, said.err) == (
+            3,
+            f"overlord: {home.root}/overlord.yaml: unknown key 'polls'; did you mean poll_s?\n",
+        )
 
 
 # As a program of its own.

@@ -16,6 +16,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
@@ -28,7 +30,7 @@ from tests.world import CALC, REPO
 DEADLINE_S = 180.0
 """How long a server may need in real time for one thing; only a broken one reaches it."""
 USER = 10002 if os.getuid() == 0 else os.getuid()
-SETTINGS = {"poll_s": 1, "slack": {"page": ""}, "sessions": {"grace_s": 1}, "docker": {"image": IMAGE}}
+SETTINGS = {"poll_s": 1, "sessions": {"grace_s": 1}, "docker": {"image": IMAGE}}
 # A health check looks at once here, not after half a minute.
 OVERRIDE = {"services": {"overlord": {"healthcheck": {"interval": "1s"}}}}
 
@@ -49,6 +51,20 @@ class Server:
         """Change `.env`."""
         file = self.folder / ".env"
         file.write_text(filled_in(file.read_text(), values))
+
+    def publish_the_page(self) -> None:
+        """What the page says of a chat without Slack, on a port that nobody has."""
+        page = (
+            (self.folder / "README.md")
+            .read_text(encoding="utf-8")
+            .partition("\n## Talking without Slack\n")[2]
+        )
+        written = yaml.safe_load(page.partition("<<'END'\n")[2].partition("\nEND\n")[0])
+        asked = written["services"]["overlord"]
+        asked["ports"] = [port.replace(":8713:", "::") for port in asked["ports"]]
+        assert all(port.startswith("127.0.0.1:") for port in asked["ports"])
+        ours = OVERRIDE["services"]["overlord"] | asked
+        (self.folder / "compose.override.yaml").write_text(json.dumps({"services": {"overlord": ours}}))
 
     async def compose(self, *words: str, ok: bool = True) -> str:
         """Type `docker compose …` in the folder; what it printed."""

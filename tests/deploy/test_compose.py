@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 
+import httpx
 import pytest
 
 from overlord.embedded.play import edit, run, submit
@@ -45,10 +46,14 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         said = await server.logs()
         await server.until(lambda: bool(collector.named("session check")))
         assert len(collector.named("session work")) == 1
+        assert '"event": "no_chat"' in said and "Talking without Slack" in said
+        assert "8713" not in docker("port", f"{server.project}-overlord-1")
         said += b"".join(collector.bodies).decode(errors="replace")
         await server.compose("down")
         assert docker("ps", "--all", "--quiet", "--filter", f"name={server.project}") == ""
+        server.publish_the_page()
         await server.compose("up", "--detach", "--wait")
+        await _check_page(server)
         [job] = json.loads(await server.overlord("job", "list", "--json"))
         assert (job["state"], job["revision"]) == ("in_review", 0), job
         events = [
@@ -121,6 +126,18 @@ async def _check_settings(server: Server) -> None:
     await server.until(lambda: waits in docker(*ask))
     file.write_text(json.dumps(before))
     await server.until(lambda: waits not in docker(*ask))
+
+
+async def _check_page(server: Server) -> None:
+    """The chat page is there for who has the address of the log, on this machine alone."""
+    [told] = [line for line in (await server.logs()).splitlines() if '"talk_here"' in line]
+    address = json.loads(told[told.index("{") :])["page"]  # Compose clears lines before it writes them
+    assert address.startswith("http://127.0.0.1:8713/?token=")
+    place = await server.compose("port", "overlord", "8713")
+    assert place.startswith("127.0.0.1:")
+    async with httpx.AsyncClient(base_url=f"http://{place.strip()}") as page:
+        assert (await page.get("/")).status_code == 403
+        assert (await page.get("/?" + address.partition("?")[2])).is_success
 
 
 async def _scraped(server: Server) -> str:

@@ -204,11 +204,11 @@ async def test_a_daemon_that_ends_or_stands_still_is_started_anew_and_a_machine_
         machine = service.machine
         # The unit's own times but for these: two minutes without a pass, and ten seconds until a new start.
         await machine.drop_in("times", "WatchdogSec=30s", "RestartSec=1")
-        doctor, _, start = written(1).partition("\n")
-        found = await machine.shell(doctor.replace(" doctor'", " doctor --json'"), ok=False)
+        doctor, _, start = written(1).partition("\nsystemctl ")
+        found = await machine.shell(doctor.replace("overlord doctor", "overlord doctor --json"), ok=False)
         unwell = {item["what"] for item in json.loads(found) if item["health"] != "well"}
         assert unwell <= {f"{REPO} labels"}, found
-        await machine.shell(start)
+        await machine.shell(f"systemctl {start}")
         first = await service.until_other("0")
 
         service.model.will(run(HELD), edit(*FIX), submit("add() adds again."))

@@ -172,7 +172,7 @@ It cannot go on, says @\u200bbob.
 
 > Which of the two?
 
-Answer with `overlord decisions answer 4 retry|take_over|drop`.
+Answer in the chat with `/overlord answer 4 retry`, `/overlord answer 4 take_over`, `/overlord answer 4 drop`, or on the command line: `overlord decisions show 4`.
 
 Or put the work label on again to have another try.\
 """)

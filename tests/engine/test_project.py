@@ -94,7 +94,7 @@ async def test_a_comment_that_was_deleted_is_written_anew() -> None:
         await told(world)
         [asked] = await world.decisions()
         [said] = comments(world)
-        assert f"overlord decisions answer {asked.id}" in said
+        assert f"`/overlord answer {asked.id} retry`" in said
         assert await comment_id(world) not in (0, gone)
         assert (await world.job()).projected.startswith(JobState.WAITING)
 

@@ -280,7 +280,7 @@ async def _entrusted(told: Campaign) -> None:
     if EXTRA not in [repository.name for repository in forge.repositories()]:
         await forge.create_repository(EXTRA, files=CALC)
     await told.settle()
-    await told.command("space", "add", EXTRA)
+    await told.command("space", "add", EXTRA, "--unchecked")
     told.play()
     issue = await forge.open_issue(EXTRA, "blocked", "", labels=["nebulus-ready"])
     told.rounds += 1

@@ -47,12 +47,14 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_environment",
         "overlord.settings_file",
         "overlord.settings_model",
+        "overlord.settings_near",
         "overlord.settings_space",
         "overlord.settings_watch",
         "overlord.settings_work",
     },
     "settings_file": {"overlord.domain", "overlord.settings_environment"},
     "settings_held": {"overlord.domain", "overlord.settings"},
+    "settings_near": {"overlord.domain"},
     "settings_space": {
         "minion.protocol",
         "overlord.domain",
@@ -63,7 +65,7 @@ ALLOWED: dict[str, set[str]] = {
     "settings_watch": {"overlord.settings_model"},
     "settings_work": {"overlord.settings_model"},
     "settings_chat": {"overlord.settings_model"},
-    "settings_environment": set(),
+    "settings_environment": {"overlord.domain"},
     "settings_model": {"overlord.domain"},
     "adapters": {
         "minion",

@@ -70,7 +70,7 @@ async def test_evidence_is_shown_to_who_asks_for_it(talk: Talk) -> None:
     await talk.world.settle()
     assert "Evidence of job 1: acme/calc#1" in pressed.plain
     assert "tests" in pressed.plain
-    assert "overlord job show 1" in pressed.plain
+    assert "/overlord why 1" in pressed.plain
 
 
 async def test_retry_stands_on_a_job_that_waits_and_goes_on_with_it(talk: Talk) -> None:

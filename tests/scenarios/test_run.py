@@ -83,7 +83,7 @@ async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
         user.model.will(edit(*FIX), submit())
         resumed = await user.overlord("resume")
         assert "git merge minion/issue-1" in resumed.out
-        assert resumed.out.endswith("Run 2 waits for an answer: overlord resume 2\n")
+        assert resumed.out.endswith("Run 2 waits for an answer: `overlord resume 2`\n")
         assert resumed.code == 0, "what waits for an answer is another run"
         assert "Run 2: something else" in (await user.overlord("resume")).out
 

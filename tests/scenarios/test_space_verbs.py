@@ -28,6 +28,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     async def typing(world: World, *words: str) -> tuple[int, str]:
         for name, value in {
             "OVERLORD_HOME": str(world.root / "home"),
+            "OVERLORD_COMMAND": "overlord",
             "OVERLORD_REPOS": REPO,
             "OVERLORD_MODEL": "scripted",
             "USER": "alice",
@@ -55,7 +56,15 @@ async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(
         await world.forge.create_repository(OTHER, files=CALC)
         await world.start()
         code, said = await typed(
-            world, "space", "add", OTHER, "--set", "labels.work=robot", "--set", "scope=[calc.py]"
+            world,
+            "space",
+            "add",
+            OTHER,
+            "--unchecked",
+            "--set",
+            "labels.work=robot",
+            "--set",
+            "scope=[calc.py]",
         )
         assert (code, said.startswith(f"{OTHER} is in Overlord's care.")) == (0, True), said
         await world.forge.open_issue(OTHER, "add() subtracts", "", labels=["robot"])
@@ -76,7 +85,7 @@ async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_kno
     async with made_memory_world() as world:
         await world.forge.create_repository(OTHER, files=CALC)
         await world.start()
-        await typed(world, "space", "add", OTHER)
+        await typed(world, "space", "add", OTHER, "--unchecked")
         number = await world.forge.open_issue(OTHER, "add() subtracts", "", labels=["nebulus-ready"])
         world.model_will(BLOCKED)
         await world.settle()
@@ -102,7 +111,7 @@ async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_kno
         assert ("space_added", "cli:alice") in names
         assert ("space_removed", "cli:alice") in names
         assert (await typed(world, "space", "remove", OTHER))[0] == 4
-        await typed(world, "space", "add", OTHER)
+        await typed(world, "space", "add", OTHER, "--unchecked")
         world.model.forget()  # the same words, another answer
         world.model_will(*WORK)
         await world.settle()
@@ -116,7 +125,17 @@ async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from
         world.write_settings(
             f"delivery: {{rounds: 1}}\nspaces: {{{OTHER}: {{budget: {{job_tokens: 900000}}}}}}"
         )
-        await typed(world, "space", "add", OTHER, "--base-branch", "main", "--set", "sessions.concurrent=1")
+        await typed(
+            world,
+            "space",
+            "add",
+            OTHER,
+            "--unchecked",
+            "--base-branch",
+            "main",
+            "--set",
+            "sessions.concurrent=1",
+        )
         await world.until_settings_are_read()
         code, said = await typed(world, "space", "list")
         rows = [line.split() for line in said.splitlines()[1:]]
@@ -153,7 +172,7 @@ async def test_what_cannot_be_added_is_refused_and_nothing_changes(
 ) -> None:
     async with made_memory_world() as world:
         await world.start()
-        ended, told = await typed(world, "space", "add", *words)
+        ended, told = await typed(world, "space", "add", "--unchecked", *words)
         assert ended == code
         assert said in " ".join(told.replace("│", " ").split())
         await world.until(lambda: True)
@@ -177,7 +196,7 @@ async def test_pausing_by_its_verb_is_the_pause_of_before(typed: Typed) -> None:
 
 async def test_the_first_repository_can_be_added_before_anything_was_started(typed: Typed) -> None:
     async with made_memory_world(repositories=[]) as world:
-        code, said = await typed(world, "space", "add", OTHER)
+        code, said = await typed(world, "space", "add", OTHER, "--unchecked")
         assert (code, "It is taken up when the daemon runs" in said) == (0, True), said
         await world.forge.create_repository(OTHER, files=CALC)
         await world.forge.open_issue(OTHER, "add() subtracts", "", labels=["nebulus-ready"])

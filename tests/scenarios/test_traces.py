@@ -244,6 +244,6 @@ async def test_an_endpoint_without_the_libraries_is_a_sentence_that_names_them(
     )
     async with collecting() as (world, _):
         await world.start()
-        with pytest.raises(Exception, match=r"pip install 'overlord\[daemon,tracing\]'"):
+        with pytest.raises(Exception, match=r"pip install 'overlord\[tracing\]'"):
             async with traced(world.overlord):
                 pass

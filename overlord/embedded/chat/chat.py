@@ -78,8 +78,9 @@ class EmbeddedChat:
 
         It may be served again afterwards, and has what it had; deliveries to an address have to be asked for anew.
         """
-        async with serve(self, host=host, port=port, ws=SocketProtocol) as base_url:
-            self.wire.base_url = base_url
+        async with serve(self, host=host, port=port, ws=SocketProtocol) as served_at:
+            # Where it listens on every address, it is asked for at this machine's own: no browser is let in by another.
+            self.wire.base_url = base_url = served_at.replace("//0.0.0.0:", "//127.0.0.1:")
             self.deliveries.open()
             self.page.open()
             try:

@@ -159,9 +159,12 @@ class Accounts:
         self, app: App, names: Sequence[str] | None = None, permissions: Mapping[str, str] | None = None
     ) -> Grant:
         """A new token of an app, for all of its repositories or those named (without owner), with all of its
-        permissions or these."""
-        wanted = [name for name in app.repositories if names is None or name.split("/")[1] in names]
-        if names is not None and len(wanted) != len(set(names)):
+        permissions or these. As everywhere at the forge, a name's case does not matter."""
+        asked = None if names is None else {name.casefold() for name in names}
+        wanted = [
+            name for name in app.repositories if asked is None or name.split("/")[1].casefold() in asked
+        ]
+        if asked is not None and len(wanted) != len(asked):
             raise Problem(
                 422,
                 "There is at least one repository that does not exist or is not accessible to the parent"

@@ -3,24 +3,45 @@
 import contextlib
 import secrets
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import structlog
 
 from overlord.settings import Settings, remade
+from overlord.settings_chat import EVERYWHERE
+
+HOW = 'Slack: deploy/slack-app.md; a page without Slack, here or on a server: deploy/README.md, "Talking without Slack"'
+"""Where it is said how people get a chat."""
+_OFF = "Slack is not connected, and the chat page is off (slack.page, OVERLORD_CHAT_PAGE)"
+_CLOSED = f"Slack is not connected, and a chat page on {EVERYWHERE} is opened in a container alone: others could reach it"
+_CONTAINERS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+"""What Docker and Podman put into a container."""
 
 log = structlog.get_logger()
 
 
+def _is_contained() -> bool:
+    """Whether this program is in a container, whose addresses only its own machine reaches."""
+    return any(path.exists() for path in _CONTAINERS)
+
+
 @contextlib.asynccontextmanager
-async def with_chat(settings: Settings) -> AsyncIterator[Settings]:
-    """The settings as they are, or with the stand-in's address in them while the block runs."""
+async def with_chat(settings: Settings, *, in_container: bool | None = None) -> AsyncIterator[Settings]:
+    """The settings as they are, or with the stand-in's address in them while the block runs. `in_container`: whether only its own
+    machine reaches this program's addresses; looked up where nobody says it."""
     slack = settings.slack
-    if slack.is_on or not slack.page:
+    if slack.is_on:
+        yield settings
+        return
+    host, _, port = slack.page.rpartition(":")
+    if not slack.page or (
+        host == EVERYWHERE and not (_is_contained() if in_container is None else in_container)
+    ):
+        log.info("no_chat", reason=_CLOSED if slack.page else _OFF, how=HOW)
         yield settings
         return
     from overlord.embedded.chat.chat import EmbeddedChat
 
-    host, _, port = slack.page.rpartition(":")
     chat = EmbeddedChat(first_id=secrets.randbelow(9_000_000))  # it begins empty, as another channel does
     async with contextlib.AsyncExitStack() as stack:
         try:

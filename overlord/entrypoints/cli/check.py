@@ -9,6 +9,7 @@ import typer
 
 from overlord.entrypoints.cli.run import Base, Json, Runner
 from overlord.entrypoints.cli.show import line, say
+from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import Refused
 
@@ -33,6 +34,7 @@ def check(
 
     logs.configure_logs(json=False, level=logging.WARNING)
     place = place_of(path, environment())
+    choose_repository(place.named)
 
     async def sitting() -> "Trial | Refusal":
         async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:

@@ -257,6 +257,14 @@ def skills() -> Loaded:
 
 
 @app.command()
+def completion() -> Loaded:
+    """Print what makes a shell complete commands and options: bash, zsh or fish."""
+    from overlord.entrypoints.cli import completion
+
+    return completion.completion
+
+
+@app.command()
 def config() -> Loaded:
     """The configuration."""
     from overlord.entrypoints.cli import config

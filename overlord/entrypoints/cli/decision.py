@@ -8,10 +8,10 @@ import typer
 
 from overlord import commands
 from overlord.domain.decision import Decision, Verb, label_of
-from overlord.domain.decision_words import decision_verb
+from overlord.domain.decision_words import answer_command, decision_verb
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json, Why
-from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
 from overlord.store import decisions
@@ -52,7 +52,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if decision.answered_by:
         say(line(f"{decision.answered_by} answered: {decision.answer}"))
     for verb in decision.verbs if not decision.answered_by else ():
-        say(f"overlord decisions answer {decision.id} {verb}".ljust(48) + label_of(verb))
+        say_command(answer_command(decision, verb), comment=label_of(verb))
     say(f"it blocks {decision.blocks} · shown as {decision.digest}")
 
 

@@ -28,7 +28,7 @@ from overlord.domain.skill_draft import DraftState, SkillDraft
 from overlord.domain.text import visible
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import Refused
 from overlord.points import Point
@@ -94,9 +94,9 @@ def _show(draft: SkillDraft, *, json: bool) -> None:
         verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
         say(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
     if draft.is_editable:
-        say(f"overlord skills edit {draft.label}")
+        say_command(f"skills edit {draft.label}")
     if draft.is_approvable:
-        say(f"overlord skills approve {draft.label} --digest {draft.digest}")
+        say_command(f"skills approve {draft.label} --digest {draft.digest}")
 
 
 def edit(

@@ -8,6 +8,7 @@ import typer
 
 from overlord.domain.text import count
 from overlord.entrypoints.cli.show import as_json, line, say
+from overlord.entrypoints.invocation import choose_repository
 
 if TYPE_CHECKING:
     from overlord.entrypoints.local.survey import Survey
@@ -22,6 +23,7 @@ def init(
     from overlord.entrypoints.local import checkout, survey
 
     found = checkout.find(path)
+    choose_repository(str(path))
     seen = asyncio.run(survey.survey(found))
     written = survey.write(found, seen) if write else []
     if json:

@@ -12,11 +12,12 @@ from overlord.domain.budget import cost_text
 from overlord.domain.card import state_in_words
 from overlord.domain.chat_answer import cap_text
 from overlord.domain.chat_command import Span
+from overlord.domain.decision_words import answer_command
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import Cap
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.show import age, as_json, line, say, table
+from overlord.entrypoints.cli.show import age, as_json, line, say, say_command, table
 from overlord.entrypoints.cli.state import Meant, Repo
 
 
@@ -60,7 +61,8 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     said = f": {found.view.doing}" if found.view.doing else ""
     say(line(f"{state_in_words(meant.state)}{said}"))
     for decision in found.decisions:
-        say(f"decision {decision.id}: {line(decision.title)}\n    overlord decisions show {decision.id}")
+        say(f"decision {decision.id}: {line(decision.title)}")
+        say_command(f"decisions show {decision.id}", indent="    ")
     for finding in found.findings:
         say(line(f"held against it: {describe(finding)}"))
     earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""
@@ -136,17 +138,19 @@ def brief(
         for asked in waiting:
             decision = asked.decision
             say("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
-            say(f"     {suggestion(asked)}: overlord decisions answer {decision.id} {decision.verbs[0]}")
+            say_command(
+                answer_command(decision, decision.verbs[0]), indent="     ", comment=suggestion(asked)
+            )
     if found.proposed:
         say("PROPOSALS")
     for proposal in found.proposed:
         say("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
-        say(f"     overlord proposals show {proposal.name}")
+        say_command(f"proposals show {proposal.name}", indent="     ")
     if found.drafts:
         say("SKILL DRAFTS")
     for draft in found.drafts:
         say("  " + line(f"{draft.label}: {draft.title} ({draft.space})"))
-        say(f"     overlord skills drafts {draft.label}")
+        say_command(f"skills drafts {draft.label}", indent="     ")
     for name, ended in (
         ("FINISHED", found.finished),
         ("FAILED OR ENDED", found.failed),

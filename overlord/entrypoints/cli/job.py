@@ -16,7 +16,7 @@ from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli import job_work, state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
 from overlord.settings import contract_for
@@ -55,7 +55,8 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     else:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
-        say(f"decision {decision.id}: {line(decision.title)}\n    overlord decisions show {decision.id}")
+        say(f"decision {decision.id}: {line(decision.title)}")
+        say_command(f"decisions show {decision.id}", indent="    ")
     say(f"Today: {cost_text(found.today)}.")
     for pause in found.pauses:
         say(line(pause.line))
@@ -83,7 +84,7 @@ def list_jobs(
     elif rows:
         table(_columns(), rows)
     else:
-        console.print("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
+        say("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
 
 
 @app.command()

@@ -32,8 +32,11 @@ def run(command: Callable[[], None]) -> int:
 def _say_error(error: errors.OverlordError) -> None:
     from overlord.domain.text import visible
     from overlord.entrypoints.cli.show import error_console
+    from overlord.entrypoints.invocation import as_pasted
 
-    error_console.print(f"overlord: {visible(str(error))}", markup=False, highlight=False, soft_wrap=True)
+    error_console.print(
+        f"overlord: {as_pasted(visible(str(error)))}", markup=False, highlight=False, soft_wrap=True
+    )
 
 
 def _unheard() -> int:

@@ -12,7 +12,7 @@ from overlord.domain.proposal_card import seen_at, type_in_words
 from overlord.domain.reference import proposal_in
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.cli.show import age, as_json, line, person, say, table
+from overlord.entrypoints.cli.show import age, as_json, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
 from overlord.store import proposals
@@ -82,9 +82,9 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     if proposal.rests:
         say(line(f"it rests: {proposal.note}"))
     if proposal.rests or proposal.status is ProposalStatus.PENDING:
-        say(f"overlord proposals approve {proposal.name}")
+        say_command(f"proposals approve {proposal.name}")
     if proposal.status is ProposalStatus.PENDING:
-        say(f"overlord proposals reject {proposal.name} 'why'")
+        say_command(f"proposals reject {proposal.name} 'why'")
     say(f"shown as {proposal.digest}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.entrypoints.cli.show import age, as_json, console, table
+from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import OverlordError
 
@@ -176,6 +177,7 @@ def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     from overlord.entrypoints.local.place import place_of
 
     place = place_of(repo, environment())
+    choose_repository(place.named)
     from overlord.entrypoints import logs
     from overlord.entrypoints.local import screen
     from overlord.entrypoints.local.desk import sit_down

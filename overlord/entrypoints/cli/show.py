@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from overlord.domain.text import visible
+from overlord.entrypoints.invocation import as_pasted, command
 
 console = Console(highlight=False)
 _PIPED_WIDTH = 2000
@@ -44,12 +45,12 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A plain table; cells are text, never markup. Into a pipe a row is one line, however long."""
+    """A plain table; cells are text, never markup, with commands as they are typed here. Into a pipe a row is one line, however long."""
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         drawn.add_column(column, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(line(cell)) for cell in row))
+        drawn.add_row(*(Text(as_pasted(line(cell))) for cell in row))
     paper = console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
     paper.print(drawn)
 
@@ -60,8 +61,14 @@ def line(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Text as it is: no markup, no control characters, not wrapped."""
-    console.print(Text(visible(text)), soft_wrap=True)
+    """Text as it is: no markup, no control characters, not wrapped. Commands in it, in backticks, are as they are typed here."""
+    console.print(Text(as_pasted(visible(text))), soft_wrap=True)
+
+
+def say_command(words: str, *, indent: str = "", comment: str = "") -> None:
+    """`overlord WORDS` on a line of its own, ready to paste; a shell leaves the comment out."""
+    typed = f"{indent}{command(words)}"
+    console.print(Text(visible(f"{typed:<47} # {line(comment)}" if comment else typed)), soft_wrap=True)
 
 
 def age(moment: datetime | None) -> str:

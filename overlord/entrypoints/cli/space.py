@@ -1,6 +1,7 @@
 """`overlord space …`: the repositories in Overlord's care, what each of them is worked on by, and where that is said."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from overlord import inquiries
 from overlord.commands_space import AddSpace, RemoveSpace, add_space, remove_space
 from overlord.commands_untested import AskAgain
 from overlord.commands_untested import ask_again as ask_again_about_tests
+from overlord.domain.inquiry import SpaceValue
 from overlord.domain.plain_yaml import load_yaml
 from overlord.domain.reference import is_full_name, repository_in
 from overlord.domain.text import count
@@ -18,8 +20,9 @@ from overlord.domain.untested import UntestedPolicy
 from overlord.entrypoints.cli import state, work
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import as_json, line, person, say, table
+from overlord.errors import Refused
 from overlord.points import Point
-from overlord.settings import with_added
+from overlord.settings import Settings, with_added
 from overlord.settings_file import merged_over, nested
 from overlord.settings_held import check
 from overlord.store import care
@@ -31,6 +34,8 @@ app.command("resume")(work.resume_space)
 
 Named = Annotated[str, typer.Argument(help="A repository in Overlord's care: owner/repo, or its name alone.")]
 SECRETS = "setup_secrets"
+DEFAULT = "default"
+"""What a value's source is that nobody said."""
 
 
 @app.command()
@@ -45,10 +50,14 @@ def add(
             "--set", metavar="KEY=VALUE", help="A value of its own, as budget.job_usd=2 or 'scope=[src/**]'."
         ),
     ] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Do not ask GitHub whether it is there.")
+    ] = False,
 ) -> None:
     """Put a repository into Overlord's care; a daemon that runs takes it up by itself.
 
-    For one that was added before, say more of what it has of its own. Settings files may say the same under `spaces`.
+    GitHub is asked for it first. For one that was added before, say more of what it has of its own. Settings files may say the
+    same under `spaces`.
     """
     name = repository_in(repository)
     if name is None or not is_full_name(name):
@@ -63,6 +72,8 @@ def add(
     name = next((spelt for spelt in known if spelt.casefold() == name.casefold()), name)
     own = merged_over(known.get(name, {}), own)
     check(with_added(settings, {**known, name: own}))
+    if not unchecked:
+        name = _as_the_forge_has_it(settings, name, (*known, *settings.repositories))
     command = AddSpace(space=name, given=own, actor=person())
     is_new = state.write(
         Point.SPACE_ADDED,
@@ -71,6 +82,20 @@ def add(
     done = "is in Overlord's care" if is_new else "has these settings of its own"
     when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
     say(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
+
+
+def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) -> str:
+    """A repository's name in the forge's spelling; of one in Overlord's care the forge is not asked. Raises NotFound and what
+    `look_up` raises, and Refused where it is one in care under another name."""
+    there = {spelt.casefold() for spelt in named}
+    if name.casefold() in there:
+        return name
+    from overlord.entrypoints.space_lookup import look_up
+
+    found = asyncio.run(look_up(settings, name)).name
+    if found.casefold() in there:
+        raise Refused(f"{name} is called {found} now, which is in Overlord's care already")
+    return found
 
 
 def _value(said: str) -> dict[str, Any]:
@@ -132,7 +157,19 @@ def show(repository: Named, json: Json = False) -> None:
         say(
             f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
         )
-    table(("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in found])
+    _say_values(found)
+
+
+def _say_values(found: Sequence[SpaceValue]) -> None:
+    """What somebody said of it before what is so by default."""
+    said = [item for item in found if item.source != DEFAULT]
+    say("Differs from the default:" if said else "Nothing differs from the default.")
+    if said:
+        table(
+            ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in said]
+        )
+    say("\nAs by default:")
+    table(("setting", "value"), [(item.key, line(item.value)) for item in found if item.source == DEFAULT])
 
 
 @app.command()

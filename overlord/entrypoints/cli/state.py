@@ -7,13 +7,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from overlord import bell
 from overlord.domain.reference import Target, space_named, target_in
+from overlord.entrypoints.invocation import choose_repository, chosen_repository
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.home import Home
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
     from overlord.settings import Settings
 
 Result = TypeVar("Result")
-_repository: ContextVar[str] = ContextVar("repository", default="")
 
 
 def choose(repository: str) -> str:
     """From here on, the state is that of this repository's local runs; of OVERLORD_HOME itself for ""."""
-    _repository.set(repository)
-    return repository
+    return choose_repository(repository)
 
 
 Repo = Annotated[
@@ -45,16 +43,16 @@ Repo = Annotated[
 
 def is_local() -> bool:
     """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
-    return bool(_repository.get())
+    return bool(chosen_repository())
 
 
 def home() -> Home:
     """Where the state is kept, whether the settings load or not."""
-    if not _repository.get():
+    if not chosen_repository():
         return Home(home_of(environment()))
     from overlord.entrypoints.local.place import place_of
 
-    return place_of(_repository.get(), environment()).home
+    return place_of(chosen_repository(), environment()).home
 
 
 def settings() -> "Settings":
@@ -70,13 +68,13 @@ def settings() -> "Settings":
 
 def loaded_settings() -> "Settings":
     """The settings as file and environment have them."""
-    if not _repository.get():
+    if not chosen_repository():
         from overlord.settings import load
 
         return load(environment())
     from overlord.entrypoints.local.place import place_of
 
-    return place_of(_repository.get(), environment()).settings(environment())
+    return place_of(chosen_repository(), environment()).settings(environment())
 
 
 def settings_or_why() -> "tuple[Settings, str]":
@@ -100,6 +98,8 @@ def settings_or_why() -> "tuple[Settings, str]":
 def reading() -> Iterator[sqlite3.Connection]:
     """One consistent view of the database. Raises StoreError when there is none."""
     path = home().database
+    if (named := chosen_repository()) and not path.exists():
+        raise StoreError(f'nothing was run in {named} yet; `overlord run "what you want"` starts something')
     with closing(open_reader(path)) as connection:
         try:
             connection.execute("BEGIN")

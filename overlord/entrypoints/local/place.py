@@ -24,6 +24,7 @@ from overlord.settings_environment import home_of
 _LONGEST_NAME = 24
 _NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")
 """Settings of the daemon's world: a local run has one repository and a forge of its own."""
+HERE = "."
 MANY = 1_000_000
 NEVER_LOW = {"disk": {"least_free_gb": 0, "least_free_files": 0}}
 """Somebody waits for this one run, and is there to see that a disk is full."""
@@ -43,6 +44,13 @@ class Place:
     def repository(self) -> str:
         """What the forge calls it."""
         return f"local/{self.slug}"
+
+    @property
+    def named(self) -> str:
+        """As `--repo` takes it where the user is now."""
+        if self.checkout is not None and Path.cwd().resolve().is_relative_to(self.checkout.place.resolve()):
+            return HERE
+        return self.source
 
     @property
     def forge(self) -> Path:

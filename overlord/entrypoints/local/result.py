@@ -3,21 +3,22 @@
 import shlex
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from overlord.adapters.git_command import git
 from overlord.domain.budget import NANO, Cost, cost_text
 from overlord.domain.card import Story, state_in_words
 from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.decision_words import answer_command
 from overlord.domain.job import Job, JobState
 from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli.show import line, say, table
+from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.checkout import Checkout
 from overlord.entrypoints.local.interruption import INTERRUPTED
-from overlord.entrypoints.local.place import Place
+from overlord.entrypoints.local.place import HERE, Place
 from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
@@ -136,7 +137,7 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
                 "decision": decision.id,
                 "title": decision.title,
                 "body": decision.body,
-                "answers": [command for command, _ in _answers(decision, options(outcome.place))],
+                "answers": [typed for typed, _ in _answers(decision)],
             }
             for decision in story.decisions
         ],
@@ -161,41 +162,33 @@ async def _diffstat(outcome: Outcome) -> str:
 
 def _next(outcome: Outcome) -> list[str]:
     """What the user can do now, ready to paste."""
-    here = options(outcome.place)
     if outcome.interrupted:
-        return ["Go on with it:", f"  overlord resume{here.run}"]
-    run = outcome.record.number
+        return ["Go on with it:", f"  {command('resume')}"]
+    run, job = outcome.record.number, outcome.job.id
     lines = _branch(outcome, outcome.landed) if outcome.landed else []
     for decision in outcome.story.decisions:
         if decision.subject is Subject.UNTESTED:
             lines += [decision.body, ""]
         end = "" if decision.title.endswith("?") else "."
         lines.append(
-            f"It waits for you: {line(decision.title)}{end} Answer here with `overlord resume {run}{here.run}`, or with"
+            f"It waits for you: {line(decision.title)}{end} Answer here with `overlord resume {run}`, or with"
         )
-        lines.append(f"  overlord decisions show {decision.id}{here.state}")
-        lines += [f"  {command}   # {label}" for command, label in _answers(decision, here)]
-        lines.append(f"and then `overlord resume {run}{here.run}`. The whole story:")
-    lines.append(f"  overlord job show {outcome.job.id}{here.state}")
+        lines.append(f"  {command(f'decisions show {decision.id}')}")
+        lines += [f"  {typed}   # {label}" for typed, label in _answers(decision)]
+        lines.append(f"and then `overlord resume {run}`. The whole story:")
+    lines.append(f"  {command(f'job show {job}')}")
     if outcome.landed is None and outcome.story.job.head_sha:
         lines.append(
-            f"  overlord job diff {outcome.job.id}{here.state}   # what it changed; nothing of it is in your repository"
+            f"  {command(f'job diff {job}')}   # what it changed; nothing of it is in your repository"
         )
     if outcome.landed is None and outcome.story.sessions:
-        lines.append(
-            f"  overlord job transcript {outcome.job.id}{here.state}   # what the Minion said and did"
-        )
+        lines.append(f"  {command(f'job transcript {job}')}   # what the Minion said and did")
     return lines
 
 
-def _answers(decision: Decision, here: "Options") -> list[tuple[str, str]]:
+def _answers(decision: Decision) -> list[tuple[str, str]]:
     """The commands that answer it, each with what it does."""
-    typed = f"overlord decisions answer {decision.id}"
-    return [(f"{typed} {verb}{_argument(verb)}{here.state}", label_of(verb)) for verb in decision.verbs]
-
-
-def _argument(verb: Verb) -> str:
-    return {Verb.REPLY: " 'your words'", Verb.ADD_BUDGET: " 500000"}.get(verb, "")
+    return [(command(answer_command(decision, verb)), label_of(verb)) for verb in decision.verbs]
 
 
 def _branch(outcome: Outcome, landed: Landed) -> list[str]:
@@ -207,26 +200,10 @@ def _branch(outcome: Outcome, landed: Landed) -> list[str]:
             f"  git fetch {shlex.quote(str(place.bare))} {branch} && git diff {onto}...FETCH_HEAD",
             "  git merge FETCH_HEAD",
         ]
-    git_there = f"git{options(place).git}"
+    git_there = "git" if place.named == HERE else f"git -C {shlex.quote(place.named)}"
     lines = [
         f"The result is the branch {landed.branch}; your files and what you have checked out are as they were."
     ]
     if landed.branch != outcome.job.branch:
         lines[:0] = [f"There is a branch {outcome.job.branch} of yours already, and it was left alone."]
     return [*lines, f"  {git_there} diff {onto}...{branch}", f"  {git_there} merge {branch}"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How each family of commands is told which repository is meant, from where the user is now."""
-
-    run: str
-    state: str
-    git: str
-
-
-def options(place: Place) -> Options:
-    checkout, quoted = place.checkout, shlex.quote(place.source)
-    if checkout is not None and Path.cwd().resolve().is_relative_to(checkout.place.resolve()):
-        return Options(run="", state=" --repo .", git="")
-    return Options(run=f" --repo {quoted}", state=f" --repo {quoted}", git=f" -C {quoted}")

@@ -81,10 +81,9 @@ async def resume(desk: Desk, number: int | None, wish: Wish) -> int:
         if ended == INTERRUPTED:
             return ended
         code = max(code, ended)
-    here = result.options(desk.place).run
     for record in open_runs if begun else ():
         if record not in begun:
-            desk.screen.say(f"Run {record.number} waits for an answer: overlord resume {record.number}{here}")
+            desk.screen.say(f"Run {record.number} waits for an answer: `overlord resume {record.number}`")
     return code
 
 
@@ -128,7 +127,6 @@ async def _finish(desk: Desk, record: Record, *, labels: bool = False, goes_on: 
                 interruption=desk.interruption,
                 goes_on=goes_on,
                 asks=can_ask() and not desk.json,
-                here=result.options(place).state,
             )
         job, interrupted = ended.job, ended.interrupted
     else:
@@ -187,10 +185,9 @@ def _check_alone(desk: Desk, number: int) -> None:
         lambda c: [job for job in _moving(c, desk.place.repository) if job.issue.number != number]
     )
     if busy:
-        here = result.options(desk.place)
         raise Refused(
-            f"run {busy[0].issue.number} is under way: `overlord resume{here.run}` goes on with it,"
-            f" `overlord job stop {busy[0].id}{here.state}` ends it"
+            f"run {busy[0].issue.number} is under way: `overlord resume` goes on with it,"
+            f" `overlord job stop {busy[0].id}` ends it"
         )
 
 

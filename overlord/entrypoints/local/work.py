@@ -58,8 +58,6 @@ class Run:
     """Whether a session that the user had stopped is gone on with, unasked."""
     asks: bool
     """Whether somebody is there to be asked."""
-    here: str
-    """How `overlord decisions` is told where to look."""
     watch: Watch
     _left: set[int] = field(default_factory=set)
 
@@ -119,7 +117,7 @@ class Run:
                     return True
             elif decision.session_id is not None:
                 self.screen.say(
-                    f"The Minion asks, and waits for a while: overlord decisions show {decision.id}"
+                    f"The Minion asks, and waits for a while: `overlord decisions show {decision.id}`"
                 )
         return False
 
@@ -179,7 +177,6 @@ async def work(
     interruption: Interruption,
     goes_on: bool,
     asks: bool,
-    here: str,
 ) -> Ended:
     """Work on one issue's job. Raises what `overlord()` raises when it cannot be started."""
     [space] = settings.repositories
@@ -196,7 +193,6 @@ async def work(
             screen=screen,
             goes_on=goes_on,
             asks=asks,
-            here=here,
             watch=watch,
         )
         async with _going(running):
