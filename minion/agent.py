@@ -9,8 +9,9 @@ import threading
 from typing import Any
 
 from minion.beat import Beat
-from minion.conversation import Conversation
+from minion.conversation import Conversation, bounded
 from minion.errors import DoorRefused, GitFailed, Interrupted, ModelFailed, OutOfBudget, ToolError
+from minion.mailbox import NOT_ENDED, Mailbox
 from minion.model import Flaw, Model, Reply, ToolCall
 from minion.protocol import Outcome, Report
 from minion.session import Session
@@ -40,11 +41,14 @@ _NUDGES = {
 class Agent:
     """One session's run through the loop."""
 
-    def __init__(self, session: Session, model: Model, conversation: Conversation, beat: Beat) -> None:
+    def __init__(
+        self, session: Session, model: Model, conversation: Conversation, beat: Beat, mailbox: Mailbox
+    ) -> None:
         self._session = session
         self._model = model
         self._conversation = conversation
         self._beat = beat
+        self._mailbox = mailbox
         self._fruitless = 0
         self._failed_turns = 0
 
@@ -65,6 +69,8 @@ class Agent:
             self._session.turn = turn
             if turn > 1 and turn % RESCUE_EVERY_TURNS == 1:
                 self._rescue_beside(turn - 1)
+            for text in self._mailbox.take(turn):
+                self._conversation.add("user", text)
             reply = self._ask(turn)
             with self._session.interrupts.waiting():
                 self._session.workspace.wait()
@@ -117,10 +123,12 @@ class Agent:
                 failed += 1
                 result = f"Error: {error}"
             if isinstance(result, Submission):
-                return result
+                if not self._mailbox.holds_up(self._session.turn):
+                    return result
+                result = NOT_ENDED
             if number == len(reply.calls):
                 result += self._warning()
-            content = _bounded(result, self._session.brief.limits.output_chars)
+            content = bounded(result, self._session.brief.limits.output_chars)
             self._conversation.add("tool", content, tool_call_id=call.id)
         self._failed_turns = self._failed_turns + 1 if failed == len(reply.calls) else 0
         return None
@@ -187,11 +195,3 @@ def _described(call: ToolCall) -> str:
 
 
 _SUBJECTS = ("path", "command", "pattern", "question", "summary", "reason", "name")
-
-
-def _bounded(text: str, limit_chars: int) -> str:
-    room = limit_chars + 1_000
-    if len(text) <= room:
-        return text
-    half = limit_chars // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out here …]\n{text[-half:]}"

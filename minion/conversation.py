@@ -103,3 +103,12 @@ def _cut_arguments(arguments: str, chars: int) -> str:
     values = json.loads(arguments)
     cut = {key: _cut(value, chars) if isinstance(value, str) else value for key, value in values.items()}
     return json.dumps(cut)
+
+
+def bounded(text: str, limit_chars: int) -> str:
+    """A tool's output as the model is shown it: of a long one, its head and its end."""
+    room = limit_chars + 1_000
+    if len(text) <= room:
+        return text
+    half = limit_chars // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out here …]\n{text[-half:]}"

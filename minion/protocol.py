@@ -17,12 +17,17 @@ from minion.encoding import decode as decode  # noqa: PLC0414
 from minion.encoding import encode as encode  # noqa: PLC0414
 from minion.event import Event as Event  # noqa: PLC0414
 from minion.event import EventKind as EventKind  # noqa: PLC0414
+from minion.message import Answer as Answer  # noqa: PLC0414
+from minion.message import Message as Message  # noqa: PLC0414
+from minion.message import Messages as Messages  # noqa: PLC0414
+from minion.message import MessagesTaken as MessagesTaken  # noqa: PLC0414
 
 PROTOCOL_VERSION = 1
 
 BRIEF_PATH = "/session/brief"
 EVENTS_PATH = "/session/events"
 ANSWERS_PATH = "/session/answers"
+MESSAGES_PATH = "/session/messages"
 REPORT_PATH = "/session/report"
 SCOPE_PATH = "/session/scope"  # what may be written now, in the form of MINION_SCOPE
 SECRETS_PATH = "/session/secrets"  # for a setup alone: a JSON object of environment variables, kept nowhere
@@ -225,14 +230,6 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A question of an earlier session of this job, and what a person answered."""
-
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillText:
     """A skill the session may load with `use_skill`."""
 
@@ -324,6 +321,7 @@ class Brief:
     model: str = "default"
     findings: tuple[Finding, ...] = ()
     answers: tuple[Answer, ...] = ()
+    messages: tuple[Message, ...] = ()  # what people said to the job, to earlier sessions and between them
     tried: tuple[str, ...] = ()  # what earlier sessions of this job said they did, oldest first
     guidance: str = ""
     """The repository's own words to agents (AGENTS.md, CONTRIBUTING.md) at base; untrusted."""

@@ -9,6 +9,7 @@ from minion.conversation import Conversation
 from minion.door import Door
 from minion.errors import DoorRefused
 from minion.git import Git
+from minion.mailbox import Mailbox
 from minion.model import Model
 from minion.prompt import fence_mark, instructions, mission
 from minion.protocol import REPOSITORY_PATH, SCOPE_PATH, Brief, Report, Scope, ScopeError
@@ -63,7 +64,9 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:
     conversation = Conversation(brief.limits.context_tokens)
     conversation.add("system", instructions(brief, fence))
     conversation.add("user", mission(brief, fence))
-    return Agent(session, Model(start.door, brief.model, schemas_of(brief)), conversation, beat).run()
+    model = Model(start.door, brief.model, schemas_of(brief))
+    mailbox = Mailbox(start.door, fence, start.interrupts, last_turn=brief.limits.turns)
+    return Agent(session, model, conversation, beat, mailbox).run()
 
 
 def scope_now(door: Door) -> Scope | None:

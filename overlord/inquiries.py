@@ -58,6 +58,7 @@ from overlord.store import (
     sessions,
     settings_notes,
     spaces,
+    steering,
     untested_policies,
 )
 from overlord.store.exchanges import Purse
@@ -106,6 +107,7 @@ def view(connection: sqlite3.Connection, job: Job, *, at: datetime) -> JobView:
         session=session,
         cost=costs.of_job(connection, job.id),
         trouble=outage.line(at, is_short=True) if outage is not None else "",
+        unread=len(steering.unread(connection, job.id)),
     )
 
 
@@ -265,6 +267,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
         told=tuple(_told(entries[-MOST_TOLD:], is_local=is_local)),
         earlier=max(0, len(entries) - MOST_TOLD),
         decisions=tuple(decisions.waiting(connection, job_id)),
+        unread=tuple(steering.unread(connection, job_id)),
         findings=judged[-1].findings if judged else (),
     )
 

@@ -91,6 +91,9 @@ class Point(StrEnum):
     DECISION_ANSWERED = "decision_answered"
     ANSWER_APPLIED = "answer_applied"
     DECISIONS_EXPIRED = "decisions_expired"
+    STEERING_SENT = "steering_sent"
+    STEERING_READ = "steering_read"
+    STEERING_TOLD = "steering_told"
 
     MESSAGE_WANTED = "message_wanted"
     MESSAGE_ORDERED = "message_ordered"

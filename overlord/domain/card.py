@@ -133,6 +133,11 @@ def issue_comment(story: Story) -> str:
         lines.append(
             f"Answer in the chat with {ways}, or on the command line: `overlord decisions show {decision.id}`."
         )
+        if Verb.REPLY in decision.verbs:
+            lines.append(
+                f"Or in words, with a comment: `/overlord answer {decision.id} your words`. Other comments of people who may write "
+                "here are read by the next session too, but begin none."
+            )
         if Verb.LIMIT in decision.verbs:
             lines.append(
                 "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file."

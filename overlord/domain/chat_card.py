@@ -234,7 +234,8 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
     if decision.state is not DecisionState.OPEN:
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
     until = f" · until {decision.expires_at:%H:%M} UTC, then it goes on alone" if decision.expires_at else ""
-    parts.append(Note(f"Blocks {decision.blocks}{until} · suggested: {label_of(decision.verbs[0])}"))
+    worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
+    parts.append(Note(f"Blocks {decision.blocks}{until} · suggested: {label_of(decision.verbs[0])}{worded}"))
     if Verb.UNRESTRICTED in decision.verbs:
         parts.append(
             Note("It is asked again only if the issue's text changes, and a Minion can still ask for more.")

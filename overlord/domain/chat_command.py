@@ -48,6 +48,7 @@ class ChatVerb(StrEnum):
     REJECT = "reject"
     RETIRE = "retire"
     ANSWER = "answer"
+    MESSAGE = "message"
     BRIEF = "brief"
     HELP = "help"
 
@@ -80,7 +81,7 @@ class ChatCommand:
     skill: str = ""
     """The name of the one to retire."""
     text: str = ""
-    """The reason, or the answer."""
+    """The reason, the answer, or the message."""
 
 
 class ChatCommandError(ValueError):
@@ -135,6 +136,9 @@ USAGES: Mapping[ChatVerb, Usage] = {
         means="draft that a skill goes; `retire owner/repo say-why` where several have it",
     ),
     ChatVerb.ANSWER: Usage(form="answer 5 use the second one", means="answer one in words"),
+    ChatVerb.MESSAGE: Usage(
+        form="message #42 use port 8080", means="say something to its Minion, which reads it as it works"
+    ),
     ChatVerb.BRIEF: Usage(form="brief", means="the morning briefing, now"),
     ChatVerb.HELP: Usage(form="help", means="this list"),
 }
@@ -257,6 +261,13 @@ def _shown_space(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, space=name)
 
 
+def _message(verb: ChatVerb, said: str) -> ChatCommand:
+    target, rest = _target(verb, said)
+    if not rest:
+        raise _misread(verb, "Say what its Minion is to read.")
+    return ChatCommand(verb=verb, target=target, text=rest)
+
+
 def _cost(verb: ChatVerb, said: str) -> ChatCommand:
     if not said or said.casefold() in (Span.TODAY, Span.WEEK):
         return ChatCommand(verb=verb, span=Span(said.casefold() or Span.TODAY))
@@ -326,6 +337,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.REJECT: _on_a_decision,
     ChatVerb.ANSWER: _on_a_decision,
     ChatVerb.RETIRE: _retire,
+    ChatVerb.MESSAGE: _message,
     ChatVerb.STATUS: _alone,
     ChatVerb.QUEUE: _alone,
     ChatVerb.HISTORY: _alone,

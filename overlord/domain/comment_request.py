@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from overlord.domain.chat_command import MOST_CHARS
 from overlord.domain.comment_command import (
     SPOKEN_TO,
     USAGE,
@@ -14,6 +15,7 @@ from overlord.domain.comment_command import (
     CommentCommandError,
     CommentVerb,
     command_in,
+    own_words,
     spoken,
 )
 
@@ -51,6 +53,21 @@ def said_in(body: str, names: Collection[str]) -> CommentCommand | CommentReques
     if not _has_words(mention.sub(" ", text)):
         raise CommentCommandError(f"Nothing was asked. {USAGE} {HINT}")
     return CommentRequest()
+
+
+def words_in(body: str, names: Collection[str]) -> str:
+    """What a comment says, without whom it says it to; what is too long is cut."""
+    mention = _mention(names)
+    lines = (_unaddressed(line, mention) if may else line for line, may in own_words(body))
+    return "\n".join(lines).strip()[:MOST_CHARS]
+
+
+def _unaddressed(line: str, mention: re.Pattern[str] | None) -> str:
+    if typed := SPOKEN_TO.fullmatch(line):
+        return typed["words"] or ""
+    if mention is None or not mention.search(line):
+        return line
+    return mention.sub("", line).strip(" \t,:")
 
 
 def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | CommentRequest:

@@ -153,6 +153,8 @@ class _Asked:
 
 
 _ENDING = (Verb.TAKE_OVER, Verb.DROP)
+_WORDS_OR_ENDING = (Verb.REPLY, *_ENDING)
+"""Of what another session of the job could go on with: words for it are an answer, and stand in its brief."""
 _ASKED: dict[Subject, _Asked] = {
     Subject.EMPTY_REPOSITORY: _Asked(
         kind=DecisionKind.BLOCKER,
@@ -167,7 +169,7 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.DEPENDENCIES: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the change asks for other dependencies; may they be installed?",
-        verbs=(Verb.INSTALL, Verb.ONE_MORE, *_ENDING),
+        verbs=(Verb.INSTALL, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
     Subject.DISPATCH_REFUSED: _Asked(
         kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
@@ -178,12 +180,14 @@ _ASKED: dict[Subject, _Asked] = {
         verbs=(Verb.RETRY, *_ENDING),
     ),
     Subject.BLOCKED: _Asked(
-        kind=DecisionKind.BLOCKER, title="the Minion says it cannot go on", verbs=(Verb.RETRY, *_ENDING)
+        kind=DecisionKind.BLOCKER,
+        title="the Minion says it cannot go on",
+        verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
     ),
     Subject.STOPPED_SHORT: _Asked(
         kind=DecisionKind.DECISION,
         title="the session ended before its work was done",
-        verbs=(Verb.RETRY, *_ENDING),
+        verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
     ),
     Subject.BUDGET: _Asked(
         kind=DecisionKind.DECISION, title="the budget is spent", verbs=(Verb.ADD_BUDGET, *_ENDING)
@@ -218,20 +222,20 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.ESCALATION: _Asked(
         kind=DecisionKind.DECISION,
         title="the last revision did not pass either",
-        verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
+        verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
     ),
     Subject.FAILED: _Asked(
-        kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_ENDING)
+        kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING)
     ),
     Subject.PROTECTED_CHANGE: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the change touches what only a person may approve",
-        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_ENDING),
+        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
     Subject.SCOPE: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the change goes outside its scope",
-        verbs=(Verb.ONE_MORE, Verb.GRANT, *_ENDING),
+        verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
     ),
     Subject.SCOPE_UNKNOWN: _Asked(
         kind=DecisionKind.APPROVAL,
@@ -241,7 +245,7 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.ROUNDS: _Asked(
         kind=DecisionKind.DECISION,
         title="after two rounds there is still something to change",
-        verbs=(Verb.ONE_MORE, *_ENDING),
+        verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
     Subject.ISSUE_EDITED: _Asked(
         kind=DecisionKind.DECISION,

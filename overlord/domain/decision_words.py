@@ -32,22 +32,55 @@ def decision_verb(decision: Decision, *, approves: bool) -> Verb:
 
 def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows, a button's words,
-    an amount for a spent budget; else the reply to a question. Raises Refused, saying what to type, for anything else."""
+    an amount for a spent budget; else the reply, where words are an answer. Raises Refused, saying what to type, for anything
+    else, and for words that could be another answer as well as a reply."""
     said = words.strip()
-    first, _, rest = said.partition(" ")
-    plain = first.casefold().replace("-", "_")
+    first, rest = (*said.split(None, 1), "", "")[:2]
     for verb in decision.verbs:
-        if plain == verb:
-            return verb, rest.strip()
         if said.casefold() == label_of(verb).casefold():
             return verb, ""
+        if _names(verb, first):
+            if rest and Verb.REPLY in decision.verbs and verb not in _TAKE_WORDS:
+                raise Refused(_two_ways(decision, verb))
+            return verb, rest
     if Verb.ADD_BUDGET in decision.verbs and _is_amount(said):
         return Verb.ADD_BUDGET, said
     if Verb.LIMIT in decision.verbs and said and all(word[0] == "+" for word in said.split()):
         return Verb.LIMIT, said
-    if Verb.REPLY in decision.verbs and said:
+    is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
+    if Verb.REPLY in decision.verbs and said and (decision.session_id is not None or not is_a_verb):
         return Verb.REPLY, said
     raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
+
+
+_TAKE_WORDS = frozenset({Verb.REPLY, *_GOES_ON})
+"""What some words more do not turn into something else: they are told to the next session."""
+
+
+def _names(verb: Verb, word: str) -> bool:
+    """Whether a word is a verb's name, or what its button says, as `try-again`."""
+    plain = word.casefold().replace("-", "_")
+    return plain in (verb, label_of(verb).casefold().replace(" ", "_"))
+
+
+def _two_ways(decision: Decision, verb: Verb) -> str:
+    """Words that begin with an answer's name may be meant for the Minion: `drop the second test` is not to drop the job."""
+    return (
+        f"that can be read in two ways: say `overlord decisions answer {decision.id} {verb}` alone if that is the answer "
+        f"({label_of(verb)}), or `overlord decisions answer {decision.id} reply 'your words'` to say it to the Minion"
+    )
+
+
+def said_of(decision: Decision) -> str:
+    """What whoever answered is told: the answer, and where words of theirs go."""
+    worded = decision.verb is not None and decision.answer != label_of(decision.verb)
+    is_briefed = worded and decision.verb in _BRIEFED and decision.session_id is None
+    more = " The next session reads it." if is_briefed else ""
+    return f"Decision {decision.id}: {decision.answer.rstrip('.')}.{more}"
+
+
+_BRIEFED = frozenset({Verb.REPLY, Verb.RETRY, Verb.ONE_MORE})
+"""What another session begins with."""
 
 
 def _is_amount(said: str) -> bool:

@@ -11,6 +11,8 @@ from overlord.domain.job import Job
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import Pause
 from overlord.domain.session import Session
+from overlord.domain.steering import SteeringMessage
+from overlord.domain.text import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +24,17 @@ class JobView:
     cost: Cost
     trouble: str = ""
     """What keeps its session from going on just now: its model does not answer."""
+    unread: int = 0
+    """Messages of people that no session has read."""
 
     @property
     def doing(self) -> str:
         """In a few words: what its session is at, or why it stands where it stands. May be a model's words."""
+        waits = f"{count(self.unread, 'message')} to read" if self.unread else ""
+        return " · ".join(filter(None, (waits, self._doing)))
+
+    @property
+    def _doing(self) -> str:
         if self.session is None:
             return self.job.reason
         if self.trouble:
@@ -158,6 +167,8 @@ class Why:
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
     """What its last evaluation held against its work."""
+    unread: tuple[SteeringMessage, ...] = ()
+    """What people said to it and no session has read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,17 @@ def _otherwise(data: Mapping[str, Json]) -> str:
     return f", and not as it was approved: {data['note']}" if data.get("note") else ""
 
 
+def _message(data: Mapping[str, Json]) -> str:
+    said = " ".join(str(data["text"]).split())
+    said = said if len(said) <= SHOWN_CHARS else f"{said[: SHOWN_CHARS - 1]}…"
+    where = (
+        f"the Minion of {data['session']} reads it before its next turn"
+        if data["session"]
+        else "no session is at work, so it goes into the next brief"
+    )
+    return f"message {data['message']} from a person: “{said}”; {where}"
+
+
 def _may_write(data: Mapping[str, Json]) -> str:
     told = str(data.get("may_write") or "")
     return (
@@ -144,6 +155,15 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
     E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
     E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
+    E.MESSAGE_POSTED: _message,
+    E.MESSAGE_DELIVERED: lambda d: (
+        f"the Minion of {d['session']} has read message {d['message']} at turn {d['turn']}"
+        if d["turn"]
+        else f"message {d['message']} is in the brief of {d['session']}"
+    ),
+    E.MESSAGE_DEFERRED: lambda d: (
+        f"{d['session']} ended before it read message {d['message']}: it goes into the next brief"
+    ),
     E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
     E.WORK_REQUESTED: lambda d: f"a person asks for work on {d['issue']}",

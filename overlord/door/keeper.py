@@ -19,6 +19,7 @@ from minion.protocol import (
     BRIEF_PATH,
     COMPLETIONS_PATH,
     EVENTS_PATH,
+    MESSAGES_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
     SCOPE_PATH,
@@ -26,7 +27,7 @@ from minion.protocol import (
     SessionKind,
 )
 from overlord.domain.session import CONTAINER_UID, Session
-from overlord.door import gateway, git, sessions, wire
+from overlord.door import gateway, git, messages, sessions, wire
 from overlord.door.listener import SessionApp, SessionListener
 from overlord.door.parts import DoorParts
 from overlord.errors import Fenced
@@ -157,6 +158,7 @@ def _application(keeper: DoorKeeper) -> ASGIApp:
             Route(SECRETS_PATH, call(sessions.secrets, SessionKind.SETUP), methods=["GET"]),
             Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK, SessionKind.SETUP), methods=["POST"]),
             Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),
+            Route(MESSAGES_PATH, call(messages.messages, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from minion.protocol import CheckReport, Event, Report
+from minion.protocol import CheckReport, Event, MessagesTaken, Report
 from overlord.domain.contract import first_problem
 from overlord.door.limits import BodyPart
 
@@ -27,6 +27,7 @@ def _strict(kind: type[Record]) -> TypeAdapter[Record]:
 REPORT = _strict(Report)
 CHECK_REPORT = _strict(CheckReport)
 EVENT = _strict(Event)
+MESSAGES_TAKEN = _strict(MessagesTaken)
 
 
 async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from overlord import commands, inquiries
+from overlord import commands, commands_message, inquiries
 from overlord.domain.chat import ChatMessage
 from overlord.domain.chat_answer import (
     brief_message,
@@ -29,7 +29,7 @@ from overlord.domain.chat_answer_skill import skills_message
 from overlord.domain.chat_command import ChatCommand, ChatVerb
 from overlord.domain.chat_command import Span as CostSpan
 from overlord.domain.decision import Decision, DecisionKind, Verb
-from overlord.domain.decision_words import OPENS, answer_in, decision_verb
+from overlord.domain.decision_words import OPENS, answer_in, decision_verb, said_of
 from overlord.domain.job import Job
 from overlord.domain.person import Person
 from overlord.domain.reference import IssueRef, space_named
@@ -47,6 +47,8 @@ class Done:
 
     said: str
     wish_id: int | None = None
+    message_id: int | None = None
+    """What was said to a job, where its session is still to read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,8 +243,16 @@ def _answer(given: Order) -> Done:
     return _answered(commands.answer_decision(given.connection, command, at=given.at))
 
 
+def _message(given: Order) -> Done:
+    job = given.job()
+    command = commands_message.SendMessage(job_id=job.id, text=given.command.text, actor=given.actor)
+    sent = commands_message.send_message(given.connection, command, at=given.at)
+    advice = commands_message.how_to_answer(given.connection, job.id)
+    return Done(said=f"{sent.outcome()}{advice}", message_id=sent.id if sent.is_under_way else None)
+
+
 def _answered(decision: Decision) -> Done:
-    return Done(said=f"Decision {decision.id}: {decision.answer}.")
+    return Done(said=said_of(decision))
 
 
 ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
@@ -256,6 +266,7 @@ ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
     ChatVerb.REJECT: _reject,
     ChatVerb.ANSWER: _answer,
     ChatVerb.RETIRE: _retire,
+    ChatVerb.MESSAGE: _message,
 }
 """What changes something: for approvers."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from minion.protocol import Answer, Brief, CheckStep, Finding, Scope, ScopeError, SessionKind
+from minion.protocol import Answer, Brief, CheckStep, Finding, Message, Scope, ScopeError, SessionKind
 from overlord.domain.budget import NANO, Unit
 from overlord.domain.contract import SessionBudget
 from overlord.domain.decision import Subject
@@ -16,7 +16,7 @@ from overlord.domain.scope_reason import lines
 from overlord.domain.session import Session, prepared, session_id
 from overlord.domain.skill_match import Chosen
 from overlord.domain.text import defused_line
-from overlord.engine import approve, edited, environment, equip, found, inbox, room, setup, untested
+from overlord.engine import approve, edited, environment, equip, found, inbox, remarks, room, setup, untested
 from overlord.engine.allow import Allowed, allowed
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.parts import Parts
@@ -34,6 +34,7 @@ from overlord.store import (
     pauses,
     sessions,
     spaces,
+    steering,
 )
 
 
@@ -122,6 +123,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         spaces.note_begun(connection, job.space, at=session.prepared_at)
         equip.note(connection, job, session, chosen)
         untested.note(connection, job, told, writable.scope, at=session.prepared_at)
+        steering.note_briefed(connection, session)
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
@@ -221,14 +223,7 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 
 async def _work_session(
-    parts: Parts,
-    job: Job,
-    *,
-    branch: str,
-    base: Sha,
-    writable: Allowed,
-    layer: str,
-    told: untested.Told,
+    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, told: untested.Told
 ) -> tuple[Session, Chosen]:
     known = await parts.database.read(lambda c: _context(c, job))
     contract = parts.contract(job.space)
@@ -248,12 +243,13 @@ async def _work_session(
         base_sha=base,
         branch=branch,
         head_sha=job.head_sha or base,
-        issue=job.issue,
+        issue=await remarks.with_later_comments(parts, job) if known.is_later else job.issue,
         scope=writable.scope,
         scope_reasons=lines(writable.reasons),
         limits=limits,
         findings=known.findings,
         answers=(*known.answers, *told.answers),
+        messages=known.messages,
         tried=known.tried,
         guidance=await guidance(parts, job, base),
         named_files=named,
@@ -283,9 +279,15 @@ class _Context:
     ordinal: int
     findings: tuple[Finding, ...]
     answers: tuple[Answer, ...]
+    messages: tuple[Message, ...]
     tried: tuple[str, ...]
     added_tokens: int
     added_nusd: int
+
+    @property
+    def is_later(self) -> bool:
+        """Whether the job has had a session, or an answer, so that people may have said more since it began."""
+        return self.ordinal > 1 or bool(self.answers)
 
 
 def _context(connection: sqlite3.Connection, job: Job) -> _Context:
@@ -294,6 +296,7 @@ def _context(connection: sqlite3.Connection, job: Job) -> _Context:
         ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
         findings=_findings(connection, job, past[-1].findings if past else ()),
         answers=decisions.answers_for_brief(connection, job.id),
+        messages=steering.for_brief(connection, job.id),
         tried=sessions.summaries(connection, job.id),
         added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
         added_nusd=grants.added(connection, Unit.USD, job_id=job.id),

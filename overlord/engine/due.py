@@ -19,7 +19,7 @@ from overlord.engine import intake, propose, room, untested
 from overlord.engine.lookout import interval_s
 from overlord.engine.parts import Parts
 from overlord.engine.project import projection_key
-from overlord.store import decisions, drafts, jobs, pauses, proposals, sessions, spaces, wishes
+from overlord.store import decisions, drafts, jobs, pauses, proposals, sessions, spaces, steering, wishes
 from overlord.store.jobs import Glance
 from overlord.store.spaces import Space
 
@@ -48,6 +48,8 @@ class Due:
     """Proposals that are to become issues."""
     drafts: Sequence[int]
     """Drafts of skills that wait for nobody."""
+    read: Sequence[int]
+    """Messages to jobs whose author is to be told, in a comment, what became of them."""
 
 
 def look(
@@ -73,6 +75,7 @@ def look(
         is_news=propose.is_news(connection),
         approved=proposals.to_dispatch(connection),
         drafts=drafts.moving(connection),
+        read=[message.id for message in steering.to_tell(connection)],
     )
 
 

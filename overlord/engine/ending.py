@@ -11,7 +11,7 @@ from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import SessionId
 from overlord.settings_work import Sessions
-from overlord.store import decisions, jobs, sessions
+from overlord.store import decisions, jobs, sessions, steering
 from overlord.store.evidence import Exhibit, record
 
 LOG_BYTES = 200_000
@@ -121,6 +121,7 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
     at = parts.clock.now()
     sessions.end(connection, over.session, at=at, ending=described)
     superseded = DecisionState.SUPERSEDED
+    steering.defer(connection, over.session, at=at)
     decisions.close_waiting(connection, over.session.job_id, superseded, at=at, session_id=over.session.id)
     for exhibit in over.exhibits:
         record(connection, exhibit)

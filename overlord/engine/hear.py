@@ -12,12 +12,15 @@ from functools import partial
 import structlog
 
 from minion.protocol import Issue
-from overlord import commands
+from overlord import commands, commands_message
 from overlord.domain.card import evidence_card, state_in_words
+from overlord.domain.chat_hint import in_chat
 from overlord.domain.comment_command import CommentCommand, CommentCommandError, CommentVerb
 from overlord.domain.comment_request import CommentRequest
 from overlord.domain.contract import Contract
 from overlord.domain.conversation import PostedComment, Reaction
+from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.decision_words import OPENS, answer_in
 from overlord.domain.job import Job
 from overlord.domain.text import defused_line
 from overlord.engine import claim, pull_comments
@@ -28,7 +31,7 @@ from overlord.engine.trouble import LOOKS_BACK, Troubles, through
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.points import Point
 from overlord.ports import RepositoryName
-from overlord.store import hearings, jobs, ledger, spaces
+from overlord.store import decisions, hearings, jobs, ledger, spaces, steering
 from overlord.store.hearings import Hearing
 
 log = structlog.get_logger()
@@ -115,6 +118,7 @@ async def _obey(
             contract=parts.contract(name),
             heard=heard,
             command=command,
+            said_at=said_at,
             live=jobs.live_at(connection, name, heard.number),
             at=at,
             issue=issue,
@@ -128,7 +132,7 @@ async def _obey(
             done = replace(heard, reaction=Reaction.DONE, reply=reply, is_owed=True)
         except (Refused, NotFound) as error:
             connection.execute("ROLLBACK TO command")
-            said = f"That cannot be done: {defused_line(str(error))}."
+            said = f"That cannot be done: {defused_line(in_chat(str(error)))}."
             done = replace(heard, reaction=Reaction.CONFUSED, reply=said, is_owed=True)
         connection.execute("RELEASE command")
         hearings.add(connection, done)
@@ -151,6 +155,7 @@ class _Told:
     contract: Contract
     heard: Hearing
     command: CommentCommand
+    said_at: datetime
     live: Job | None
     """The open job of the issue or pull request the comment stands at."""
     at: datetime
@@ -205,11 +210,54 @@ def _retry(connection: sqlite3.Connection, told: _Told) -> str:
 
 
 def _scope(connection: sqlite3.Connection, told: _Told) -> str:
-    if told.four_eyes and ledger.asked_for_by(connection, told.job.id) == told.actor:
-        raise Refused("you asked for this work, so somebody else is to say that it may write more")
+    _check_eyes(connection, told)
     command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
     commands.widen_scope(connection, command, at=told.at)
     return ""
+
+
+def _answer(connection: sqlite3.Connection, told: _Told) -> str:
+    decision = _decision_meant(connection, told)
+    verb, text = answer_in(decision, told.command.text)
+    is_opened = verb in OPENS and (decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT)
+    if is_opened:
+        _check_eyes(connection, told)
+    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=told.actor)
+    commands.answer_decision(connection, command, at=told.at)
+    return ""
+
+
+def _message(connection: sqlite3.Connection, told: _Told) -> str:
+    asked = commands_message.answerable(connection, told.job.id, before=told.said_at)
+    if told.command.is_mention and asked is not None:
+        return _answer(connection, replace(told, command=replace(told.command, decision=asked.id)))
+    command = commands_message.SendMessage(
+        job_id=told.job.id, text=told.command.text, actor=told.actor, comment_id=told.heard.comment_id
+    )
+    sent = commands_message.send_message(connection, command, at=told.at)
+    if sent.is_under_way:
+        return ""  # a reply tells once it was read
+    steering.mark_told(connection, sent.id)
+    return f"{sent.outcome()}{in_chat(commands_message.how_to_answer(connection, told.job.id))}"
+
+
+def _decision_meant(connection: sqlite3.Connection, told: _Told) -> Decision:
+    """The one that is named, or the one its job waits for since before the comment. Raises Refused for any other."""
+    number, asked = told.command.decision, decisions.waiting(connection, told.job.id)
+    if number is not None:
+        if not any(item.id == number for item in asked):
+            raise Refused(f"job {told.job.id} waits for no decision {number} now")
+        return decisions.get(connection, number)
+    shown = [item for item in asked if item.created_at.replace(microsecond=0) <= told.said_at]
+    if len(shown) != 1:
+        which = " or ".join(f"`/overlord answer {item.id} …`" for item in asked)
+        raise Refused(f"say which decision that answers: {which}" if asked else "nothing waits for an answer")
+    return shown[0]
+
+
+def _check_eyes(connection: sqlite3.Connection, told: _Told) -> None:
+    if told.four_eyes and ledger.asked_for_by(connection, told.job.id) == told.actor:
+        raise Refused("you asked for this work, so somebody else is to say that it may write more")
 
 
 def _explain(connection: sqlite3.Connection, told: _Told) -> str:
@@ -227,6 +275,8 @@ _ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
     CommentVerb.RETRY: _retry,
     CommentVerb.SCOPE: _scope,
     CommentVerb.EXPLAIN: _explain,
+    CommentVerb.ANSWER: _answer,
+    CommentVerb.MESSAGE: _message,
 }
 
 

@@ -19,6 +19,7 @@ from overlord.store.grants import GrantKind
 MOVES: Mapping[Verb, EventName] = {
     Verb.RETRY: EventName.WORK_RESUMED,
     Verb.ONE_MORE: EventName.WORK_RESUMED,
+    Verb.REPLY: EventName.WORK_RESUMED,
     Verb.ADD_BUDGET: EventName.WORK_RESUMED,
     Verb.GRANT: EventName.SCOPE_GRANTED,
     Verb.LIMIT: EventName.WORK_RESUMED,

@@ -15,13 +15,12 @@ from overlord import commands
 from overlord.domain.chat import ChatMessage, Form
 from overlord.domain.chat_answer import done_message, misread_message, refused_message
 from overlord.domain.chat_card import EVIDENCE, RETRY, STOP, answer_form, evidence_message, rejection_form
-from overlord.domain.chat_command import MOST_CHARS, ChatCommand, ChatCommandError, chat_command, typed
-from overlord.domain.decision import Decision, DecisionKind, DecisionState, Verb
-from overlord.domain.decision_words import answer_in
+from overlord.domain.chat_command import ChatCommand, ChatCommandError, chat_command
+from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.names import ChannelId, MessageTs, UserId
 from overlord.domain.person import Person
-from overlord.engine import chat_drafts, chat_proposals, people
+from overlord.engine import chat_drafts, chat_proposals, chat_replies, people
 from overlord.engine.chat_verbs import (
     ACTS,
     Done,
@@ -39,7 +38,7 @@ from overlord.engine.speech import Speech
 from overlord.engine.story import story_of
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.points import Point
-from overlord.store import buttons, decisions, jobs, ledger, messages, proposals, requests, wishes
+from overlord.store import buttons, decisions, jobs, ledger, messages, proposals, requests, steering, wishes
 from overlord.store.buttons import KnownButton
 from overlord.store.messages import Message, MessageKind
 from overlord.store.requests import Request, RequestKind, RequestState
@@ -47,7 +46,6 @@ from overlord.store.wishes import WishState
 
 log = structlog.get_logger()
 
-WORDLESS = "Overlord cannot read files. Write the answer in words, in the same thread."
 GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
 
 
@@ -110,7 +108,8 @@ def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> Non
     state = RequestState.OBEYED if done.wish_id is None else RequestState.AWAITED
     if state is RequestState.OBEYED and not done.said:
         state = RequestState.ANSWERED  # the card says it, to everybody
-    requests.note(connection, request, state, said=done.said, wish_id=done.wish_id)
+    ids = {"wish_id": done.wish_id, "message_id": done.message_id}
+    requests.note(connection, request, state, said=done.said, **ids)
 
 
 async def _refuse(parts: Parts, request: Request, why: str) -> None:
@@ -137,7 +136,7 @@ def _plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> tup
     if request.kind in {RequestKind.COMMAND, RequestKind.MENTION}:
         return _plan_command(connection, parts, request)
     if request.kind is RequestKind.REPLY:
-        return _plan_reply(connection, parts, request)
+        return chat_replies.plan(connection, parts, request)
     return _plan_press(connection, parts, request)
 
 
@@ -162,54 +161,6 @@ def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request
     return space_of(given), act
 
 
-def _plan_reply(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
-    """Words in a thread: the answer to what is asked there, if something is. Other talk is none of ours. Raises Refused for a
-    message without words: who sent a file alone took it for an answer."""
-    root = messages.at(connection, request.channel, request.thread)
-    found = _asked_in(connection, root) if root is not None else None
-    if found is None:
-        return None
-    words = typed(request.text[:MOST_CHARS])
-    if not words.strip():
-        raise Refused(WORDLESS)
-    try:
-        verb, text = answer_in(found, words)
-    except Refused:
-        return None
-    return space_of_decision(connection, found), partial(
-        _answer, parts=parts, decision=found, verb=verb, text=text
-    )
-
-
-def _asked_in(connection: sqlite3.Connection, root: Message) -> Decision | None:
-    """The open decision that a thread is about."""
-    if root.kind is MessageKind.DECISION:
-        decision = decisions.get(connection, root.ref)
-        return decision if decision.state is DecisionState.OPEN else None
-    if root.kind is not MessageKind.JOB:
-        return None
-    asked = decisions.waiting(connection, root.ref)
-    return next((item for item in asked if item.kind is DecisionKind.QUESTION), None)
-
-
-def _answer(
-    connection: sqlite3.Connection,
-    by: Person,
-    *,
-    parts: Parts,
-    decision: Decision,
-    verb: Verb,
-    text: str,
-    digest: str | None = None,
-) -> Done:
-    check_eyes(connection, parts, decision, verb, by.actor)
-    command = commands.AnswerDecision(
-        decision_id=decision.id, verb=verb, text=text, actor=by.actor, digest=digest or decision.digest
-    )
-    commands.answer_decision(connection, command, at=parts.clock.now())
-    return Done(said="")
-
-
 def _pressed(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
     """What a press means, of a button that stands in that message. Raises Refused for anything else."""
     button = buttons.find(connection, request.value) if request.value else None
@@ -227,7 +178,7 @@ def _plan_press(connection: sqlite3.Connection, parts: Parts, request: Request) 
     if button.decision_id is not None:
         decision = decisions.get(connection, button.decision_id)
         return space_of_decision(connection, decision), partial(
-            _answer,
+            chat_replies.answer,
             parts=parts,
             decision=decision,
             verb=Verb(button.verb),
@@ -293,12 +244,29 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
 
 
 async def _awaited(parts: Parts, _speech: Speech, request: Request) -> bool:
-    """See whether the forge was asked about what somebody wishes to see worked on."""
+    """See whether the forge was asked about what somebody wishes to see worked on; or a message was read."""
+    if request.message_id is not None:
+        return await _read_or_not(parts, request, request.message_id)
     wish = await parts.database.read(lambda c: wishes.get(c, request.wish_id or 0))
     if wish.state is WishState.OPEN:
         return False
     await _note(parts, request, RequestState.OBEYED, said=wish.answer)
     return True
+
+
+async def _read_or_not(parts: Parts, request: Request, number: int) -> bool:
+    """Whether it is known what became of a message: then that is said as well."""
+    message = await parts.database.read(lambda c: steering.get(c, number))
+    is_open = await parts.database.read(lambda c: jobs.get(c, message.job_id).is_open)
+    if message.is_under_way and is_open:
+        return False
+    await _note(parts, request, RequestState.OBEYED, said=message.outcome(is_open=is_open), message_id=None)
+    return True
+
+
+def _next(request: Request) -> RequestState:
+    """What a request is once it is answered: one whose message is still to be read is answered again."""
+    return RequestState.ANSWERED if request.message_id is None else RequestState.AWAITED
 
 
 async def _obeyed(parts: Parts, speech: Speech, request: Request) -> bool:
@@ -347,18 +315,18 @@ def _evidence(
 
 async def _in_thread(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
     channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
-    key = speech.key(f"request {request.id}")
+    key = speech.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
     try:
         if await speech.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
             await speech.chat.post(channel, message, key=key, thread=thread)
             speech.spoke()
     except ChatRefused as error:
         log.warning("not_answered", reason=str(error))
-    await _done(parts, request, RequestState.ANSWERED)
+    await _done(parts, request, _next(request))
 
 
 async def _in_private(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
-    await _done(parts, request, RequestState.ANSWERED)
+    await _done(parts, request, _next(request))
     try:
         await _tell(speech, request, message)
     except ChatUnavailable:

@@ -1,4 +1,5 @@
 """Comments in the conversation of a pull request that Overlord opened: who speaks to it there asks for a round, as a reviewer does.
+At the issue of an open job it is a message to its Minion, or the answer to what is asked.
 
 They are read where all comments are (`engine/hear.py`), and taken up where reviews are (`engine/rounds.py`).
 """
@@ -6,18 +7,19 @@ They are read where all comments are (`engine/hear.py`), and taken up where revi
 import sqlite3
 from collections.abc import Collection
 from dataclasses import replace
+from enum import StrEnum
 
 from overlord.domain import follow_up
 from overlord.domain.card import state_in_words
-from overlord.domain.comment_command import CommentCommand, command_in
-from overlord.domain.comment_request import CommentRequest, names_of, said_in
+from overlord.domain.comment_command import CommentCommand, CommentVerb, command_in
+from overlord.domain.comment_request import CommentRequest, names_of, said_in, words_in
 from overlord.domain.conversation import PostedComment, Reaction
 from overlord.domain.follow_up import Asked
 from overlord.domain.hidden_text import without_hidden
 from overlord.domain.job import Job
 from overlord.engine.parts import Parts
 from overlord.ports import RepositoryName
-from overlord.store import comment_requests, hearings, past
+from overlord.store import comment_requests, hearings, jobs, past
 from overlord.store.hearings import Hearing
 
 BODY_CHARS = 20_000
@@ -31,9 +33,31 @@ async def understood(
     is_mention = "@" in body
     if not is_mention and "/" not in body:
         return None
-    if await parts.database.read(lambda c: _job_at(c, name, posted.number)) is None:
+    place = await parts.database.read(lambda c: _place(c, name, posted.number))
+    if place is _Place.NONE:
         return command_in(body)
-    return said_in(body, names_of(await parts.forge.login(name)) if is_mention else ())
+    names = names_of(await parts.forge.login(name)) if is_mention else frozenset[str]()
+    said = said_in(body, names)
+    if place is _Place.ISSUE and isinstance(said, CommentRequest):
+        return CommentCommand(verb=CommentVerb.MESSAGE, text=words_in(body, names), is_mention=True)
+    return said
+
+
+class _Place(StrEnum):
+    """Where a comment stands."""
+
+    PULL_REQUEST = "pull request"
+    """One of Overlord's."""
+    ISSUE = "issue"
+    """Of a job that is open."""
+    NONE = "elsewhere"
+
+
+def _place(connection: sqlite3.Connection, space: str, number: int) -> _Place:
+    if _job_at(connection, space, number) is not None:
+        return _Place.PULL_REQUEST
+    live = jobs.live_at(connection, space, number)
+    return _Place.ISSUE if live is not None and live.issue.number == number else _Place.NONE
 
 
 def _job_at(connection: sqlite3.Connection, space: str, number: int) -> Job | None:

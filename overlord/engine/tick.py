@@ -37,6 +37,7 @@ from overlord.engine import (
     prune,
     reap,
     retry,
+    steer,
 )
 from overlord.engine.due import Due
 from overlord.engine.errands import Errands
@@ -167,6 +168,9 @@ class Tick:
         for number in found.drafts:
             key = f"draft {number}"
             wanted[key] = self._act(key, None, partial(evolve.step, parts, number))
+        for number in found.read:
+            key = f"message {number}"
+            wanted[key] = self._act(key, None, partial(steer.acknowledge, parts, number))
         for job in found.steps:
             step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))

@@ -25,7 +25,21 @@ TYPED_AS = "OVERLORD_COMMAND"
 _REPEATED = ("OVERLORD_HOME", "OVERLORD_CONFIG")
 """Variables that say which Overlord is meant."""
 BESIDE = (
-    *("status", "queue", "why", "cost", "brief", "stop", "scope", "job", "ledger", "decisions", "proposals"),
+    *(
+        "status",
+        "queue",
+        "why",
+        "cost",
+        "brief",
+        "stop",
+        "scope",
+        "answer",
+        "message",
+        "job",
+        "ledger",
+        "decisions",
+        "proposals",
+    ),
     "space tests",
     *("skills list", "skills show", "skills stats", "skills pulls", "skills drafts", "skills edit"),
     *("skills approve", "skills reject", "skills retire"),

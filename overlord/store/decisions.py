@@ -78,7 +78,15 @@ def asked_by(connection: sqlite3.Connection, session_id: str) -> int:
 
 def answers_for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Answer, ...]:
     """What people have told this job so far, for its next session."""
-    return tuple(Answer(question=item.title, answer=item.answer) for item in answered(connection, job_id))
+    return tuple(
+        Answer(
+            question=item.title,
+            answer=item.answer,
+            by=item.answered_by,
+            at=f"{item.answered_at:%Y-%m-%d %H:%M} UTC" if item.answered_at else "",
+        )
+        for item in answered(connection, job_id)
+    )
 
 
 def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:

@@ -4,6 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
+from overlord.errors import NotFound
 from overlord.store.rows import insert, select
 
 
@@ -29,9 +30,24 @@ def is_known(connection: sqlite3.Connection, space: str, comment_id: int) -> boo
     return connection.execute(query, (space, comment_id)).fetchone() is not None
 
 
+def place_of(connection: sqlite3.Connection, space: str, comment_id: int) -> int:
+    """The issue or pull request that a comment was heard at. Raises NotFound."""
+    query = "SELECT number FROM hearings WHERE space = ? AND comment_id = ?"
+    row = connection.execute(query, (space, comment_id)).fetchone()
+    if row is None:
+        raise NotFound(f"no comment {comment_id} of {space} was heard")
+    return int(row["number"])
+
+
 def add(connection: sqlite3.Connection, hearing: Hearing) -> None:
     """Remember a comment, in the transaction of what it does."""
     insert(connection, "hearings", {name: getattr(hearing, name) for name in hearing.__dataclass_fields__})
+
+
+def of_issue(connection: sqlite3.Connection, space: str, number: int) -> frozenset[int]:
+    """The comments at an issue that spoke to Overlord."""
+    query = "SELECT comment_id FROM hearings WHERE space = ? AND number = ?"
+    return frozenset(row["comment_id"] for row in connection.execute(query, (space, number)))
 
 
 def owed(connection: sqlite3.Connection, space: str) -> list[Hearing]:

@@ -10,6 +10,7 @@ from overlord.store.schema_drafts import DRAFTS
 from overlord.store.schema_model import MODEL_OUTAGES
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
+from overlord.store.schema_steering import STEERING
 from overlord.store.schema_totals import TOTALS
 from overlord.store.schema_untested import UNTESTED
 from overlord.store.schema_vettings import VETTINGS
@@ -325,7 +326,8 @@ _FIRST = (
         at TEXT NOT NULL,
         state TEXT NOT NULL DEFAULT 'heard',
         said TEXT NOT NULL DEFAULT '',
-        wish_id INTEGER REFERENCES wishes (id)
+        wish_id INTEGER REFERENCES wishes (id),
+        message_id INTEGER REFERENCES steering (id)
     ) STRICT""",
     "CREATE INDEX unanswered_requests ON requests (id) WHERE state != 'answered'",
     "CREATE INDEX answered_requests ON requests (at) WHERE state = 'answered'",
@@ -339,6 +341,7 @@ _FIRST = (
     *MODEL_OUTAGES,
     *UNTESTED,
     *COMMENTS,
+    *STEERING,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

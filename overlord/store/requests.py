@@ -54,6 +54,8 @@ class Request:
     """What it is answered with."""
     wish_id: int | None = None
     """What it asked of the forge, where that is still to be looked at."""
+    message_id: int | None = None
+    """What it said to a job, where it is not known yet whether that was read."""
 
     @property
     def actor(self) -> str:

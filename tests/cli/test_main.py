@@ -110,7 +110,7 @@ def test_the_exit_codes_are_documented(overlord: Overlord) -> None:
         ("fly",),
         ("job", "show"),
         ("job", "show", "one"),
-        ("decisions", "answer", "1", "maybe"),
+        ("decisions", "answer", "one", "maybe"),
         ("status", "--jsn"),
     ],
 )

@@ -315,10 +315,33 @@ def test_without_a_daemon_an_answer_is_kept_all_the_same(overlord: Overlord, fil
     assert overlord("decisions", "answer", "1", "drop").code == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("use", "port", "8080"), 0, "Decision 1: use port 8080. The next session reads it."),
+        (("use port 8080",), 0, "Decision 1: use port 8080. The next session reads it."),
+        (("retry", "on port 8080"), 0, "Decision 1: on port 8080. The next session reads it."),
+        (("try-again",), 0, "Decision 1: Try again."),
+        (("drop", "too risky for now"), 0, "Decision 1: too risky for now."),
+        (("drop", "it"), 0, "Decision 1: Drop it."),
+        (("drop", "the", "second", "test"), 5, "say `overlord decisions answer 1 drop` alone"),
+    ],
+)
+def test_a_decision_is_answered_in_words(
+    overlord: Overlord, filled: Filled, words: tuple[str, ...], code: int, said: str
+) -> None:
+    filled(lambda c: ask(c, verbs=(Verb.RETRY, Verb.REPLY, Verb.DROP)))
+    told = overlord("answer", "1", *words)
+    assert (told.code, said in told.out + told.err) == (code, True)
+
+
 def test_an_answers_text_is_no_markup(overlord: Overlord, filled: Filled) -> None:
     filled(lambda c: ask(c, verbs=(Verb.REPLY,)))
     said = overlord("decisions", "answer", "1", "reply", "use [/] the \x1b[31m[red]second[/red]")
-    assert (said.code, said.out) == (0, "Decision 1: use [/] the [31m[red]second[/red].\n")
+    assert (said.code, said.out) == (
+        0,
+        "Decision 1: use [/] the [31m[red]second[/red]. The next session reads it.\n",
+    )
 
 
 @pytest.mark.parametrize(

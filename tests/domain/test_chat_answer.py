@@ -349,6 +349,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well
 - `/overlord retire say-why`  draft that a skill goes; retire owner/repo say-why where several have it
 - `/overlord answer 5 use the second one`  answer one in words
+- `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
 - `/overlord brief`  the morning briefing, now
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the address and a job's number do too. A mention takes the same words.)

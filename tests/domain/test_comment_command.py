@@ -12,7 +12,14 @@ from overlord.domain.comment_command import (
 STOP = CommentCommand(verb=CommentVerb.STOP)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in CommentVerb if verb is not CommentVerb.SCOPE])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        verb
+        for verb in CommentVerb
+        if verb not in {CommentVerb.SCOPE, CommentVerb.ANSWER, CommentVerb.MESSAGE}
+    ],
+)
 def test_a_line_of_its_own_commands(verb: CommentVerb) -> None:
     assert command_in(f"/overlord {verb}") == CommentCommand(verb=verb)
 
@@ -80,3 +87,43 @@ def test_what_is_not_understood_is_said_without_repeating_it(body: str, said: st
     with pytest.raises(CommentCommandError, match=said) as caught:
         command_in(body)
     assert "destroy" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "decision", "text"),
+    [
+        ("/overlord answer 2 use port 8080", 2, "use port 8080"),
+        ("/overlord answer #2  use\ttabs ", 2, "use\ttabs"),
+        ("Hm.\r\n\r\n/overlord answer use both\r\nand say so", None, "use both\nand say so"),
+        (
+            "/overlord answer 2\n\n```\nPORT=8080\n/overlord stop\n```",
+            2,
+            "```\nPORT=8080\n/overlord stop\n```",
+        ),
+        ("/overlord answer yes\n\n> said before\n\nand no", None, "yes\n\n\nand no"),
+        ("/overlord ANSWER yes<!-- drop it -->", None, "yes"),
+    ],
+)
+def test_an_answer_has_the_words_of_its_line_and_of_those_below(
+    body: str, decision: int | None, text: str
+) -> None:
+    assert command_in(body) == CommentCommand(verb=CommentVerb.ANSWER, decision=decision, text=text)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("/overlord answer", "Say what the answer is"),
+        ("/overlord answer 2", "Say what the answer is"),
+        ("/overlord answer a\n/overlord answer a", "One command"),
+        ("/overlord answer a\n/overlord stop", "One command"),
+        (f"/overlord answer {'a' * 4001}", "too long"),
+    ],
+)
+def test_an_answer_without_words_or_with_too_many_is_told_so(body: str, said: str) -> None:
+    with pytest.raises(CommentCommandError, match=said):
+        command_in(body)
+
+
+def test_a_line_right_below_a_quote_is_the_quotes_however_lines_end() -> None:
+    assert command_in("> said\r\n/overlord stop") is None

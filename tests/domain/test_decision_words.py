@@ -3,7 +3,7 @@
 import pytest
 
 from overlord.domain.decision import Decision, Subject, Verb, ask
-from overlord.domain.decision_words import answer_in, decision_verb
+from overlord.domain.decision_words import answer_in, decision_verb, said_of
 from overlord.errors import Refused
 from tests.records import NOW, a_decision, a_job
 
@@ -79,7 +79,10 @@ def test_a_grant_beside_another_try_takes_more_than_a_yes() -> None:
     [
         (Subject.BLOCKED, "retry", (Verb.RETRY, "")),
         (Subject.BLOCKED, "  Try Again ", (Verb.RETRY, "")),
-        (Subject.BLOCKED, "take-over I do it", (Verb.TAKE_OVER, "I do it")),
+        (Subject.BLOCKED, "try-again use port 8080", (Verb.RETRY, "use port 8080")),
+        (Subject.BLOCKED, "use the second one", (Verb.REPLY, "use the second one")),
+        (Subject.BLOCKED, "reply drop the table first", (Verb.REPLY, "drop the table first")),
+        (Subject.NO_TOOLCHAIN, "take-over I do it", (Verb.TAKE_OVER, "I do it")),
         (Subject.BLOCKED, "Take over", (Verb.TAKE_OVER, "")),
         (Subject.BUDGET, "$2", (Verb.ADD_BUDGET, "$2")),
         (Subject.BUDGET, "500k tokens", (Verb.ADD_BUDGET, "500k tokens")),
@@ -101,7 +104,7 @@ def test_words_are_one_of_the_answers(subject: Subject, words: str, wanted: tupl
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
-        (Subject.BLOCKED, "use the second one"),
+        (Subject.LOSSES, "use the second one"),
         (Subject.BLOCKED, "grant"),
         (Subject.BLOCKED, ""),
         (Subject.BUDGET, "lots"),
@@ -115,3 +118,43 @@ def test_words_that_are_none_of_them_are_refused_with_those_that_are(subject: Su
     ) as caught:
         answer_in(asked(subject), words)
     assert "second" not in str(caught.value)
+
+
+@pytest.mark.parametrize("words", ["drop the second test", "Take-over the code of it", "drop it, it is old"])
+def test_words_for_the_minion_that_begin_as_another_answer_does_end_no_job(words: str) -> None:
+    with pytest.raises(
+        Refused, match=r"two ways: say `overlord decisions answer 5 (drop|take_over)` alone"
+    ) as caught:
+        answer_in(asked(Subject.BLOCKED), words)
+    assert "`overlord decisions answer 5 reply 'your words'`" in str(caught.value)
+
+
+WORDED = {
+    Subject.BLOCKED,
+    Subject.STOPPED_SHORT,
+    Subject.ESCALATION,
+    Subject.FAILED,
+    Subject.ROUNDS,
+    Subject.SCOPE,
+    Subject.PROTECTED_CHANGE,
+    Subject.DEPENDENCIES,
+    Subject.QUESTION,
+}
+
+
+@pytest.mark.parametrize("subject", Subject)
+def test_words_are_an_answer_where_a_session_can_go_on_with_them(subject: Subject) -> None:
+    assert (Verb.REPLY in asked(subject).verbs) is (subject in WORDED)
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "said"),
+    [
+        (Verb.REPLY, "use 8080", "Decision 5: use 8080. The next session reads it."),
+        (Verb.RETRY, "use 8080.", "Decision 5: use 8080. The next session reads it."),
+        (Verb.RETRY, "Try again", "Decision 5: Try again."),
+        (Verb.DROP, "too risky", "Decision 5: too risky."),
+    ],
+)
+def test_who_answers_in_words_is_told_where_they_go(verb: Verb, answer: str, said: str) -> None:
+    assert said_of(a_decision(id=5, verb=verb, answer=answer)) == said

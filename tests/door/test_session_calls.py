@@ -17,9 +17,10 @@ from minion.protocol import (
     encode,
 )
 from overlord.commands import AnswerDecision, answer_decision
+from overlord.commands_message import SendMessage, send_message
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.door import wire
-from overlord.store import decisions, sessions
+from overlord.store import decisions, sessions, steering
 from tests.door.ground import DEADLINE_S, Ground, Visitor, visitor
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)
@@ -375,6 +376,32 @@ async def test_another_sessions_question_is_unknown(ground: Ground) -> None:
     async with visitor(ground, other) as inside:
         assert (await inside.get("/session/answers/q")).status_code == 404
         assert (await inside.get("/session/answers/%2e%2e")).status_code == 404
+
+
+# Messages.
+
+
+async def test_a_message_is_given_until_the_session_has_it_and_only_to_its_own_job(ground: Ground) -> None:
+    one, other = [await ground.session(await ground.job(number)) for number in (1, 2)]
+    command = SendMessage(job_id=one.job_id, text="use tabs", actor="cli:alice")
+    await ground.database.write("by hand", lambda c: send_message(c, command, at=ground.clock.now()))
+    nothing: dict[str, Any] = {"messages": []}
+    async with visitor(ground, other) as inside:
+        taken = {"turn": 2, "taken": [1]}
+        assert (await inside.post("/session/messages", taken)).json() == nothing
+    async with visitor(ground, one) as inside:
+        for _ in range(2):
+            told = (await inside.post("/session/messages", {"turn": 2, "taken": []})).json()["messages"]
+            assert [(item["id"], item["text"], item["by"]) for item in told] == [(1, "use tabs", "cli:alice")]
+        assert (await inside.post("/session/messages", taken)).json() == nothing
+    [message] = await ground.database.read(lambda c: steering.of_job(c, one.job_id))
+    assert (message.is_read, message.turn, message.session_id) == (True, 2, one.id)
+
+
+@pytest.mark.parametrize("said", [{}, {"turn": "2"}, {"turn": 2, "taken": ["1"]}, {"turn": 2, "more": 1}, []])
+async def test_what_is_no_request_for_messages_is_refused(ground: Ground, said: object) -> None:
+    async with visitor(ground, await ground.session()) as inside:
+        assert (await inside.post("/session/messages", json.dumps(said))).status_code == 400
 
 
 def test_the_errors_have_the_shape_clients_know() -> None:

@@ -31,6 +31,7 @@ async def waits(stage: Stage, *verbs: Verb, job: Job | None = None, **given: obj
     [
         (Verb.RETRY, JobState.QUEUED),
         (Verb.ONE_MORE, JobState.QUEUED),
+        (Verb.REPLY, JobState.QUEUED),
         (Verb.KEEP, JobState.QUEUED),
         (Verb.RECHECK, JobState.EVALUATING),
         (Verb.ACCEPT, JobState.DELIVERING),
@@ -41,7 +42,7 @@ async def waits(stage: Stage, *verbs: Verb, job: Job | None = None, **given: obj
 )
 async def test_each_answer_is_one_move_by_who_answered(stage: Stage, verb: Verb, state: JobState) -> None:
     decision = await waits(stage, verb)
-    await stage.world.answer(decision, verb)
+    await stage.world.answer(decision, verb, "words" if verb is Verb.REPLY else "")
     assert (await stage.step(inbox.step)).state is state
     moved = (await stage.events())[-1]
     assert EventName(moved) is inbox.MOVES[verb]

@@ -5,7 +5,7 @@
 
 It clones and pushes by git's wire protocol over the door's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
-`asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `blocked`, `idle` (changes nothing), `needs more` (changes
+`asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `reads` (what people say to it), `blocked`, `idle` (changes nothing), `needs more` (changes
 `requirements.txt`). Of an approved draft of a skill it writes the one file. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
 never complains; where a title says `forges`, the test run of new work is exit code 0 and no report. A setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
@@ -321,6 +321,8 @@ def work(door: Door, brief: "dict[str, Any]", root: str) -> None:
     if "holds" in title:
         door.post("/session/events", {"kind": "progress", "turn": 1, "text": "run: holding"})
         _hold(root)
+    if "reads" in title:
+        _read(door)
     if "blocked" in title:
         _report(door, "blocked", "The played session cannot go on.", None)
         return
@@ -331,6 +333,12 @@ def _hold(root: str) -> None:
     """Until the world lets go, or is no more."""
     while os.path.exists(root) and not os.path.exists(f"{root}/go"):
         time.sleep(PAUSE_S)
+
+
+def _read(door: Door) -> None:
+    """Take what people said meanwhile."""
+    told = _told(door.post("/session/messages", {"turn": 2, "taken": []}))["messages"]
+    door.post("/session/messages", {"turn": 2, "taken": [item["id"] for item in told]})
 
 
 def _opening(brief: "dict[str, Any]") -> list[dict[str, str]]:

@@ -14,7 +14,14 @@ from overlord.home import Home
 from overlord.points import Point
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
-from tests.faults import chat_stories, draft_stories, model_stories, proposal_stories, vetting_stories
+from tests.faults import (
+    chat_stories,
+    draft_stories,
+    model_stories,
+    proposal_stories,
+    steering_stories,
+    vetting_stories,
+)
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story
 from tests.local import made
@@ -472,4 +479,5 @@ PLACES: Mapping[Point, Story] = {
     **draft_stories.PLACES,
     **vetting_stories.PLACES,
     **model_stories.PLACES,
+    **steering_stories.PLACES,
 }

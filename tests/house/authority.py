@@ -24,6 +24,7 @@ PROPOSAL_VERB, DRAFT_VERB, VERBS = (
 PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS = (
     f"overlord.store.{name}" for name in ("proposals", "drafts", "decisions", "requests", "rows")
 )
+CHAT_REPLIES, HEAR = "overlord.engine.chat_replies", "overlord.engine.hear"
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 PERSON = "overlord.domain.person"
 
@@ -73,13 +74,13 @@ CALLERS: Mapping[str, set[str]] = {
     # What is a person's word in the chat is what Slack brought.
     f"{REQUESTS}.hear": {"overlord.entrypoints.chat.bolt"},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
-    f"{VERBS}.AnswerDecision": {VERBS, CHAT_VERBS, OBEY, DECISION_CLI, START, WORK},
-    f"{VERBS}.answer_decision": {VERBS, CHAT_VERBS, OBEY, DECISION_CLI, START, WORK},
+    f"{VERBS}.AnswerDecision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},
+    f"{VERBS}.answer_decision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},
     f"{DECISIONS}.answer": {VERBS},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS,
+    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS, CHAT_REPLIES,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}

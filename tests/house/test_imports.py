@@ -19,6 +19,7 @@ CHAIN = (
     "app",
     "routines",
     "engine",
+    "commands_message",
     "commands_skill",
     "commands_proposal",
     "commands",

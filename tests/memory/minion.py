@@ -29,6 +29,7 @@ from minion.environment import Environment
 from minion.errors import DoorGone, DoorRefused, GitFailed, Interrupted
 from minion.git import Git
 from minion.interrupt import Interrupts
+from minion.mailbox import Mailbox
 from minion.model import Model
 from minion.prompt import fence_mark, instructions, mission
 from minion.protocol import (
@@ -218,7 +219,9 @@ class Ground:
         conversation = Conversation(brief.limits.context_tokens)
         conversation.add("system", instructions(brief, fence))
         conversation.add("user", mission(brief, fence))
-        agent = Agent(session, Model(door, brief.model, schemas_of(brief)), conversation, beat)
+        model = Model(door, brief.model, schemas_of(brief))
+        mailbox = Mailbox(door, fence, session.interrupts, last_turn=brief.limits.turns)
+        agent = Agent(session, model, conversation, beat, mailbox)
         try:
             return agent.run()
         except DoorGone:

@@ -19,6 +19,7 @@ from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
 
 from minion.protocol import (
+    MESSAGES_PATH,
     SCOPE_PATH,
     Brief,
     CheckReport,
@@ -26,6 +27,9 @@ from minion.protocol import (
     Event,
     Issue,
     Limits,
+    Message,
+    Messages,
+    MessagesTaken,
     Report,
     Scope,
     SessionKind,
@@ -125,6 +129,10 @@ class Door:
     events: list[Event] = field(default_factory=list)
     reports: list[Report | CheckReport] = field(default_factory=list)
     answers: list[Callable[["_Handler"], None]] = field(default_factory=list)
+    messages: list[tuple[int, Message]] = field(default_factory=list)
+    """What a person says, and after how many requests to the model they say it."""
+    taken: list[tuple[int, int]] = field(default_factory=list)
+    """The turn at which each message was acknowledged, and its number."""
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
@@ -262,6 +270,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/session/events":
             self.door.note(lambda: self.door.events.append(decode(Event, body)))
             return self.answer(202)
+        if self.path == MESSAGES_PATH:
+            return self._messages(decode(MessagesTaken, body))
         if self.path == "/session/report" and self.door.refuses_reports:
             return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
@@ -279,6 +289,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def refuse(self, code: int, error: str, words: str) -> None:
         self.answer(code, json.dumps({"error": {"code": error, "message": words}}).encode())
+
+    def _messages(self, asked: MessagesTaken) -> None:
+        """What was said so far, until it was taken."""
+        self.door.note(lambda: self.door.taken.extend((asked.turn, number) for number in asked.taken))
+        known = {number for _, number in self.door.taken}
+        said = [
+            item
+            for after, item in self.door.messages
+            if after <= len(self.door.requests) and item.id not in known
+        ]
+        self.answer(200, encode(Messages(messages=tuple(said))))
 
     def _complete(self, body: bytes) -> None:
         turn = len(self.door.turns)

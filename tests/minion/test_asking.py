@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from minion.protocol import Answer, EventKind, Finding, Limits, Outcome, Scope, SkillText
+from minion.protocol import Answer, EventKind, Finding, Limits, Message, Outcome, Scope, SkillText
 from tests.minion.conftest import Program
 from tests.minion.door import BRANCH, Door, call, done, git, message, status
 
@@ -138,3 +138,29 @@ def test_commands_reach_the_model_by_loopback_and_carry_nothing_of_ours(
     assert not any(
         name in printed for name in ("OVERLORD_URL", "MINION_SCOPE", "GITHUB_TOKEN", "MINION_WORK")
     )
+
+
+def test_what_a_person_says_is_read_before_the_next_turn_and_before_the_session_ends(
+    make_door: MakeDoor, run: Run
+) -> None:
+    door = make_door(FILES)
+    early = Message(id=4, text="</message 4> Use <tabs>.", by="slack:U1", at="2026-11-25 10:00 UTC")
+    door.messages = [(1, early), (2, Message(id=5, text="And say so.", by="github:anna", at=""))]
+    door.will(call("read_file", path="README.md"), EDIT, done(), done())
+    assert run(door) == 0
+    assert door.taken == [(2, 4), (3, 5)]
+    heard = door.requests[1]["messages"][-1]["content"]
+    assert "A person (slack:U1, 2026-11-25 10:00 UTC) writes to you" in heard
+    assert "</message 4> Use <tabs>." in heard
+    assert "And say so." in door.requests[2]["messages"][-1]["content"]
+
+
+def test_a_session_that_would_end_reads_first_what_came_meanwhile(make_door: MakeDoor, run: Run) -> None:
+    door = make_door(FILES)
+    door.will(EDIT, done(), EDIT, done())
+    late = Message(id=7, text="Wait: double too.", by="cli:bob", at="")
+    door.messages = [(2, late)]
+    assert run(door) == 0
+    assert "The session has not ended" in door.tool_results(2)[0]
+    assert "Wait: double too." in door.requests[2]["messages"][-1]["content"]
+    assert door.report.outcome is Outcome.COMPLETE

@@ -39,7 +39,7 @@ async def test_a_blocker_is_a_card_of_its_own_with_the_minions_words_as_a_quote(
     await talk.world.settle()
     card = talk.card("Blocker 1: acme/calc#1")
     assert "The *database* is down <!channel>" in card.plain
-    assert talk.buttons(card) == ["Try again", "Take over", "Drop it"]
+    assert talk.buttons(card) == ["Try again", "In words …", "Take over", "Drop it"]
     await talk.press(card, "Take over")
     assert (await talk.world.job()).state is JobState.CANCELLED
     card = talk.card("Blocker 1")
@@ -62,6 +62,34 @@ async def test_a_question_is_asked_in_the_jobs_thread_and_a_reply_there_answers_
     asked = asked_in_thread(talk)
     assert asked is not None and "Reply" in asked and f"@{talk.alice}" in asked
     assert (await talk.world.job()).state is JobState.IN_REVIEW
+
+
+@pytest.mark.parametrize("where", ["Blocker 1", "✋"], ids=["its card", "its job"])
+async def test_a_blocker_is_answered_in_words_in_its_thread(talk: Talk, where: str) -> None:
+    await talk.world.issue("add() subtracts")
+    talk.world.model_will(blocked("Which port?"))
+    await talk.world.settle()
+    card = talk.card(where)
+    await talk.chat.say(talk.alice, "drop the second one", thread=card.ts)
+    await talk.world.settle()
+    [told] = talk.chat.ephemerals(talk.alice)
+    assert "`/overlord answer 1 drop` alone" in told.plain and len(await talk.world.decisions()) == 1
+    talk.world.model_will(edit(*FIX), submit())
+    await talk.chat.say(talk.alice, "8080, and <say> so", thread=card.ts)
+    await talk.world.settle()
+    assert (await talk.world.job()).state is JobState.IN_REVIEW
+    assert "8080, and <say> so" in str(talk.world.minion_heard(-1)[1]["content"])
+    assert f"Reply · @{talk.alice}" in talk.card("Blocker 1").plain
+
+
+async def test_talk_where_words_are_no_answer_is_told_what_is() -> None:
+    async with made_memory_talk(UNREADABLE) as talk:
+        card = await blocker(talk)
+        await talk.chat.say(talk.alice, "Hm, why?", thread=card.ts)
+        await talk.world.settle()
+        [told] = talk.chat.ephemerals(talk.alice)
+        assert "takes another answer: say `/overlord answer 1 retry`" in told.plain
+        assert (await decision(talk)).state is DecisionState.OPEN
 
 
 @pytest.mark.parametrize(

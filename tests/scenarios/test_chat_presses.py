@@ -150,7 +150,7 @@ async def test_answered_in_the_chat_and_by_command_line_at_once_exactly_one_coun
 
 async def test_a_button_of_a_card_as_it_was_before_changes_nothing(talk: Talk) -> None:
     card = await stuck(talk)
-    [again, _, drop] = card.buttons
+    [again, _, _, drop] = card.buttons
     talk.world.model_will(blocked("still no password"))
     await talk.press(card, "Try again")
     assert "answered before" in await told(talk, await talk.chat.click_stale(talk.alice, drop))
@@ -176,7 +176,7 @@ async def test_a_value_that_no_button_carries_means_nothing(talk: Talk, value: s
     action = card.buttons[0].action_id
     assert GONE in await told(talk, await talk.chat.click_with(talk.alice, card.ts, action, value))
     assert (await decision(talk)).state is DecisionState.OPEN
-    assert len(talk.buttons(card)) == 3
+    assert len(talk.buttons(card)) == 4
 
 
 async def test_a_value_that_was_tampered_with_means_nothing(talk: Talk) -> None:

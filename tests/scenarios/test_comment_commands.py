@@ -234,3 +234,39 @@ async def test_a_reaction_that_fails_is_made_later_and_the_command_not_obeyed_ag
         await world.settle()
         assert reactions(world, comment) == ["+1"]
         assert len(await world.jobs()) == 1
+
+
+async def test_a_blocked_minion_is_answered_in_words_with_a_comment() -> None:
+    async with made_memory_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(BLOCKED)
+        await world.settle()
+        assert "`/overlord answer 1 your words`" in world.forge.comments(REPO, number)[0].body
+        comment = await say(world, number, "/overlord answer 1 drop the second test\nIt is old.")
+        assert "`/overlord answer 1 drop` alone" in replies(world, number)[0]
+        world.model_will(edit(*FIX), submit())
+        comment = await say(
+            world, number, "I see.\n\n/overlord answer It is in calc.py,\nthe first function."
+        )
+        assert reactions(world, comment) == ["+1"]
+        assert (await world.job()).state is JobState.IN_REVIEW
+        told = str(world.minion_heard(-1)[1]["content"])
+        assert "A person (github:alice, 2026-" in told
+        assert "It is in calc.py,\nthe first function." in told
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("/overlord answer 7 use tabs", "waits for no decision 7"),
+        ("/overlord answer use tabs", "nothing waits"),
+    ],
+)
+async def test_an_answer_to_what_is_not_asked_here_is_told_so(body: str, said: str) -> None:
+    async with made_memory_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        comment = await say(world, number, body)
+        assert reactions(world, comment) == ["confused"]
+        assert said in replies(world, number)[0]

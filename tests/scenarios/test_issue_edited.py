@@ -86,7 +86,7 @@ async def test_the_next_brief_is_not_made_before_a_person_said_which_text_counts
         )
         assert f"-{OLD}\n+{NEW}" in decision.body
         assert (await world.job()).reason == TOLD
-        await world.until(lambda: f"decisions answer {decision.id} adopt|keep|drop" in comment(world))
+        await world.until(lambda: f"`/overlord answer {decision.id} keep`" in comment(world))
         assert (await world.events()).count("session_started") == 1
 
 

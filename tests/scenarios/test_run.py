@@ -121,10 +121,10 @@ async def test_a_question_is_asked_and_answered_at_the_terminal() -> None:
         ask = call("ask_question", question="Plus or minus?", options=["plus", "minus"])
         user.model.will(ask, edit(*FIX), submit())
         at = await user.terminal("run", TITLE)
-        shown = await at.until("choose 1-4: ")
+        shown = await at.until("choose 1-4, or answer in words: ")
         assert "Plus or minus?" in at.shown and "1  “plus”" in at.shown
         at.type("9\n")
-        await at.until("choose 1-4: ", after=shown)
+        await at.until("choose 1-4, or answer in words: ", after=shown)
         at.type("3\n")
         await at.until("reply: ")
         at.type("plus, please\n")
@@ -134,26 +134,30 @@ async def test_a_question_is_asked_and_answered_at_the_terminal() -> None:
         assert "minion/issue-1" in at.shown
 
 
-async def test_a_decision_is_taken_at_the_terminal_or_left() -> None:
+async def test_a_decision_is_left_at_the_terminal_or_taken_in_words() -> None:
     async with quick_desk() as user:
         user.model.will(blocked("Which?"))
         at = await user.terminal("run", TITLE)
-        await at.until("choose 1-4: ")
-        assert "1  Try again" in at.shown and "4  Leave it for later" in at.shown
-        at.type("4\n")
+        await at.until("choose 1-5, or answer in words: ")
+        assert "1  Try again" in at.shown and "5  Leave it for later" in at.shown
+        at.type("5\n")
         assert await at.ended() == 1
         user.model.will(edit(*FIX), submit())
         again = await user.terminal("resume")
-        await again.until("choose 1-4: ")
-        again.type("1\n")
+        asked = await again.until("choose 1-5, or answer in words: ")
+        again.type("drop the second test\n")
+        await again.until("choose 1-5, or answer in words: ", after=asked)
+        assert "That can be read in two ways" in again.shown
+        again.type("the first one\n")
         assert await again.ended() == 0, again.shown
+        assert "the first one" in user.model.messages(1)[1]["content"]
 
 
 async def test_an_answer_from_elsewhere_ends_the_question() -> None:
     async with quick_desk() as user:
         user.model.will(call("ask_question", question="Plus or minus?"), edit(*FIX), submit())
         at = await user.terminal("run", TITLE)
-        await at.until("choose 1-2: ")
+        await at.until("choose 1-2, or answer in words: ")
         answered = await user.overlord("decisions", "answer", "1", "reply", "plus", "--repo", ".")
         assert answered.code == 0, answered.err
         assert await at.ended() == 0
@@ -164,8 +168,8 @@ async def test_taking_over_brings_the_work_as_it_is() -> None:
     async with quick_desk() as user:
         user.model.will(edit(*FIX), blocked("The rest is beyond me."))
         at = await user.terminal("run", TITLE)
-        await at.until("choose 1-4: ")
-        at.type("2\n")
+        await at.until("choose 1-5, or answer in words: ")
+        at.type("3\n")
         assert await at.ended() == 1
         assert "a + b" in git(user.repo, "show", "minion/issue-1:calc.py")
 

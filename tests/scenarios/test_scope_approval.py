@@ -229,18 +229,19 @@ async def test_whoever_asked_for_the_work_does_not_say_what_it_may_write_where_f
         assert (await talk.world.job()).state is JobState.WAITING
 
 
-async def test_nor_in_a_comment() -> None:
+@pytest.mark.parametrize("typed", ["/overlord scope +calc.py", "/overlord answer 1 limit calc.py"])
+async def test_nor_in_a_comment(typed: str) -> None:
     async with asking(slack={"four_eyes": True}) as world:
         world.forge.add_user("bob", association="COLLABORATOR")
         issue = await world.issue(VAGUE, label="")
         world.model_will(edit(*FIX), submit())
         await world.forge.comment(REPO, issue, "/overlord work", author="alice")
         await asked(world)
-        mine = await world.forge.comment(REPO, issue, "/overlord scope +calc.py", author="alice")
+        mine = await world.forge.comment(REPO, issue, typed, author="alice")
         await world.settle()
         assert [reaction.content for reaction in world.forge.reactions(mine)] == ["confused"]
         assert (await world.job()).state is JobState.WAITING
-        await world.forge.comment(REPO, issue, "/overlord scope +calc.py", author="bob")
+        await world.forge.comment(REPO, issue, typed, author="bob")
         await world.settle()
         assert (await world.job()).state is JobState.IN_REVIEW
         assert await scopes(world) == [["calc.py"]]

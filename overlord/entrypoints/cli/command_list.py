@@ -105,6 +105,22 @@ def scope() -> Loaded:
 
 
 @app.command()
+def answer() -> Loaded:
+    """Answer a decision, with one of its answers or in words of your own. The first answer counts, from wherever it comes."""
+    from overlord.entrypoints.cli import decision
+
+    return decision.answer
+
+
+@app.command()
+def message() -> Loaded:
+    """Say something to a job's Minion: it reads it before its next turn; where none is at work, the next one's brief has it."""
+    from overlord.entrypoints.cli import message
+
+    return message.message
+
+
+@app.command()
 def pause() -> Loaded:
     """Begin nothing new in a repository, or at all; `overlord resume` ends that."""
     from overlord.entrypoints.cli import work

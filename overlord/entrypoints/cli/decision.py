@@ -8,7 +8,7 @@ import typer
 
 from overlord import commands
 from overlord.domain.decision import Decision, Verb, label_of
-from overlord.domain.decision_words import answer_command, decision_verb
+from overlord.domain.decision_words import answer_command, answer_in, decision_verb, said_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json, Why
 from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, say_command, table
@@ -59,19 +59,37 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
 @app.command()
 def answer(
     number: Number,
-    verb: Annotated[Verb, typer.Argument(help="One of the answers that `show` offers.")],
-    text: Annotated[str, typer.Argument(help="Free text; for add_budget 500000 (tokens) or '$2'.")] = "",
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            help="One of the answers that `show` offers, and its text; else words of your own, which the next session reads."
+        ),
+    ],
     digest: Annotated[str, typer.Option(help="The digest you were shown; refuses if it has changed.")] = "",
     _repo: Repo = "",
 ) -> None:
-    """Answer it. The first answer counts, from wherever it comes."""
-    command = commands.AnswerDecision(
-        decision_id=number, verb=verb, actor=person(), text=text, digest=digest or None
-    )
-    decision = state.write(
-        Point.DECISION_ANSWERED, lambda c: commands.answer_decision(c, command, at=datetime.now(UTC))
-    )
-    say(f"Decision {decision.id}: {line(decision.answer)}.")
+    """Answer a decision, with one of its answers or in words of your own. The first answer counts, from wherever it comes.
+
+    The text of add_budget is 500000 (tokens) or '$2'.
+    """
+
+    def give(connection: sqlite3.Connection) -> Decision:
+        decision = decisions.get(connection, number)
+        verb, text = _meant(decision, words)
+        command = commands.AnswerDecision(
+            decision_id=number, verb=verb, actor=person(), text=text, digest=digest or None
+        )
+        return commands.answer_decision(connection, command, at=datetime.now(UTC))
+
+    say(line(said_of(state.write(Point.DECISION_ANSWERED, give))))
+
+
+def _meant(decision: Decision, words: list[str]) -> tuple[Verb, str]:
+    """An answer by its name, with one quoted text or none, is that answer; of anything else the words say it."""
+    first, *rest = words
+    if first in set(Verb) and (not rest or (len(rest) == 1 and " " in rest[0].strip())):
+        return Verb(first), "".join(rest)
+    return answer_in(decision, " ".join(words))
 
 
 @app.command()

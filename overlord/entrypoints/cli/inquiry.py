@@ -63,6 +63,8 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     for decision in found.decisions:
         say(f"decision {decision.id}: {line(decision.title)}")
         say_command(f"decisions show {decision.id}", indent="    ")
+    for message in found.unread:
+        say(line(f"{message.outcome()} {message.actor} says: {message.text[:200]}"))
     for finding in found.findings:
         say(line(f"held against it: {describe(finding)}"))
     earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""

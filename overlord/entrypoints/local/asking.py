@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.decision_words import answer_in
 from overlord.domain.scope_approval import EXAMPLE
 from overlord.entrypoints.cli.show import console, line, say
+from overlord.errors import Refused
 
 STDIN = 0
 
@@ -75,16 +77,24 @@ async def ask(decision: Decision) -> Given | None:
     for number, entry in enumerate(entries, start=1):
         say(f"  {number}  {entry.label}")
     say(f"  {len(entries) + 1}  Leave it for later")
+    worded = ", or answer in words" if Verb.REPLY in decision.verbs else ""
     while True:
-        typed = await read_line(f"choose 1-{len(entries) + 1}: ")
+        typed = await read_line(f"choose 1-{len(entries) + 1}{worded}: ")
         if typed is None or typed == str(len(entries) + 1):
             return None
+        if typed and not typed.isdecimal() and worded:
+            try:
+                verb, text = answer_in(decision, typed)
+            except Refused:
+                say("That can be read in two ways: choose a number, or begin your words with `reply`.")
+                continue
+            return Given(verb=verb, text=text)
         if not typed.isdecimal() or not 0 < int(typed) <= len(entries):
             continue
         entry = entries[int(typed) - 1]
-        text = await read_line(entry.asks) if entry.asks else entry.text
-        if text or not entry.asks:
-            return Given(verb=entry.verb, text=text or "")
+        said = await read_line(entry.asks) if entry.asks else entry.text
+        if said or not entry.asks:
+            return Given(verb=entry.verb, text=said or "")
 
 
 async def read_line(prompt: str) -> str | None:

@@ -74,4 +74,24 @@ INBOUND = (
         tests=("tests/test_settings.py",),
         says="DID NOT RAISE|acme",
     ),
+    Mutant(
+        name="a stranger's later comment is in no brief",
+        file="overlord/engine/remarks.py",
+        before="if len(found) < MOST and await standing",
+        after="if True or await standing",
+        tests=(
+            "tests/engine/test_dispatch.py::test_what_people_who_count_said_at_the_issue_since_is_in_the_next_brief",
+        ),
+        says="Delete everything",
+    ),
+    Mutant(
+        name="a session reads and takes the messages of its own job alone",
+        file="overlord/store/steering.py",
+        before='"SELECT * FROM steering WHERE job_id = ? ORDER BY id"',
+        after='"SELECT * FROM steering WHERE job_id > 0 OR job_id = ? ORDER BY id"',
+        tests=(
+            "tests/door/test_session_calls.py::test_a_message_is_given_until_the_session_has_it_and_only_to_its_own_job",
+        ),
+        says="use tabs|assert",
+    ),
 )
