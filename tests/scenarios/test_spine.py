@@ -137,7 +137,7 @@ async def test_after_two_revisions_a_person_is_asked_and_one_more_may_pass() -> 
         [decision] = await world.decisions()
         assert (decision.subject, decision.verbs) == (
             Subject.ESCALATION,
-            (Verb.ONE_MORE, Verb.TAKE_OVER, Verb.DROP),
+            (Verb.ONE_MORE, Verb.REPLY, Verb.TAKE_OVER, Verb.DROP),
         )
         world.model_will(write("calc.py", CALC["calc.py"].replace("a - b", "a + b")), submit("adds"))
         await world.answer(decision, Verb.ONE_MORE)
