@@ -24,6 +24,7 @@ from overlord.domain.chat import (
     Heading,
     Link,
     Mention,
+    Moment,
     Note,
     Output,
     Paragraph,
@@ -187,6 +188,8 @@ def _element(span: Span, chars: int, *, in_line: bool) -> Block | None:
     match span:
         case Mention(user) if USER.fullmatch(user):
             return {"type": "user", "user_id": str(user)}
+        case Moment(at):
+            return {"type": "date", "timestamp": at, "format": "{time}", "fallback": span.words}
         case Link(url, text) if _is_address(url):
             words = title(text, chars)
             return {"type": "link", "url": url, "text": words if words.strip("…") else cut(url, chars)}
@@ -208,6 +211,8 @@ def _plainly(span: Span) -> tuple[str, str]:
             return text or url, ""
         case Mention(user):
             return user, ""
+        case Moment():
+            return span.words, ""
     return span, ""
 
 

@@ -68,7 +68,7 @@ _STATES = {
     JobState.RUNNING: "at work",
     JobState.EVALUATING: "being evaluated",
     JobState.DELIVERING: "being delivered",
-    JobState.IN_REVIEW: "ready for review",
+    JobState.IN_REVIEW: "in review",
     JobState.WAITING: "waiting for a person",
     JobState.COMPLETED: "merged",
     JobState.CANCELLED: "ended",
@@ -119,7 +119,7 @@ def issue_comment(story: Story) -> str:
     """The one comment on the issue: where its job stands, and what is asked of people."""
     job = story.job
     lines = [
-        f"**Overlord: {state_in_words(job.state)}**" + (f" in #{job.pull_number}" if job.pull_number else "")
+        f"**Overlord: {state_in_words(job.state)}**" + (f" (#{job.pull_number})" if job.pull_number else "")
     ]
     if job.reason:
         lines.append(defused(job.reason))

@@ -5,6 +5,7 @@ Every text here may be somebody else's. Emphasis, links and mentions are spans o
 
 import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from typing import NewType
@@ -44,7 +45,19 @@ class Mention:
     user: UserId
 
 
-Span = str | Bold | Code | Link | Mention
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of day: each reader sees it by their own clock. `at` is in seconds since 1970, UTC."""
+
+    at: int
+
+    @property
+    def words(self) -> str:
+        """For who cannot be shown their own: `14:02 UTC`."""
+        return f"{datetime.fromtimestamp(self.at, UTC):%H:%M} UTC"
+
+
+Span = str | Bold | Code | Link | Mention | Moment
 
 
 @dataclass(frozen=True, slots=True)

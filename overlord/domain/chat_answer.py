@@ -9,7 +9,19 @@ from datetime import datetime
 from overlord.domain.briefing import SECTIONS, Briefing, suggestion
 from overlord.domain.budget import Unit, cost_text, usd_text
 from overlord.domain.card import state_in_words
-from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat import (
+    Bold,
+    ChatMessage,
+    Code,
+    Heading,
+    Link,
+    Moment,
+    Note,
+    Paragraph,
+    Part,
+    Points,
+    Span,
+)
 from overlord.domain.chat_answer_draft import drafts_list
 from overlord.domain.chat_card import MARKS, Place, cut
 from overlord.domain.chat_command import USAGES, ChatCommandError
@@ -180,9 +192,11 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         ]
     if why.told:
         parts.append(Heading("What happened"))
-        parts.append(Points(tuple((f"{told.at:%H:%M} {_cut(told.sentence)}",) for told in why.told)))
+        parts.append(
+            Points(tuple((Moment(int(told.at.timestamp())), f" {_cut(told.sentence)}") for told in why.told))
+        )
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
-    parts.append(Note(f"{earlier}{cost_text(why.view.cost)} · times are UTC"))
+    parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return _message(f"Job {job.id}: {job.issue_ref}", *parts)
 
 

@@ -21,6 +21,7 @@ from overlord.domain.chat import (
     Heading,
     Link,
     Mention,
+    Moment,
     Note,
     Paragraph,
     Part,
@@ -117,10 +118,11 @@ class Place:
 def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
     """A job's one message: where it stands, what is done now, what was checked, and the buttons that fit."""
     job = story.job
-    said = f"{MARKS[job.state]} {job.issue_ref}: {state_in_words(job.state)}"
+    said = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
+    state = state_in_words(job.state)
     parts: list[Part] = [
         Heading(said),
-        Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")),
+        Paragraph((place.issue(job), "  ", Bold(state.capitalize()))),
         *_now(story),
     ]
     if checks := _checks(story):
@@ -128,7 +130,7 @@ def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
     parts.append(Note(_figures(story)))
     if buttons := _job_buttons(story, place, value):
         parts.append(Buttons(buttons))
-    return ChatMessage(summary=f"{said} · {cut(job.issue.title, _TITLE)}", parts=tuple(parts))
+    return ChatMessage(summary=f"{said} · {job.issue_ref}: {state}", parts=tuple(parts))
 
 
 def _now(story: Story) -> list[Part]:
@@ -176,13 +178,12 @@ def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ..
         buttons.append(Button(action=PRESS, label="Show evidence", value=value(EVIDENCE, "")))
     if job.state is JobState.WAITING and any(_AGAIN & set(item.verbs) for item in story.decisions):
         buttons.append(Button(action=PRESS, label="Retry", value=value(RETRY, "")))
-    if job.is_open:
+    if job.is_open and job.state is not JobState.IN_REVIEW:
         buttons.append(
             Button(
                 action=PRESS,
                 label="Stop",
                 value=value(STOP, ""),
-                style=ButtonStyle.DANGER,
                 confirm=f"Stop job {job.id}? Its session ends; branch, pull request and evidence stay.",
             )
         )
@@ -191,8 +192,12 @@ def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ..
 
 def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
     """What has happened to a job since its thread was last told, oldest first."""
-    lines = tuple((f"{at:%H:%M}  {cut(sentence, _REASON)}",) for at, sentence in sentences)
+    lines = tuple((_moment(at), f"  {cut(sentence, _REASON)}") for at, sentence in sentences)
     return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Points(lines),))
+
+
+def _moment(at: datetime) -> Moment:
+    return Moment(int(at.timestamp()))
 
 
 def notice(sentence: str) -> ChatMessage:
@@ -233,9 +238,12 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
-    until = f" · until {decision.expires_at:%H:%M} UTC, then it goes on alone" if decision.expires_at else ""
+    if decision.expires_at:
+        parts.append(
+            Paragraph(("It waits until ", _moment(decision.expires_at), " and goes on alone after that."))
+        )
     worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
-    parts.append(Note(f"Blocks {decision.blocks}{until} · suggested: {label_of(decision.verbs[0])}{worded}"))
+    parts.append(Note(f"Blocks {decision.blocks} · suggested: {label_of(decision.verbs[0])}{worded}"))
     if Verb.UNRESTRICTED in decision.verbs:
         parts.append(
             Note("It is asked again only if the issue's text changes, and a Minion can still ask for more.")

@@ -135,5 +135,6 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def describe(finding: Finding) -> str:
     """A finding in one line."""
-    place = f"{finding.file}:{finding.line}" if finding.line else (finding.file or "")
+    is_named = bool(finding.file) and finding.message.startswith(f"{finding.file} ")
+    place = f"{finding.file}:{finding.line}" if finding.line else "" if is_named else (finding.file or "")
     return " ".join(part for part in (f"[{finding.check}/{finding.rule}]", place, finding.message) if part)

@@ -43,7 +43,7 @@ def _where(data: Mapping[str, Json]) -> str:
 
 
 def _skills(data: Mapping[str, Json]) -> str:
-    told = f"{data['session']} may load {_joined(data['offered'])}" if data["offered"] else "no skill fits"
+    told = f"the Minion may load {_joined(data['offered'])}" if data["offered"] else "no skill fits"
     return f"{told}; left out: {_joined(data['left_out'])}" if data["left_out"] else told
 
 
@@ -78,28 +78,28 @@ def _may_write(data: Mapping[str, Json]) -> str:
 _LOCAL: Mapping[E, _Said] = {
     E.BRANCH_PUSHED: lambda d: f"the work is on the branch {d['branch']}",
     E.PULL_OPENED: "",
-    E.DELIVERED: "the work is ready for review",
+    E.DELIVERED: "the work is in review",
 }
 """Where there is no forge but this machine's own: people see branches there, and no pull requests."""
 _SENTENCES: Mapping[E, _Said] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
-    E.SESSION_STARTED: lambda d: f"the Minion of {d['session']} is at work{_may_write(d)}",
+    E.SESSION_STARTED: lambda d: f"the Minion is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (
         "no session is begun before a person says how work is judged here, where no tests were found"
         if d.get("subject") == "untested"
         else f"no session can be started: {d['body']}"
     ),
-    E.SETUP_STARTED: lambda d: f"{d['session']} sets up the environment: {_joined(d['what'])}",
+    E.SETUP_STARTED: lambda d: f"the environment is set up: {_joined(d['what'])}",
     E.ENVIRONMENT_COMPLETED: lambda d: f"the environment is ready ({_megabytes(d['size'])})",
-    E.SETUP_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the environment is set up again",
+    E.SETUP_LOST: lambda d: f"setting up the environment was lost ({d['ending']}); it is done again",
     E.SETUP_FAILED: lambda d: f"the environment could not be set up: {d['trouble']}",
-    E.WORK_SUBMITTED: lambda d: f"work came back; canonical commit {str(d['head'])[:12]}",
+    E.WORK_SUBMITTED: lambda d: f"the work came back as commit {str(d['head'])[:12]}",
     E.SESSION_LOST: "the session was lost to infrastructure; it goes back to the queue",
     E.SESSION_STOPPED_SHORT: "the session ended before its work was done",
-    E.CHECK_STARTED: lambda d: f"{d['session']} runs the repository's checks",
-    E.CHECK_LOST: lambda d: f"{d['session']} was lost ({d['ending']}); the checks are run again",
+    E.CHECK_STARTED: "the repository's checks run",
+    E.CHECK_LOST: lambda d: f"the checks were lost ({d['ending']}); they are run again",
     E.CHECK_COMPLETED: lambda d: (
         f"{d['check']}: {d['summary']}"  # which begins with these words
         if d["score"] == "not_judged"
@@ -118,7 +118,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",
     E.BRANCH_PUSHED: lambda d: f"pushed {d['branch']} at {str(d['head'])[:12]}",
     E.PULL_OPENED: lambda d: f"opened draft pull request #{d['pull']}",
-    E.DELIVERED: lambda d: f"pull request #{d['pull']} is ready for review",
+    E.DELIVERED: lambda d: f"pull request #{d['pull']} is in review",
     E.DELIVERY_REFUSED: lambda d: f"the delivery was refused: {d['body']}",
     E.CHANGES_REQUESTED: lambda d: f"reviewers ask for changes ({_how_many(d['asked'], 'point')})",
     E.CI_FAILED: lambda d: f"{_how_many(d['asked'], 'check')} failed on the pull request",
@@ -142,7 +142,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.SCOPE_WIDENED: lambda d: f"more may be written: {_joined(d['patterns'])}",
     E.ISSUE_EDITED: _edited,
     E.SKILLS_CHOSEN: _skills,
-    E.SKILL_LOADED: lambda d: f"{d['session']} loaded the skill {d['skill']}",
+    E.SKILL_LOADED: lambda d: f"the Minion loaded the skill {d['skill']}",
     E.SKILLS_VETTED: lambda d: f"the skills in pull request {d['space']}#{d['pull']} are {d['said']}",
     E.ISSUE_CLOSED: lambda d: str(d.get("reason") or "the issue was closed"),
     E.UNLABELLED: lambda d: str(d.get("reason") or "the label of the work under way was taken off"),

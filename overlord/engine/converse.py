@@ -37,7 +37,7 @@ LOOKS_BACK = timedelta(minutes=10)
 """Before a message was ordered: the chat's clock is another one."""
 MOST_TOLD = 20
 """Events in one message of a thread."""
-UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.DECISION_RAISED})
+UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.SESSION_ENDED, EventName.DECISION_RAISED})
 """What is to be seen at once elsewhere in the chat, or says nothing to people."""
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from rich.panel import Panel
-from rich.syntax import Syntax
 from rich.text import Text
 
 from overlord.app import Overlord, overlord
@@ -19,7 +17,8 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints import demo_clean
-from overlord.entrypoints.cli.show import console, say
+from overlord.entrypoints.cli.show import card, console, say
+from overlord.entrypoints.cli.show import diff as say_diff
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.logs import conceal
@@ -171,13 +170,15 @@ async def _show(world: _World, running: Overlord) -> None:
     for pull in world.forge.pulls(REPOSITORY):
         title = f"pull request #{pull.number}: {pull.title}"
         console.print()
-        console.print(Panel(Text(pull.body), title=Text(title), title_align="left"))
+        console.rule(Text(title, "bold"), align="left", style="none")
+        card(pull.body)
     for job in reversed(await _jobs(running)):
         if job.head_sha and job.base_sha:
             diff = await running.parts.git.diff(
                 RepositoryName(REPOSITORY), Sha(job.base_sha), Sha(job.head_sha), limit_bytes=20_000
             )
-            console.print(Syntax(diff, "diff", background_color="default"))
+            console.print()
+            say_diff(diff)
     broken = await running.parts.database.read(lambda c: list(ledger.problems(c)))
     verdict = "whole" if not broken else "; ".join(broken)
     console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")

@@ -164,7 +164,7 @@ def test_a_pull_request_has_the_issues_title_made_plain(title: str, shown: str) 
 def test_the_comment_says_where_the_job_stands_and_what_is_asked() -> None:
     job = a_job(state=JobState.WAITING, head_sha=HEAD, pull_number=3, reason="It cannot go on, says @bob.")
     assert issue_comment(a_story(job, decisions=(a_decision(id=4),))) == snapshot("""\
-**Overlord: waiting for a person** in #3
+**Overlord: waiting for a person** (#3)
 
 It cannot go on, says @\u200bbob.
 

@@ -9,7 +9,19 @@ from inline_snapshot import snapshot
 from overlord.domain import chat_answer
 from overlord.domain.briefing import Briefing
 from overlord.domain.budget import NANO, Budget, Cost, Per, Spending, Unit
-from overlord.domain.chat import Bold, ChatMessage, Code, Heading, Link, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat import (
+    Bold,
+    ChatMessage,
+    Code,
+    Heading,
+    Link,
+    Moment,
+    Note,
+    Paragraph,
+    Part,
+    Points,
+    Span,
+)
 from overlord.domain.chat_command import ChatCommandError
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import (
@@ -61,6 +73,8 @@ def span(value: Span) -> str:
             return f"*{text}*"
         case Code(text):
             return f"`{text}`"
+        case Moment():
+            return value.words
         case Link(url, text):
             return f"[{text}]({url})"
         case str():
@@ -197,15 +211,15 @@ def test_why() -> None:
 # What was held against it
 - [tests/test-failed] It fails.
 # What happened
-- 09:00 claimed acme/calc#7
-(4 earlier events · 1,234 tokens for $0.5000 · times are UTC)
+- 09:00 UTC claimed acme/calc#7
+(4 earlier events · 1,234 tokens for $0.5000)
 """)
     short = a_why(told=(), earlier=0, decisions=(), findings=(), view=a_view(session=None))
     assert plain(chat_answer.why_message(short)) == snapshot("""\
 # Job 3: acme/calc#7
 🛠️ `acme/calc#7` add() subtracts
 *At work*
-(1,234 tokens for $0.5000 · times are UTC)
+(1,234 tokens for $0.5000)
 """)
 
 

@@ -76,7 +76,7 @@ def test_every_event_can_be_told(name: EventName) -> None:
     ("name", "sentence"),
     [
         (EventName.CLAIMED, "claimed acme/calc#7: add() subtracts"),
-        (EventName.WORK_SUBMITTED, "work came back; canonical commit cccccccccccc"),
+        (EventName.WORK_SUBMITTED, "the work came back as commit cccccccccccc"),
         (EventName.CHECK_COMPLETED, "tests: not made: no tests"),
         (EventName.PASSED, "the evaluation passed"),
         (EventName.STOPPED, "stopped: not needed"),
@@ -92,10 +92,10 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.CONFLICT_FOUND, "it conflicts with its base branch in 2 files"),
         (
             EventName.SKILLS_CHOSEN,
-            "j1-work-1 may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
+            "the Minion may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
         ),
         (EventName.SKILLS_VETTED, "the skills in pull request acme/calc#3 are accepted"),
-        (EventName.SKILL_LOADED, "j1-work-1 loaded the skill order 1.0.0"),
+        (EventName.SKILL_LOADED, "the Minion loaded the skill order 1.0.0"),
         (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
         (
             EventName.FOREIGN_PUSH_FOUND,
@@ -157,7 +157,7 @@ def test_terminal_escapes_and_direction_marks_are_gone() -> None:
 
 def test_where_there_is_no_forge_branches_are_told_and_no_pull_requests() -> None:
     assert tell("pull_opened", {"pull": 2}, is_local=True) == ""
-    assert tell("delivered", {"pull": 2}, is_local=True) == "the work is ready for review"
+    assert tell("delivered", {"pull": 2}, is_local=True) == "the work is in review"
     pushed = {"branch": "minion/issue-1", "head": "0" * 40}
     assert tell("branch_pushed", pushed, is_local=True) == "the work is on the branch minion/issue-1"
     assert tell("passed", {}, is_local=True) == "the evaluation passed"

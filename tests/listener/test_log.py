@@ -97,7 +97,7 @@ async def test_a_story_with_errors_is_told_without_a_secret(form: str) -> None:
         async with served(world, flags=()) as daemon:
             listening = await daemon.line("istening")
             await world.issue(f"add() subtracts {secrets[0]}")
-            await daemon.line("ready for review" if form == "plain" else "delivered")
+            await daemon.line("in review" if form == "plain" else "delivered")
             [place] = re.findall(r"127\.0\.0\.1:\d+", listening)
             asked = f"GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {canary}-metrics\r\n\r\n"
             scrape = await exchange(place, asked.encode())

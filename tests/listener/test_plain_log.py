@@ -141,7 +141,7 @@ async def test_a_story_is_told_in_lines_that_begin_with_where_to_talk() -> None:
         await world.issue("add() subtracts")
         async with served(world, flags=("--log", "plain")) as daemon:
             first = await daemon.line("Talk with Overlord at http://127.0.0.1:")
-            await daemon.line("pull request #2 is ready for review")
+            await daemon.line("pull request #2 is in review")
             assert await daemon.stopped() == 0
     lines = [TIME.sub("", said) for said in daemon.log.splitlines()]
     assert all(TIME.match(said) for said in daemon.log.splitlines())
@@ -149,7 +149,7 @@ async def test_a_story_is_told_in_lines_that_begin_with_where_to_talk() -> None:
     for said in (
         "job 1  claimed acme/calc#1: add() subtracts",
         "job 1  the Minion of j1-work-1 is at work; it may write calc.py, tests/test_calc.py",
-        "job 1  pull request #2 is ready for review",
+        "job 1  pull request #2 is in review",
         "Stopped. Nothing is lost: the next start goes on from here.",
     ):
         assert said in lines

@@ -29,15 +29,15 @@ async def delivered(talk: Talk) -> None:
 async def test_a_job_is_one_message_that_moves_and_its_story_is_in_the_thread(talk: Talk) -> None:
     await delivered(talk)
     [card] = talk.cards()
-    assert card.plain.splitlines()[:2] == ["👀 acme/calc#1: ready for review", "acme/calc#1  add() subtracts"]
-    assert talk.buttons(card) == ["Open PR", "Show evidence", "Stop"]
+    assert card.plain.splitlines()[:2] == ["👀 add() subtracts", "acme/calc#1  In review"]
+    assert talk.buttons(card) == ["Open PR", "Show evidence"]
     thread = "\n".join(message.plain for message in talk.chat.messages(thread=card.ts))
     assert "opened draft pull request #2" in thread
-    assert thread.index("claimed acme/calc#1") < thread.index("is ready for review")
+    assert thread.index("claimed acme/calc#1") < thread.index("is in review")
     await talk.world.forge.merge(REPO, 2)
     await talk.world.settle()
     [card] = talk.cards()
-    assert card.plain.startswith("✅ acme/calc#1: merged")
+    assert card.plain.startswith("✅ add() subtracts\nacme/calc#1  Merged")
     assert talk.buttons(card) == ["Open PR", "Show evidence"]
 
 
@@ -110,7 +110,7 @@ async def test_in_another_channel_what_is_open_is_said_anew(talk: Talk) -> None:
     talk.world.overrides["slack"]["channel"] = other
     await talk.world.settle()
     [job, asked] = sorted(message.plain for message in talk.chat.messages(other))
-    assert job.startswith("Blocker 1") and asked.startswith("✋ acme/calc#1")
+    assert job.startswith("Blocker 1") and asked.startswith("✋ add() subtracts")
     assert len(talk.cards()) == 2
 
 
@@ -118,14 +118,14 @@ async def test_a_card_is_read_at_a_glance(talk: Talk) -> None:
     await delivered(talk)
     assert re.sub(r"[0-9.,]+ (s|tokens)\b", r"N \1", talk.card("👀").plain) == snapshot(
         """\
-👀 acme/calc#1: ready for review
-acme/calc#1  add() subtracts
+👀 add() subtracts
+acme/calc#1  In review
 • ✅ scope  1 file, all inside
 • ✅ integrity  1 file, nothing tampered with
 • ✅ tests  2 passed, 0 new, 1 fixed, 0 broken in N s
 • ✅ lint  1 file linted with ruff, nothing new
 • ✅ review  1 part reviewed, 0 findings
 job 1 · revision 0/2 · N tokens · pull request #2
-[Open PR] [Show evidence] [Stop]\
+[Open PR] [Show evidence]\
 """
     )

@@ -115,7 +115,7 @@ async def test_a_whole_conversation_works(door: Door) -> None:
     await talk.chat.arrived()
     await talk.world.settle()
     [answer] = talk.chat.messages(thread=mention.ts)
-    assert "ready for review" in answer.plain
+    assert "in review" in answer.plain
     assert "What I understand" in await talk.command("help")
 
 

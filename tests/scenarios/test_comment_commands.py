@@ -146,7 +146,7 @@ async def test_explain_tells_the_evidence_once() -> None:
         await say(world, number, "/overlord explain")
         await world.settle()
         [reply] = replies(world, number)
-        assert "ready for review" in reply
+        assert "in review" in reply
         assert "| tests |" in reply
 
 

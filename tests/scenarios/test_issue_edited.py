@@ -65,7 +65,7 @@ async def test_work_under_way_keeps_its_text_and_the_comment_says_what_happened(
         await world.until(lambda: TOLD in comment(world))
         world.let_go()
         await world.settle()
-        await world.until(lambda: "ready for review" in comment(world))
+        await world.until(lambda: "in review" in comment(world))
         job = await world.job()
         assert (job.state, job.issue.body) == (JobState.IN_REVIEW, OLD)
         assert job.edited_issue is not None and job.edited_issue.body == NEW
@@ -99,7 +99,7 @@ async def test_the_new_text_is_worked_on_when_a_person_says_so() -> None:
         job = await world.job()
         assert (job.state, job.issue.body, job.edited_issue) == (JobState.IN_REVIEW, NEW, None)
         assert "Mend sub()" in brief(world)
-        await world.until(lambda: "ready for review" in comment(world))
+        await world.until(lambda: "in review" in comment(world))
         assert TOLD not in comment(world)
 
 

@@ -56,7 +56,7 @@ async def test_runs_are_numbered_on_listed_and_looked_into() -> None:
         assert "pull request" not in shown.out and "on the branch minion/issue-1" in shown.out
         told = (await user.overlord("job", "transcript", "1", "--repo", ".", "--follow")).out
         assert (
-            "turn 1 " in told and "    + return a + b" in told and told.endswith("job 1: ready for review\n")
+            "turn 1 " in told and "    + return a + b" in told and told.endswith("job 1: in review\n")
         )
         changed = (await user.overlord("job", "diff", "1", "--repo", ".")).out
         assert "-    return a - b\n+    return a + b" in changed

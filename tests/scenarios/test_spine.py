@@ -63,7 +63,7 @@ async def test_the_issue_carries_one_comment_that_is_kept_up_to_date() -> None:
         world.model_will(edit(*FIX), submit())
         await world.settle()
         [comment] = world.forge.comments(REPO, number)
-        assert comment.body.splitlines()[0] == "**Overlord: ready for review** in #2"
+        assert comment.body.splitlines()[0] == "**Overlord: in review** (#2)"
 
 
 async def test_the_branch_holds_one_commit_of_overlords_own_making() -> None:

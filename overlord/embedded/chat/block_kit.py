@@ -236,6 +236,10 @@ SPANS: Mapping[str, Check] = {
     "link": Record({"url": address}, {"text": string(MOST_MESSAGE_TEXT), "unsafe": boolean, "style": STYLE}),
     "user": Record({"user_id": person}, {"style": PERSON_STYLE}),
     "broadcast": Record({"range": one_of("here", "channel", "everyone")}, {"style": STYLE}),
+    "date": Record(
+        {"timestamp": whole(0, 2**33), "format": string(200)},
+        {"fallback": string(MOST_MESSAGE_TEXT), "url": address, "style": STYLE},
+    ),
     "emoji": Record({"name": string(100)}, {"unicode": string(100), "style": STYLE}),
 }
 MOST_SPANS = 10_000

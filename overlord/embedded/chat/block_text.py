@@ -118,6 +118,8 @@ def _span(element: Json) -> str:
             return f"@{element['user_id']}"
         case "broadcast":
             return f"@{element['range']}"
+        case "date":
+            return str(element.get("fallback") or element["timestamp"])
         case "emoji":
             return f":{element['name']}:"
         case _:

@@ -107,6 +107,7 @@ function span(part) {
   if (part.type === "link") node = linkTo(part.url, part.text);
   else if (part.type === "user") node = mentionOf(nameOf(part.user_id), part.user_id === state.me);
   else if (part.type === "broadcast") node = mentionOf(part.range, true);
+  else if (part.type === "date") node = document.createTextNode(clock(part.timestamp));
   else if (part.type === "emoji") node = document.createTextNode(`:${part.name}:`);
   else node = document.createTextNode(part.text);
   if (style.code) node = el("code", "", node);
@@ -204,6 +205,7 @@ function threadButton(message, replies) {
   node.type = "button";
   node.addEventListener("click", () => {
     openThread = message.ts;
+    startAtEnd("replies");
     draw();
     $("reply-text").focus();
   });
@@ -228,9 +230,21 @@ function list(where, messages, count) {
     kept.set(message.ts, { key, node });
     nodes.push(node);
   }
+  const fresh = messages.filter((message) => !known.has(message.ts));
   drawn[where] = kept;
   box.replaceChildren(...nodes);
+  // What only its reader sees is the answer to what they did just now: it is shown, wherever they read.
+  const answer = known.size ? fresh.filter((message) => message.is_private).pop() : undefined;
   if (atEnd[where]) box.scrollTop = box.scrollHeight;
+  else if (answer) kept.get(answer.ts).node.scrollIntoView({ block: "nearest" });
+  else if (known.size && fresh.length) $(`${where}-below`).hidden = false;
+}
+
+// Another channel or thread is read from its end.
+function startAtEnd(where) {
+  atEnd[where] = true;
+  drawn[where] = new Map();
+  $(`${where}-below`).hidden = true;
 }
 
 // Who reads the end goes on reading the end, also when there is less room.
@@ -238,6 +252,7 @@ function follow(where) {
   const box = $(where);
   box.addEventListener("scroll", () => {
     atEnd[where] = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+    if (atEnd[where]) $(`${where}-below`).hidden = true;
   });
   new ResizeObserver(() => {
     if (atEnd[where]) box.scrollTop = box.scrollHeight;
@@ -267,6 +282,7 @@ function channelButton(one) {
   node.addEventListener("click", () => {
     channel = one.id;
     openThread = null;
+    startAtEnd("messages");
     draw();
   });
   return node;
@@ -372,9 +388,21 @@ follow("messages");
 follow("replies");
 composer("composer", "text", () => null);
 composer("reply", "reply-text", () => openThread);
-$("thread-close").addEventListener("click", () => {
+function closeThread() {
   openThread = null;
   draw();
+  $("text").focus();
+}
+
+$("thread-close").addEventListener("click", closeThread);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.isComposing || openThread === null || document.querySelector("dialog[open]")) return;
+  closeThread();
 });
+for (const where of ["messages", "replies"]) {
+  $(`${where}-below`).addEventListener("click", () => {
+    $(where).scrollTop = $(where).scrollHeight;
+  });
+}
 if (location.search) history.replaceState(null, "", "/");
 poll();

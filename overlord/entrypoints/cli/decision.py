@@ -11,7 +11,7 @@ from overlord.domain.decision import Decision, Verb, label_of
 from overlord.domain.decision_words import answer_command, answer_in, decision_verb, said_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json, Why
-from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, say_command, table
+from overlord.entrypoints.cli.show import age, as_json, card, console, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
 from overlord.store import decisions
@@ -46,7 +46,9 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if json:
         as_json({"decision": decision, "digest": decision.digest})
         return
-    say(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n\n{decision.body}\n")
+    say(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n")
+    card(decision.body)
+    say("")
     if decision.patterns:
         say(line("paths: " + ", ".join(decision.patterns)))
     if decision.answered_by:

@@ -16,7 +16,7 @@ from overlord.domain.text import count
 from overlord.engine.story import story_of
 from overlord.entrypoints.cli import job_work, state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.show import age, as_json, console, line, person, say, say_command, table
+from overlord.entrypoints.cli.show import age, as_json, card, console, line, person, say, say_command, table
 from overlord.entrypoints.cli.state import Repo
 from overlord.points import Point
 from overlord.settings import contract_for
@@ -106,7 +106,9 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
             say(f"{entry.at[:19].replace('T', ' ')}  {sentence}")
     if place := where_work_is(job):
         say(f"\n{place}")
-    say(f"\n{evidence_card(story)}\n\n{count(len(files), 'evidence file')} in {state.home().evidence}")
+    say("")
+    card(evidence_card(story))
+    say(f"\n{count(len(files), 'evidence file')} in {state.home().evidence}")
 
 
 @app.command()

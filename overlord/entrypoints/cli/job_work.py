@@ -24,6 +24,7 @@ from overlord.domain.transcript import Conversation, exchange_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.show import console, json_text, line, say
+from overlord.entrypoints.cli.show import diff as say_diff
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import FarEndError, GitFailed, NotFound
 from overlord.ports import Runner, SessionId
@@ -82,9 +83,11 @@ def diff(
         raise NotFound(
             f"the commits of job {number} are not kept any more: {change.base[:12]} to {change.head[:12]}"
         ) from None
-    for text in output.decode(errors="replace").splitlines():
-        style = "" if stat else _STYLES.get(text[:1], "")
-        console.print(Text(visible(text), style), soft_wrap=True)
+    text = output.decode(errors="replace")
+    if stat:
+        say(text.rstrip("\n"))
+    else:
+        say_diff(text)
 
 
 def logs(

@@ -65,6 +65,35 @@ def say(text: str) -> None:
     console.print(Text(as_pasted(visible(text))), soft_wrap=True)
 
 
+def card(text: str) -> None:
+    """A card, which is Markdown, drawn for a terminal; into a pipe as it is. Other people's words in it can do nothing."""
+    if not console.is_terminal:
+        say(text)
+        return
+    from rich.markdown import Markdown
+    from rich.theme import Theme
+
+    with console.use_theme(Theme(_ON_ANY_BACKGROUND)):
+        console.print(Markdown(as_pasted(visible(text)), hyperlinks=False, code_theme="ansi_light"))
+
+
+_ON_ANY_BACKGROUND = {
+    **dict.fromkeys(("markdown.code", "markdown.h2", "markdown.h3", "markdown.item.bullet"), "bold"),
+    **dict.fromkeys(("markdown.block_quote", "markdown.table.border", "markdown.table.header"), "none"),
+}
+"""Rich's own has code on black, and colours for dark terminals."""
+
+
+_DIFF = {"+": "green", "-": "red", "@": "cyan"}
+"""The terminal's own colours: they can be read on light and dark."""
+
+
+def diff(text: str) -> None:
+    """A diff; what stands around a change is in the colour of all text."""
+    for drawn in text.splitlines():
+        console.print(Text(visible(drawn), _DIFF.get(drawn[:1], "")), soft_wrap=True)
+
+
 def say_command(words: str, *, indent: str = "", comment: str = "") -> None:
     """`overlord WORDS` on a line of its own, ready to paste; a shell leaves the comment out."""
     typed = f"{indent}{command(words)}"

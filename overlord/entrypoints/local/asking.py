@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from overlord.domain.decision import Decision, Subject, Verb, label_of
 from overlord.domain.decision_words import answer_in
 from overlord.domain.scope_approval import EXAMPLE
-from overlord.entrypoints.cli.show import console, line, say
+from overlord.entrypoints.cli.show import card, console, line, say
 from overlord.errors import Refused
 
 STDIN = 0
@@ -71,7 +71,9 @@ async def ask(decision: Decision) -> Given | None:
     termios.tcflush(
         STDIN, termios.TCIFLUSH
     )  # what was typed before the question was shown is no answer to it
-    say(f"\n{line(decision.title)}\n\n{decision.body}\n")
+    say(f"\n{line(decision.title)}\n")
+    card(decision.body)
+    say("")
     if decision.patterns and decision.subject is Subject.SCOPE_REQUEST:
         say(line("paths: " + ", ".join(decision.patterns)))
     for number, entry in enumerate(entries, start=1):
