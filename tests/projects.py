@@ -19,6 +19,7 @@ class Project:
     """The directory of the tests."""
     code: str
     asserted: str
+    has_no_tests: bool = False
 
     @property
     def function(self) -> str:
@@ -156,6 +157,7 @@ PROJECTS = (
         code='def is_suite(tag: str) -> bool:\n    """Whether an element of this name holds others."""\n'
         '    return tag in {"testsuite", "testsuites"}\n',
         asserted='is_suite("testsuite") and not is_suite("testcase")',
+        has_no_tests=True,
     ),
 )
 QUICK = ("itsdangerous", "platformdirs", "six", "junitparser")

@@ -188,8 +188,9 @@ def _element(span: Span, chars: int, *, in_line: bool) -> Block | None:
     match span:
         case Mention(user) if USER.fullmatch(user):
             return {"type": "user", "user_id": str(user)}
-        case Moment(at):
-            return {"type": "date", "timestamp": at, "format": "{time}", "fallback": span.words}
+        case Moment(at, with_day):
+            form = "{date_short_pretty} {time}" if with_day else "{time}"
+            return {"type": "date", "timestamp": at, "format": form, "fallback": span.words}
         case Link(url, text) if _is_address(url):
             words = title(text, chars)
             return {"type": "link", "url": url, "text": words if words.strip("…") else cut(url, chars)}

@@ -47,14 +47,17 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of day: each reader sees it by their own clock. `at` is in seconds since 1970, UTC."""
+    """A time of day, with its day where that may be another one: each reader sees it by their own clock.
+    `at` is in seconds since 1970, UTC."""
 
     at: int
+    day: bool = False
 
     @property
     def words(self) -> str:
-        """For who cannot be shown their own: `14:02 UTC`."""
-        return f"{datetime.fromtimestamp(self.at, UTC):%H:%M} UTC"
+        """For who cannot be shown their own: `14:02 UTC`, `25 Nov 14:02 UTC`."""
+        at = datetime.fromtimestamp(self.at, UTC)
+        return f"{at.day} {at:%b %H:%M} UTC" if self.day else f"{at:%H:%M} UTC"
 
 
 Span = str | Bold | Code | Link | Mention | Moment

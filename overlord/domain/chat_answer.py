@@ -192,12 +192,14 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         ]
     if why.told:
         parts.append(Heading("What happened"))
-        parts.append(
-            Points(tuple((Moment(int(told.at.timestamp())), f" {_cut(told.sentence)}") for told in why.told))
-        )
+        parts.append(Points(tuple((_moment(told.at), f" {_cut(told.sentence)}") for told in why.told)))
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return _message(f"Job {job.id}: {job.issue_ref}", *parts)
+
+
+def _moment(at: datetime) -> Moment:
+    return Moment(int(at.timestamp()), day=True)
 
 
 def cost_message(costs: Costs) -> ChatMessage:
@@ -280,7 +282,7 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
             parts += [Heading(f"{name} ({len(jobs)})"), _list([_ended(job, web) for job in jobs])]
     if not parts:
         parts.append(Paragraph(("Nothing waits for you, and nothing ended.",)))
-    parts.append(Note(f"Spent since {briefing.since:%d %b %H:%M} UTC: {cost_text(briefing.spent)}."))
+    parts.append(Paragraph(("Spent since ", _moment(briefing.since), f": {cost_text(briefing.spent)}.")))
     return _message(brief_title(briefing), *parts)
 
 

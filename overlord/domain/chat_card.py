@@ -196,8 +196,8 @@ def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
     return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Points(lines),))
 
 
-def _moment(at: datetime) -> Moment:
-    return Moment(int(at.timestamp()))
+def _moment(at: datetime, *, day: bool = False) -> Moment:
+    return Moment(int(at.timestamp()), day=day)
 
 
 def notice(sentence: str) -> ChatMessage:
@@ -240,7 +240,9 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
     if decision.expires_at:
         parts.append(
-            Paragraph(("It waits until ", _moment(decision.expires_at), " and goes on alone after that."))
+            Paragraph(
+                ("It waits until ", _moment(decision.expires_at, day=True), " and goes on alone after that.")
+            )
         )
     worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
     parts.append(Note(f"Blocks {decision.blocks} · suggested: {label_of(decision.verbs[0])}{worded}"))

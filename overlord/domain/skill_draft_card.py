@@ -1,6 +1,7 @@
 """What people read of a draft: its issue at the forge, its card and forms in the chat. Its text is shown whole or not at all:
 nobody is to approve what they have not seen."""
 
+import html
 import json
 import re
 
@@ -88,8 +89,9 @@ def _fenced(text: str) -> str:
 def fits_message(draft: SkillDraft) -> bool:
     """Whether a message shows its text whole, and as it is."""
     text = draft.text
-    sent = len(json.dumps(text, ensure_ascii=False).encode())
-    return visible(text) == text and length(text) <= SHOWN_CHARS and sent <= SHOWN_BYTES
+    escaped = html.escape(text, quote=False)  # as a chat counts it
+    sent = len(json.dumps(escaped, ensure_ascii=False).encode())
+    return visible(text) == text and length(escaped) <= SHOWN_CHARS and sent <= SHOWN_BYTES
 
 
 def fits_form(draft: SkillDraft) -> bool:

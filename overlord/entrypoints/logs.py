@@ -17,7 +17,7 @@ from structlog.typing import EventDict, Processor
 
 from overlord.domain.redaction import Redactor
 from overlord.entrypoints.log_repeats import RepeatedEvents, RepeatedRecords, Repeats
-from overlord.entrypoints.plain_lines import SENTENCE, PlainLines, is_terminal
+from overlord.entrypoints.plain_lines import SENTENCE, is_terminal, plain_lines
 from overlord.settings_watch import Log, LogFormat
 
 log = structlog.get_logger()
@@ -83,7 +83,7 @@ def configure_from(settings: Log, form: LogFormat | None = None) -> None:
 
 def _rendering(*, json: bool, console: bool) -> list[Processor]:
     if not json and not console:
-        return [structlog.processors.format_exc_info, _plain, PlainLines(is_terminal=is_terminal())]
+        return [structlog.processors.format_exc_info, _plain, plain_lines()]
     if console:
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback

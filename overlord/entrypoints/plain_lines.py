@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
 from structlog import DropEvent
 from structlog.typing import EventDict
 
@@ -24,15 +25,16 @@ _ABOUT = frozenset(
     {"event", "level", "timestamp", "seq", "job_id", "session_id", "space", "by", "data", "logger"}
 )
 """What is no detail of its own in a line for people."""
-_LEVELS = {"warning": ("warning: ", "33"), "error": ("error: ", "31"), "critical": ("error: ", "31")}
-_TIME, _DIM = "%H:%M:%S", "2"
+_LEVELS = {"warning": ("warning: ", "35"), "error": ("error: ", "31"), "critical": ("error: ", "31")}
+_TIME, _DIM = "%H:%M:%SZ", "2"
 
 
 class PlainLines:
-    """The last step of structlog's chain. `is_terminal`: with colours, and facts cut to the terminal's width."""
+    """The last step of structlog's chain. `is_terminal`: facts are cut to its width."""
 
-    def __init__(self, *, is_terminal: bool) -> None:
+    def __init__(self, *, is_terminal: bool, has_colours: bool) -> None:
         self._is_terminal = is_terminal
+        self._has_colours = has_colours
 
     def __call__(self, _logger: Any, _method: str, event: EventDict) -> str:
         """Raises DropEvent for a fact that says nothing to people."""
@@ -43,19 +45,25 @@ class PlainLines:
         word, colour = _LEVELS.get(level, ("", colour_of(name) if is_fact else ""))
         job = f"job {event['job_id']}  " if event.get("job_id") else ""
         said = " ".join(as_pasted(visible(_said(event))).split())
-        begun = f"{time.strftime(_TIME)}  {job}"
+        begun = f"{time.strftime(_TIME, time.gmtime())}  {job}"
         if self._is_terminal and is_fact and not word:
             said = _cut(said, shutil.get_terminal_size().columns - cell_len(begun))
         trace = f"\n{visible(str(event['exception']))}" if event.get("exception") else ""
         return f"{self._painted(begun, _DIM)}{self._painted(word + said, colour)}{trace}"
 
     def _painted(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self._is_terminal and colour else text
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._has_colours and colour else text
 
 
 def is_terminal() -> bool:
     """Whether somebody reads the log as it is written."""
     return sys.stderr.isatty()
+
+
+def plain_lines() -> PlainLines:
+    """Lines for stderr as it is; `NO_COLOR` and `FORCE_COLOR` are heeded (https://no-color.org)."""
+    stderr = Console(stderr=True)
+    return PlainLines(is_terminal=is_terminal(), has_colours=stderr.is_terminal and not stderr.no_color)
 
 
 def _cut(text: str, width: int) -> str:

@@ -7,12 +7,13 @@ QUIET = frozenset({EventName.DAEMON_STARTED, EventName.SESSION_PREPARED, EventNa
 STYLES = {
     EventName.DELIVERED: "bold green",
     EventName.PASSED: "green",
-    EventName.REVISION_ORDERED: "yellow",
-    EventName.DECISION_RAISED: "bold yellow",
+    EventName.REVISION_ORDERED: "magenta",
+    EventName.DECISION_RAISED: "bold magenta",
     EventName.STEP_FAILED: "red",
-    EventName.MODEL_FAILED: "bold yellow",
+    EventName.MODEL_FAILED: "bold magenta",
 }
-_CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33"}
+"""Colours that are read on light and dark terminals alike: yellow is not."""
+_CODES = {"bold": "1", "red": "31", "green": "32", "magenta": "35"}
 
 
 def colour_of(name: str) -> str:

@@ -220,7 +220,7 @@ def test_why_tells_where_a_job_stands(overlord: Overlord, filled: Filled) -> Non
     out = overlord("why", "1").out
     assert out.startswith("Job 1: acme/calc#7, add() subtracts\nbeing evaluated: turn 4: ran pytest\n")
     assert "decision 1: acme/calc#7: the Minion says it cannot go on\n" in out
-    assert "What happened:\n  2026-03-02 09:00:00  claimed acme/calc#7: add() subtracts\n" in out
+    assert "What happened:\n  2026-03-02 09:00:00Z  claimed acme/calc#7: add() subtracts\n" in out
     assert out.endswith("It has cost 0 tokens.\n")
     failed = a_check(CheckName.TESTS, CheckScore.FAIL, findings=(a_finding(),))
     filled(lambda c: evaluations.add_check(c, evaluations.current(c, jobs.get(c, 1), at=NOW), failed, at=NOW))

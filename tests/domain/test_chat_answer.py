@@ -211,7 +211,7 @@ def test_why() -> None:
 # What was held against it
 - [tests/test-failed] It fails.
 # What happened
-- 09:00 UTC claimed acme/calc#7
+- 2 Mar 09:00 UTC claimed acme/calc#7
 (4 earlier events · 1,234 tokens for $0.5000)
 """)
     short = a_why(told=(), earlier=0, decisions=(), findings=(), view=a_view(session=None))
@@ -308,7 +308,7 @@ def test_the_briefing() -> None:
 - ❌ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts (its lifetime is over)
 # To review (1)
 - 👀 [acme/calc#7](https://github.com/acme/calc/issues/7) [PR #10](https://github.com/acme/calc/pull/10) add() subtracts
-(Spent since 02 Mar 09:00 UTC: 1,234 tokens for $0.5000.)
+Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 """)
 
 
@@ -317,7 +317,7 @@ def test_a_quiet_briefing() -> None:
     assert plain(chat_answer.brief_message(quiet)) == snapshot("""\
 # Briefing: all is quiet
 Nothing waits for you, and nothing ended.
-(Spent since 02 Mar 09:00 UTC: 1,234 tokens for $0.5000.)
+Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 """)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minion.prompt import ISSUE_CHARS
@@ -67,6 +67,7 @@ def _shown(draft: SkillDraft) -> list[str]:
 
 
 @given(st.text(min_size=1, max_size=12), st.integers(min_value=1, max_value=300))
+@example("0000000&", 208)
 def test_a_text_that_is_said_to_fit_is_shown_whole(piece: str, times: int) -> None:
     draft = replace(DRAFT, text=f"name: x\n{piece * times}.\n")
     assert _shown(draft) == ([draft.text.rstrip()] if fits_message(draft) else [])

@@ -74,8 +74,9 @@ def _wanted(connection: sqlite3.Connection) -> Iterator[str]:
 def _job(connection: sqlite3.Connection, chat: EmbeddedChat, row: Message, shown: Shown) -> Iterator[str]:
     """A job's message says where it is, offers what can still be done, and its thread tells each thing once."""
     job = jobs.get(connection, row.ref)
-    if f": {state_in_words(job.state)}" not in shown.plain.splitlines()[0]:
-        yield f"job {job.id} is {job.state}, and its message says {shown.plain.splitlines()[0]!r}"
+    said = shown.plain.splitlines()[1]
+    if not said.endswith(f"  {state_in_words(job.state).capitalize()}"):
+        yield f"job {job.id} is {job.state}, and its message says {said!r}"
     live = {known.verb for word in _values(shown) if (known := buttons.find(connection, word)) is not None}
     wrong = live & (
         {STOP, RETRY} if not job.is_open else {RETRY} if job.state is not JobState.WAITING else set()

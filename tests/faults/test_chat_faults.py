@@ -139,7 +139,7 @@ async def test_a_chat_that_does_nothing_holds_nobody_up_and_is_told_all_of_it_on
         chat.mend()
         await stage.catch_up()
         assert said.plain or kind in REFUSALS, chat.transcript()
-        assert "in review" in card(stage, MessageKind.JOB).plain
+        assert "In review" in card(stage, MessageKind.JOB).plain
         await stage.check()
 
 

@@ -11,18 +11,20 @@ from inline_snapshot import snapshot
 from overlord.domain.event import EventName
 from overlord.embedded.play import edit, submit
 from overlord.entrypoints.logs import form_of
-from overlord.entrypoints.plain_lines import SENTENCE, PlainLines
+from overlord.entrypoints.plain_lines import SENTENCE, PlainLines, plain_lines
 from overlord.settings_watch import Log, LogFormat
 from tests.listener.test_daemon import served
 from tests.quick import made_quick_world
 from tests.world import FIX
 
-TIME = re.compile(r"^\d\d:\d\d:\d\d  ")
+TIME = re.compile(r"^\d\d:\d\d:\d\dZ  ")
 
 
 def line(name: str, level: str = "info", **fields: Any) -> str:
     """What an event looks like in a file, without its time."""
-    shown = PlainLines(is_terminal=False)(None, level, {"event": name, "level": level, **fields})
+    shown = PlainLines(is_terminal=False, has_colours=False)(
+        None, level, {"event": name, "level": level, **fields}
+    )
     assert TIME.match(shown)
     return TIME.sub("", shown)
 
@@ -112,12 +114,27 @@ def test_commands_in_it_can_be_pasted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_on_a_terminal_a_fact_is_one_line_and_a_warning_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    lines = PlainLines(is_terminal=True)
+    lines = PlainLines(is_terminal=True, has_colours=True)
     fact = lines(None, "info", {"event": "claimed", "level": "info", "job_id": 1, SENTENCE: "é" * 99})
     plain = re.sub(r"\x1b\[[0-9;]*m", "", fact)
     assert len(plain) == 40 and plain.endswith("é…")
     warned = lines(None, "warning", {"event": "disk", "level": "warning", "trouble": "x" * 99})
-    assert "x" * 99 in warned and "\x1b[33mwarning: " in warned
+    assert "x" * 99 in warned and "\x1b[35mwarning: " in warned
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colours_are_as_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_coloured: bool
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    said = plain_lines()(None, "warning", {"event": "disk", "level": "warning", "trouble": "full"})
+    assert ("\x1b[" in said) is is_coloured
 
 
 @pytest.mark.parametrize(
@@ -148,7 +165,7 @@ async def test_a_story_is_told_in_lines_that_begin_with_where_to_talk() -> None:
     assert TIME.sub("", first).strip() == lines[0]
     for said in (
         "job 1  claimed acme/calc#1: add() subtracts",
-        "job 1  the Minion of j1-work-1 is at work; it may write calc.py, tests/test_calc.py",
+        "job 1  the Minion is at work; it may write calc.py, tests/test_calc.py",
         "job 1  pull request #2 is in review",
         "Stopped. Nothing is lost: the next start goes on from here.",
     ):

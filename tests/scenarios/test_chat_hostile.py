@@ -28,7 +28,8 @@ SHOWN = "<!channel> <!here> <!everyone> <@U0BYSTAND>"
 """What is left of it for people to read, letter by letter."""
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 ASKED = ("why #1", "status", "queue", "history", "cost", "cost #1", "decisions", "brief", "help")
-CALLS = {"broadcast", "emoji", "usergroup", "channel", "date", "color", "team"}
+CALLS = {"broadcast", "emoji", "usergroup", "channel", "color", "team"}
+FORMATS = ("{time}", "{date_short_pretty} {time}")
 SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "views.open")
 
 
@@ -74,6 +75,10 @@ def check_piece(talk: Talk, piece: dict[str, Any]) -> None:
         "who answered is named, and nobody else"
     )
     assert piece.get("type") != "mrkdwn", piece
+    if piece.get("type") == "date":
+        assert set(piece) == {"type", "timestamp", "format", "fallback"}, piece
+        assert piece["format"] in FORMATS, piece
+        assert re.fullmatch(r"(\d+ [A-Z][a-z]{2} )?\d\d:\d\d UTC", piece["fallback"]), piece
     if "url" in piece:
         assert piece["url"].startswith(f"{talk.world.forge_url}/{REPO}/"), piece
         label = piece["text"] if isinstance(piece["text"], str) else piece["text"]["text"]

@@ -160,10 +160,10 @@ async def test_a_button_of_a_card_as_it_was_before_changes_nothing(talk: Talk) -
 
 
 async def test_stop_on_an_older_card_of_a_job_that_has_ended_changes_nothing(talk: Talk) -> None:
-    await talk.world.issue("add() subtracts")
+    card = await stuck(talk)
+    [stop] = [button for button in talk.card("✋").buttons if button.label == "Stop"]
     talk.world.model_will(*WORK)
-    await talk.world.settle()
-    [stop] = [button for button in talk.card("👀").buttons if button.label == "Stop"]
+    await talk.press(card, "Try again")
     await talk.world.forge.merge(REPO, 2)
     await talk.world.settle()
     assert "has ended already" in await told(talk, await talk.chat.click_stale(talk.alice, stop))

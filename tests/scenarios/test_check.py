@@ -73,11 +73,11 @@ async def test_a_command_of_its_own_that_fails_at_base_cannot_judge() -> None:
 async def test_it_is_stopped_and_killed_without_harm_to_what_comes_after() -> None:
     async with desk(HANGS) as user:
         terminal = await user.terminal("check", environment=NO_MODEL)
-        await terminal.until("runs the repository's checks")
+        await terminal.until("the repository's checks run")
         terminal.type("\x03")
         assert await terminal.ended() != 0
         terminal = await user.terminal("check", environment=NO_MODEL)
-        await terminal.until("runs the repository's checks")
+        await terminal.until("the repository's checks run")
         os.kill(terminal.process.pid, signal.SIGKILL)
         await terminal.ended()
         git(user.repo, "rm", "--quiet", "tests/test_hang.py")
@@ -94,9 +94,9 @@ async def test_what_was_killed_holds_no_room_and_no_environment_that_others_wait
         user.model.will(run("sleep 300"), submit())
         await killed(user, "run", "Say so", until="run_command")
         add(user, HANGS)
-        await killed(user, "check", until="runs the repository's checks")
+        await killed(user, "check", until="the repository's checks run")
         add(user, {".nebulus/environment.yaml": f"setup: test -e {user.root}/on || sleep 300\n"})
-        await killed(user, "check", until="sets up the environment")
+        await killed(user, "check", until="the environment is set up: ")
         (user.root / "on").touch()
         git(user.repo, "rm", "--quiet", "tests/test_hang.py")
         git(user.repo, "commit", "--quiet", "--message=No more")

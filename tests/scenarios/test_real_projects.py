@@ -73,6 +73,11 @@ async def test_a_change_to_a_real_project_is_made_and_judged_without_network(pro
     async with world_of(project, runner="docker") as world:
         world.model_will(REACH_OUT, *project.change, run(TEST), submit())
         await settled(world)
+        if project.has_no_tests:
+            [asked] = await world.decisions()
+            assert asked.subject is Subject.UNTESTED
+            await world.answer(asked, Verb.WRITE_TESTS)
+            await settled(world)
         assert (await world.job()).state is JobState.IN_REVIEW, await world.decisions()
         assert project.found in await _told(world)
         tried, *_, tested = _heard(world)

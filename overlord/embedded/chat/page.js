@@ -9,7 +9,9 @@ let state = null;
 let channel = null;
 let openThread = null;
 let modalKey = "";
+let isFirst = true;
 const atEnd = { messages: true, replies: true };
+const readReplies = new Map(); // how many of a thread's replies were shown, by the message they are under
 const drawn = { messages: new Map(), replies: new Map() };
 
 function el(tag, className, ...children) {
@@ -107,7 +109,7 @@ function span(part) {
   if (part.type === "link") node = linkTo(part.url, part.text);
   else if (part.type === "user") node = mentionOf(nameOf(part.user_id), part.user_id === state.me);
   else if (part.type === "broadcast") node = mentionOf(part.range, true);
-  else if (part.type === "date") node = document.createTextNode(clock(part.timestamp));
+  else if (part.type === "date") node = document.createTextNode(moment(part));
   else if (part.type === "emoji") node = document.createTextNode(`:${part.name}:`);
   else node = document.createTextNode(part.text);
   if (style.code) node = el("code", "", node);
@@ -173,6 +175,8 @@ function block(spec, press) {
 // Messages
 
 const clock = (ts) => new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const date = (ts) => new Date(Number(ts) * 1000).toLocaleDateString([], { day: "numeric", month: "short" });
+const moment = (part) => (part.format.includes("{date") ? `${date(part.timestamp)} ` : "") + clock(part.timestamp);
 const day = (ts) => new Date(Number(ts) * 1000).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
 
 const TONES = 6;
@@ -201,7 +205,9 @@ function messageNode(message, replies, where) {
 
 function threadButton(message, replies) {
   const words = replies === 0 ? "Reply in thread" : replies === 1 ? "1 reply" : `${replies} replies`;
-  const node = el("button", replies ? "plain replies" : "plain replies none", words);
+  const fresh = replies - readReplies.get(message.ts);
+  const mark = fresh > 0 ? el("span", "unread", `${fresh} new`) : null;
+  const node = el("button", replies ? "plain replies" : "plain replies none", words, mark);
   node.type = "button";
   node.addEventListener("click", () => {
     openThread = message.ts;
@@ -224,7 +230,7 @@ function list(where, messages, count) {
       lastDay = day(message.ts);
       nodes.push(el("p", "day", el("span", "", lastDay)));
     }
-    const key = JSON.stringify([message, count(message), nameOf(message.user)]);
+    const key = JSON.stringify([message, count(message), readReplies.get(message.ts), nameOf(message.user)]);
     const before = known.get(message.ts);
     const node = before && before.key === key ? before.node : messageNode(message, count(message), where);
     kept.set(message.ts, { key, node });
@@ -264,11 +270,18 @@ function draw() {
   showLink(state.is_connected, state.is_connected ? "Overlord is connected" : "Overlord is not connected");
   const here = state.messages.filter((message) => message.channel === channel);
   const replies = (ts) => here.filter((message) => message.thread_ts === ts);
+  const shown = (message) => replies(message.ts).filter((reply) => !reply.is_private);
   const tops = here.filter((message) => !message.thread_ts || (message.is_private && message.thread_ts !== openThread));
   $("title").textContent = `#${state.channels.find((one) => one.id === channel).name}`;
   $("text").placeholder = `${state.command} help`;
+  for (const message of tops) {
+    // What stood there when the page was opened counts as read.
+    const isRead = isFirst || message.ts === openThread;
+    readReplies.set(message.ts, isRead ? shown(message).length : readReplies.get(message.ts) || 0);
+  }
+  isFirst = false;
   $("channels").replaceChildren(...state.channels.map(channelButton));
-  list("messages", tops, (message) => replies(message.ts).filter((reply) => !reply.is_private).length);
+  list("messages", tops, (message) => shown(message).length);
   const parent = here.find((message) => message.ts === openThread);
   $("thread").hidden = !parent;
   document.body.classList.toggle("with-thread", Boolean(parent));
@@ -361,7 +374,7 @@ function drawModal() {
 
 // Writing
 
-function composer(formId, textId, thread) {
+function composer(formId, textId, where, thread) {
   const form = $(formId);
   const input = $(textId);
   const fit = () => {
@@ -380,14 +393,15 @@ function composer(formId, textId, thread) {
     if (!text || state === null) return;
     input.value = "";
     fit();
+    atEnd[where] = true; // one's own words are seen, wherever one was reading
     await act({ act: "send", text, channel, thread: thread() });
   });
 }
 
 follow("messages");
 follow("replies");
-composer("composer", "text", () => null);
-composer("reply", "reply-text", () => openThread);
+composer("composer", "text", "messages", () => null);
+composer("reply", "reply-text", "replies", () => openThread);
 function closeThread() {
   openThread = null;
   draw();

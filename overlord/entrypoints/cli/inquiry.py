@@ -70,7 +70,7 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""
     say(f"What happened{earlier}:")
     for told in found.told:
-        say(f"  {told.at:%Y-%m-%d %H:%M:%S}  {line(told.sentence)}")
+        say(f"  {told.at:%Y-%m-%d %H:%M:%S}Z  {line(told.sentence)}")
     say(f"It has cost {cost_text(found.view.cost)}.")
 
 

@@ -103,7 +103,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     say(line(f"{state_in_words(job.state)}: {job.reason}") + "\n")
     for entry in entries:
         if sentence := tell(entry.name, _data(entry), is_local=state.is_local()):
-            say(f"{entry.at[:19].replace('T', ' ')}  {sentence}")
+            say(f"{entry.at[:19].replace('T', ' ')}Z  {sentence}")
     if place := where_work_is(job):
         say(f"\n{place}")
     say("")
