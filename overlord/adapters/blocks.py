@@ -44,6 +44,8 @@ ROW_BUTTONS = 25
 ALL_BYTES = 12_000
 """Of a message's blocks as JSON. Slack's limit is published for text alone, and counts what is around it:
 `msg_blocks_too_long` comes at about 13,200 (slackapi/bolt-js issues 2509 and 2867)."""
+HOME_BYTES = 60_000
+"""Of a view; Slack says 250 kB."""
 NOTE_BYTES = 150
 """What the note that parts are left out takes."""
 SHARES_CHARS = (3000, 1500, 600, 200)
@@ -80,18 +82,24 @@ def view_payload(form: Form) -> Block:
     }
 
 
+def home_payload(message: ChatMessage) -> Block:
+    """What somebody's Home tab shows."""
+    blocks = _blocks(message.parts, VIEW_BLOCKS, most_bytes=HOME_BYTES)
+    return {"type": "home", "blocks": blocks or [_rich(_section([_text(NOTHING)]))]}
+
+
 def weight(blocks: Sequence[Block]) -> int:
     """How much of a message's room blocks take: bytes of JSON, with Slack's three signs escaped."""
     return len(escaped(json.dumps(blocks, ensure_ascii=False, separators=(",", ":"))).encode())
 
 
-def _blocks(parts: Sequence[Part], most: int) -> list[Block]:
+def _blocks(parts: Sequence[Part], most: int, *, most_bytes: int = ALL_BYTES) -> list[Block]:
     """Every row of buttons, and of the other parts as many as there is room for, from the first on."""
     rows = [_rows(part) if isinstance(part, Buttons) else [] for part in parts]
     texts = [[] if isinstance(part, Buttons) else _versions(part) for part in parts]
     kept = list(chain.from_iterable(rows))
     room = _Room(
-        bytes_left=ALL_BYTES - NOTE_BYTES - weight(kept),
+        bytes_left=most_bytes - NOTE_BYTES - weight(kept),
         blocks_left=most - len(kept),
         to_come=sum(bool(versions) for versions in texts),
     )

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from overlord.adapters.blocks import message_payload, view_payload
+from overlord.adapters.blocks import home_payload, message_payload, view_payload
 from overlord.adapters.slack_client import SlackClient
 from overlord.adapters.slack_payload import (
     GroupPayload,
@@ -101,6 +101,10 @@ class SlackChat:
     @outward(Point.OPEN_FORM)
     async def ask(self, trigger: str, form: Form) -> None:
         await self._client.write("views.open", trigger_id=trigger, view=view_payload(form))
+
+    @outward(Point.PUBLISH_HOME)
+    async def publish(self, user: UserId, message: ChatMessage) -> None:
+        await self._client.write("views.publish", user_id=user, view=home_payload(message))
 
     async def person(self, user: UserId) -> ChatUser:
         who = await self._ourselves()

@@ -37,6 +37,7 @@ MEANINGS: Mapping[str, tuple[type[FarEndError], str]] = {
     **dict.fromkeys(("expired_url", "used_url"), (ChatExpired, "")),
     "is_archived": (ChatRefused, "unarchive the channel, or name another one in SLACK_CHANNEL_ID"),
     "restricted_action": (ChatRefused, "let Overlord post there, in the channel's posting permissions"),
+    "not_enabled": (ChatRefused, "turn the Home tab on: put the manifest in again (App Manifest)"),
     "not_authed": (ChatRefused, TOKEN),
     "invalid_auth": (ChatRefused, TOKEN),
     "not_allowed_token_type": (ChatRefused, TOKEN),

@@ -12,14 +12,16 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
     "users.info": ("users:read",),
     "usergroups.users.list": ("usergroups:read",),
     "views.open": (),
+    "views.publish": (),
 }
 """Each method that Overlord calls with its bot token, and what the token must have been granted for it: in public channels, in private ones."""
 EVENTS: Mapping[str, str] = {
+    "app_home_opened": "",
     "app_mention": "app_mentions:read",
     "message.channels": "channels:history",
     "message.groups": "groups:history",
 }
-"""What Slack tells of, and the scope it wants for it."""
+"""What Slack tells of, and the scope it wants for it, if any."""
 COMMAND = "/overlord"
 COMMAND_SCOPE = "commands"
 SOCKET_METHOD = "apps.connections.open"
@@ -30,4 +32,4 @@ SOCKET_SCOPE = "connections:write"
 def bot_scopes() -> tuple[str, ...]:
     """All that the bot token needs, in order."""
     needed = {scope for scopes in SCOPES.values() for scope in scopes}
-    return tuple(sorted({*needed, *EVENTS.values(), COMMAND_SCOPE}))
+    return tuple(sorted({*needed, *filter(None, EVENTS.values()), COMMAND_SCOPE}))

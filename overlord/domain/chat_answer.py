@@ -73,7 +73,7 @@ def misread_message(error: ChatCommandError) -> ChatMessage:
 
 def refused_message(why: str) -> ChatMessage:
     """What cannot be done, and why: an error's sentence."""
-    said = _cut(why, 1000).rstrip(".")
+    said = cut_line(why, 1000).rstrip(".")
     return _message(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
 
 
@@ -87,22 +87,22 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     jobs = [
         (
             f"{MARKS[view.job.state]} ",
-            _ref(view.job, web),
-            f" {_cut(view.job.issue.title, 60)}: ",
+            ref_of(view.job, web),
+            f" {cut_line(view.job.issue.title, 60)}: ",
             Bold(state_in_words(view.job.state)),
-            f"{f', {_cut(view.doing)}' if view.doing else ''} ({age_text(_since(view.job.created_at, status.at))})",
+            f"{f', {cut_line(view.doing)}' if view.doing else ''} ({age_text(_since(view.job.created_at, status.at))})",
         )
         for view in status.jobs
     ]
-    parts: list[Part] = [_list(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
-    parts += _paused(status.pauses)
-    parts += [Paragraph((f"⚠️ {_cut(outage.line(status.at), 500)}",)) for outage in status.outages]
-    parts += [Paragraph((_cut(said, 500),)) for said in status.settings]
+    parts: list[Part] = [listed(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
+    parts += paused(status.pauses)
+    parts += [Paragraph((f"⚠️ {cut_line(outage.line(status.at), 500)}",)) for outage in status.outages]
+    parts += [Paragraph((cut_line(said, 500),)) for said in status.settings]
     parts += [
         Paragraph(
             (
                 Bold(trouble.name),
-                f" {'cannot be found' if trouble.is_gone else 'gives trouble'}: {_cut(trouble.trouble)}",
+                f" {'cannot be found' if trouble.is_gone else 'gives trouble'}: {cut_line(trouble.trouble)}",
             )
         )
         for trouble in status.troubles
@@ -110,7 +110,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     if status.waiting:
         parts += [
             Heading(f"Waiting for you: {len(status.waiting)}"),
-            _list(_decisions(status.waiting, status.at)),
+            listed(_decisions(status.waiting, status.at)),
         ]
     parts.append(Note(f"Today: {cost_text(status.today)}."))
     return _message(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
@@ -121,11 +121,11 @@ def care_message(found: Sequence[InCare]) -> ChatMessage:
     items = [
         (
             Bold(item.name),
-            f": {_cut(item.state)} ({item.running} of {item.most} sessions, by {_cut(item.by)})",
+            f": {cut_line(item.state)} ({item.running} of {item.most} sessions, by {cut_line(item.by)})",
         )
         for item in found
     ]
-    shown = _list(
+    shown = listed(
         items, "No repository is in my care. Whoever runs me adds one: overlord space add owner/repo."
     )
     return _message(f"{len(found)} repositories in my care", shown)
@@ -135,9 +135,9 @@ def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
     """What one repository is worked on by: what is said for it or for all, and of the rest only that it is the default."""
     said = [item for item in values if item.source != "default"]
     rest = ", ".join(item.key for item in values if item.source == "default")
-    items = [(Bold(item.key), f": {_cut(item.value)} ({_cut(item.source)})") for item in said]
-    shown = _list(items, "Nothing is said of it.")
-    return _message(f"What {name} is worked on by", shown, Note(_cut(f"As by default: {rest}.", 2500)))
+    items = [(Bold(item.key), f": {cut_line(item.value)} ({cut_line(item.source)})") for item in said]
+    shown = listed(items, "Nothing is said of it.")
+    return _message(f"What {name} is worked on by", shown, Note(cut_line(f"As by default: {rest}.", 2500)))
 
 
 def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
@@ -145,15 +145,15 @@ def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
     items = [
         (
             "⚡ " if item.job.is_urgent else "",
-            _ref(item.job, web),
-            f" {_cut(item.job.issue.title, 60)}: {_cut(item.why)}",
+            ref_of(item.job, web),
+            f" {cut_line(item.job.issue.title, 60)}: {cut_line(item.why)}",
         )
         for item in queue.jobs
     ]
     return _message(
         f"{count(len(queue.jobs), 'job')} in the queue",
-        _list(items, "Nothing is queued."),
-        *_paused(queue.pauses),
+        listed(items, "Nothing is queued."),
+        *paused(queue.pauses),
         Note(f"{queue.running} of {count(queue.most, 'session')} at once are taken."),
     )
 
@@ -163,24 +163,26 @@ def history_message(history: History, *, web: str = "") -> ChatMessage:
     items = [
         (
             f"{MARKS[item.job.state]} ",
-            _ref(item.job, web),
-            f" {_cut(item.job.issue.title, 60)}: ",
+            ref_of(item.job, web),
+            f" {cut_line(item.job.issue.title, 60)}: ",
             Bold(state_in_words(item.job.state)),
-            f"{f' ({_cut(item.job.reason)})' if item.job.reason else ''}",
+            f"{f' ({cut_line(item.job.reason)})' if item.job.reason else ''}",
             *_pull(item.job, web),
             f", {cost_text(item.cost)}, {age_text(item.took_s)}, {age_text(_since(item.ended_at, history.at))} ago",
         )
         for item in history.jobs
     ]
-    return _message("What ended lately", _list(items, "No job has ended yet."))
+    return _message("What ended lately", listed(items, "No job has ended yet."))
 
 
 def why_message(why: Why, *, web: str = "") -> ChatMessage:
     """Where a job stands, and how it came there."""
     job = why.view.job
-    said = f": {_cut(why.view.doing)}" if why.view.doing else ""
+    said = f": {cut_line(why.view.doing)}" if why.view.doing else ""
     parts: list[Part] = [
-        Paragraph((f"{MARKS[job.state]} ", _ref(job, web), *_pull(job, web), f" {_cut(job.issue.title)}")),
+        Paragraph(
+            (f"{MARKS[job.state]} ", ref_of(job, web), *_pull(job, web), f" {cut_line(job.issue.title)}")
+        ),
         Paragraph((Bold(state_in_words(job.state).capitalize()), said)),
     ]
     if why.decisions:
@@ -188,11 +190,11 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
     if why.findings:
         parts += [
             Heading("What was held against it"),
-            _list([(_cut(describe(item), 300),) for item in why.findings]),
+            listed([(cut_line(describe(item), 300),) for item in why.findings]),
         ]
     if why.told:
         parts.append(Heading("What happened"))
-        parts.append(Points(tuple((_moment(told.at), f" {_cut(told.sentence)}") for told in why.told)))
+        parts.append(Points(tuple((_moment(told.at), f" {cut_line(told.sentence)}") for told in why.told)))
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return _message(f"Job {job.id}: {job.issue_ref}", *parts)
@@ -209,14 +211,14 @@ def cost_message(costs: Costs) -> ChatMessage:
     if not is_today:
         parts.append(Points(tuple((Code(day.day), f" {cost_text(day.cost)}") for day in costs.days)))
     parts += _shares(costs.spaces)
-    parts += _caps(costs.caps)
+    parts += caps_of(costs.caps)
     name = "Today" if is_today else f"The last {len(costs.days)} days"
     return _message(f"{name}: {cost_text(costs.total)}", *parts, Note("Days are those of UTC."))
 
 
 def job_cost_message(cost: JobCost) -> ChatMessage:
     """What one job has cost, session by session."""
-    parts = [*_shares(cost.sessions), *_caps(cost.caps)]
+    parts = [*_shares(cost.sessions), *caps_of(cost.caps)]
     return _message(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
 
 
@@ -224,7 +226,7 @@ def decisions_message(waiting: Sequence[Asked], at: datetime) -> ChatMessage:
     """What waits for a person."""
     return _message(
         _waits(waiting).capitalize(),
-        _list(_decisions(waiting, at), "All is answered."),
+        listed(_decisions(waiting, at), "All is answered."),
         *([Note("/overlord approve 5, reject 5, or answer 5 and your words.")] if waiting else []),
     )
 
@@ -234,10 +236,10 @@ def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> 
     waiting = [item for item in standing if item.status is ProposalStatus.PENDING]
     under_way = [item for item in standing if item.status is not ProposalStatus.PENDING]
     parts: list[Part] = [
-        _list([_proposed(item, at) for item in waiting], "Nothing waits for you."),
+        listed([_proposed(item, at) for item in waiting], "Nothing waits for you."),
     ]
     if under_way:
-        parts += [Heading("Approved"), _list([_proposed(item, at) for item in under_way])]
+        parts += [Heading("Approved"), listed([_proposed(item, at) for item in under_way])]
     if waiting:
         parts.append(Note("/overlord approve p3, or reject p3 and why."))
     return _message(f"{count(len(waiting), 'proposal')} waiting for a person", *parts)
@@ -245,10 +247,10 @@ def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> 
 
 def _proposed(proposal: EnhancementProposal, at: datetime) -> Point:
     became = f" · issue #{proposal.issue_number}" if proposal.issue_number is not None else ""
-    rests = f" · rests: {_cut(proposal.note)}" if proposal.rests else ""
+    rests = f" · rests: {cut_line(proposal.note)}" if proposal.rests else ""
     return (
         Bold(proposal.name),
-        f" {_cut(proposal.title)}: {type_in_words(proposal)} for {proposal.space}, impact {proposal.impact},"
+        f" {cut_line(proposal.title)}: {type_in_words(proposal)} for {proposal.space}, impact {proposal.impact},"
         f" risk {proposal.risk}{became}{rests} · {age_text(_since(proposal.created_at, at))}",
     )
 
@@ -260,12 +262,12 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
         if found := briefing.of_kind(kind):
             parts += [
                 Heading(f"{name.upper()} ({len(found)})"),
-                _list([_to_decide(asked) for asked in found]),
+                listed([_to_decide(asked) for asked in found]),
             ]
     if briefing.proposed:
         parts += [
             Heading(f"PROPOSALS ({len(briefing.proposed)})"),
-            _list([_proposed(item, briefing.at) for item in briefing.proposed]),
+            listed([_proposed(item, briefing.at) for item in briefing.proposed]),
         ]
     if briefing.drafts:
         parts += [
@@ -279,7 +281,7 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
     )
     for name, jobs in ended:
         if jobs:
-            parts += [Heading(f"{name} ({len(jobs)})"), _list([_ended(job, web) for job in jobs])]
+            parts += [Heading(f"{name} ({len(jobs)})"), listed([_ended(job, web) for job in jobs])]
     if not parts:
         parts.append(Paragraph(("Nothing waits for you, and nothing ended.",)))
     parts.append(Paragraph(("Spent since ", _moment(briefing.since), f": {cost_text(briefing.spent)}.")))
@@ -303,19 +305,19 @@ def _to_decide(asked: Asked) -> Point:
     decision = asked.decision
     return (
         Bold(f"{decision.id}: "),
-        f"{_cut(decision.title)} · blocks {_cut(decision.blocks)}"
+        f"{cut_line(decision.title)} · blocks {cut_line(decision.blocks)}"
         f"{'' if asked.issue_number is None else f' of {asked.space}'} · suggested: ",
         Bold(suggestion(asked)),
     )
 
 
 def _ended(job: Job, web: str) -> Point:
-    reason = f" ({_cut(job.reason)})" if job.reason else ""
+    reason = f" ({cut_line(job.reason)})" if job.reason else ""
     return (
         f"{MARKS[job.state]} ",
-        _ref(job, web),
+        ref_of(job, web),
         *_pull(job, web),
-        f" {_cut(job.issue.title, 60)}{reason}",
+        f" {cut_line(job.issue.title, 60)}{reason}",
     )
 
 
@@ -327,7 +329,7 @@ def _decisions(waiting: Iterable[Asked], at: datetime) -> list[Point]:
 
 def _open(decision: Decision) -> Point:
     verbs = " | ".join(decision.verbs)
-    return (Bold(f"{decision.kind} {decision.id}"), f" {_cut(decision.title)}: ", Code(verbs))
+    return (Bold(f"{decision.kind} {decision.id}"), f" {cut_line(decision.title)}: ", Code(verbs))
 
 
 def _waits(waiting: Sequence[Asked]) -> str:
@@ -336,17 +338,17 @@ def _waits(waiting: Sequence[Asked]) -> str:
     )
 
 
-def _paused(pauses: Iterable[Pause]) -> list[Part]:
+def paused(pauses: Iterable[Pause]) -> list[Part]:
     return [Paragraph((f"⏸️ {in_chat(pause.line)}",)) for pause in pauses]
 
 
 def _shares(shares: Sequence[Share]) -> list[Part]:
-    return [_list([(Bold(share.name), f" {cost_text(share.cost)}") for share in shares])] if shares else []
+    return [listed([(Bold(share.name), f" {cost_text(share.cost)}") for share in shares])] if shares else []
 
 
-def _caps(caps: Sequence[Cap]) -> list[Part]:
+def caps_of(caps: Sequence[Cap]) -> list[Part]:
     return (
-        [_list([(f"{'⚠️ ' if cap.spending.warns else ''}{cap_text(cap)}",) for cap in caps])] if caps else []
+        [listed([(f"{'⚠️ ' if cap.spending.warns else ''}{cap_text(cap)}",) for cap in caps])] if caps else []
     )
 
 
@@ -358,7 +360,7 @@ def cap_text(cap: Cap) -> str:
     return f"{where}{rest} left of {cap.budget.describe()}"
 
 
-def _ref(job: Job, web: str) -> Span:
+def ref_of(job: Job, web: str) -> Span:
     return Place(web=web).issue(job)
 
 
@@ -369,14 +371,14 @@ def _pull(job: Job, web: str) -> Point:
     return (" ", Link(f"{web}/{job.space}/pull/{job.pull_number}", name) if web else Code(name))
 
 
-def _list(items: Sequence[Point], nothing: str = "") -> Part:
+def listed(items: Sequence[Point], nothing: str = "") -> Part:
     if not items:
         return Paragraph((nothing,))
     more = len(items) - MOST_SHOWN
     return Points((*items[:MOST_SHOWN], *([(f"and {more} more",)] if more > 0 else [])))
 
 
-def _cut(text: str, limit: int = MOST_CHARS) -> str:
+def cut_line(text: str, limit: int = MOST_CHARS) -> str:
     """Somebody's words on one line: as text, whatever they hold, with commands as they are typed in a chat."""
     return cut(in_chat(text), limit)
 

@@ -82,7 +82,7 @@ _SCORES: Mapping[CheckScore | None, str] = {
     CheckScore.NOT_JUDGED: "⚠️",
     None: "❔",
 }
-_KINDS: Mapping[DecisionKind, str] = {
+KIND_NAMES: Mapping[DecisionKind, str] = {
     DecisionKind.DECISION: "Decision",
     DecisionKind.BLOCKER: "Blocker",
     DecisionKind.QUESTION: "Question",
@@ -147,7 +147,9 @@ def _now(story: Story) -> list[Part]:
         parts.append(Paragraph((Bold(_SHOWN[session.kind] or turn), *spans)))
     for decision in story.decisions:
         parts.append(
-            Paragraph((Bold(f"{_KINDS[decision.kind]} {decision.id}"), f" {cut(decision.title, _REASON)}"))
+            Paragraph(
+                (Bold(f"{KIND_NAMES[decision.kind]} {decision.id}"), f" {cut(decision.title, _REASON)}")
+            )
         )
     return parts
 
@@ -229,7 +231,7 @@ _DONE: Mapping[DecisionState, str] = {
 
 def decision_card(decision: Decision, job: Job | None, place: Place, value: ValueOf) -> ChatMessage:
     """What is asked, what it rests on, what it blocks, and the answers: none once there is one."""
-    said = f"{_KINDS[decision.kind]} {decision.id}: {cut(decision.title, _TITLE)}"
+    said = f"{KIND_NAMES[decision.kind]} {decision.id}: {cut(decision.title, _TITLE)}"
     parts: list[Part] = [Heading(said)]
     if job is not None:
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
@@ -255,7 +257,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         parts.append(
             Note(f"Once is for this session alone; for this job is for its later ones too, {days} days long.")
         )
-    parts.append(Buttons(tuple(_answers(decision, value))))
+    parts.append(Buttons(tuple(answers_of(decision, value))))
     return ChatMessage(summary=said, parts=tuple(parts))
 
 
@@ -289,7 +291,8 @@ def _joined(patterns: Sequence[str]) -> list[Span]:
     return spans
 
 
-def _answers(decision: Decision, value: ValueOf) -> list[Button]:
+def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
+    """The buttons that answer it."""
     buttons: list[Button] = []
     for index, verb in enumerate(decision.verbs):
         style = ButtonStyle.PRIMARY if index == 0 else ButtonStyle.PLAIN
@@ -350,7 +353,7 @@ def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
     return Form(
         action=FILL,
         value=value,
-        title=f"{_KINDS[decision.kind]} {decision.id}",
+        title=f"{KIND_NAMES[decision.kind]} {decision.id}",
         submit="Answer",
         fields=(field,),
         parts=(Paragraph((cut(decision.title, _REASON),)),),

@@ -41,7 +41,7 @@ from overlord.points import Point
 from overlord.store import buttons, decisions, jobs, ledger, messages, proposals, requests, steering, wishes
 from overlord.store.buttons import KnownButton
 from overlord.store.messages import Message, MessageKind
-from overlord.store.requests import Request, RequestKind, RequestState
+from overlord.store.requests import AT_HOME, Request, RequestKind, RequestState
 from overlord.store.wishes import WishState
 
 log = structlog.get_logger()
@@ -168,6 +168,10 @@ def _pressed(connection: sqlite3.Connection, request: Request) -> tuple[KnownBut
         raise Refused(GONE)
     message = messages.get(connection, button.message_id)
     is_form = request.kind is RequestKind.FORM  # it was opened from there
+    if request.channel == AT_HOME and not is_form:
+        if message.kind is not MessageKind.DECISION:  # only these are shown there
+            raise Refused(GONE)
+        return button, message
     if not is_form and (message.channel, message.ts) != (request.channel, request.ts):
         raise Refused(GONE)
     return button, message
@@ -345,7 +349,12 @@ async def _tell(speech: Speech, request: Request, message: ChatMessage) -> None:
             pass
         else:
             return
-    await speech.chat.whisper(ChannelId(request.channel), UserId(request.user), message)
+    await speech.chat.whisper(where_seen(speech, request), UserId(request.user), message)
+
+
+def where_seen(speech: Speech, request: Request) -> ChannelId:
+    """The channel where somebody sees an answer for their eyes alone: a Home tab has none of its own."""
+    return speech.channel if request.channel == AT_HOME else ChannelId(request.channel)
 
 
 _STEPS = {

@@ -28,6 +28,7 @@ from overlord.engine import (
     evaluate,
     evolve,
     follow,
+    home,
     inbox,
     intake,
     keep,
@@ -195,10 +196,11 @@ class Tick:
     async def _talk(self, speech: Speech) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
-        heard, due, self._is_behind = await parts.database.read(
+        heard, due, opened, self._is_behind = await parts.database.read(
             lambda c: (
                 bool(requests.unanswered(c)),
                 brief.is_due(c, parts),
+                home.is_behind(c, parts),
                 converse.is_behind(c, speech),
             )
         )
@@ -206,6 +208,8 @@ class Tick:
             wanted["requests"] = self._act("requests", None, partial(obey.step, parts, speech))
         if due:
             wanted["briefing"] = self._act("briefing", None, partial(brief.step, parts, speech))
+        if opened:
+            wanted["homes"] = self._act("homes", None, partial(home.step, parts, speech))
         if self._is_behind and not speech.wait_s():
             wanted["chat"] = self._act("chat", None, partial(converse.step, parts, speech))
         return wanted

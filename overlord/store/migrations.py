@@ -7,6 +7,7 @@ from overlord.store.schema_care import CARE
 from overlord.store.schema_comments import COMMENTS
 from overlord.store.schema_disk import DISK
 from overlord.store.schema_drafts import DRAFTS
+from overlord.store.schema_homes import HOMES
 from overlord.store.schema_model import MODEL_OUTAGES
 from overlord.store.schema_proposals import PROPOSALS
 from overlord.store.schema_skills import SKILLS
@@ -342,6 +343,7 @@ _FIRST = (
     *UNTESTED,
     *COMMENTS,
     *STEERING,
+    *HOMES,
 )
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)

@@ -11,6 +11,10 @@ KEPT = timedelta(days=7)
 """How long an answered one is remembered, so that it is known when it comes again."""
 
 
+AT_HOME = "home"
+"""Where a button of a Home tab is pressed; channels have other names."""
+
+
 class RequestKind(StrEnum):
     COMMAND = "command"
     MENTION = "mention"

@@ -107,6 +107,7 @@ WRITES = (
     Call("chat.update", lambda chat, at: chat.edit(at.posted, saying("changed"))),
     Call("chat.postEphemeral", lambda chat, at: chat.whisper(at.channel, at.user, saying("psst"))),
     Call("response", lambda chat, at: chat.respond(at.address, saying("done"))),
+    Call("views.publish", lambda chat, at: chat.publish(at.user, saying("home"))),
     Call("views.open", lambda chat, at: chat.ask(at.trigger, FORM)),
 )
 CALLS = (*READS, *WRITES)

@@ -237,6 +237,19 @@ async def test_every_part_is_taken_whatever_it_says(ground: Ground, word: str) -
     await ground.chat.edit(posted, message)
 
 
+async def test_a_home_tab_takes_every_part_and_is_no_strangers(ground: Ground, word: str) -> None:
+    """In a real workspace nobody's own tab is touched."""
+    message = with_everything((await ground.chat.identity()).user)
+    if isinstance(ground, EmbeddedGround):
+        user = UserId(ground.people.add_user(word))
+        for _ in range(2):
+            await ground.chat.publish(user, message)
+            shown = ground.people.home(user)
+            assert shown is not None and shown.buttons
+    with pytest.raises(ChatRefused):
+        await ground.chat.publish(UserId("U0NOBODY"), message)
+
+
 async def test_what_is_not_there_is_missing(ground: Ground, word: str, since: datetime) -> None:
     nowhere = ChannelId("C0NOWHERE00")
     with pytest.raises(ChatMissing):

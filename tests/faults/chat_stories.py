@@ -47,10 +47,10 @@ async def _talked(told: Campaign) -> None:
 
 async def _asked_for(told: Campaign) -> None:
     """Somebody has an issue worked on by a command, and stops the job by its button."""
-    issue = await told.world.forge.open_issue(REPO, "plain")
+    issue = await told.world.forge.open_issue(REPO, "blocked")
     told.play()
     said = await told.says(lambda chat: chat.command(ALICE, f"work on {REPO}#{issue}"))
-    job = told.expect(issue, S.IN_REVIEW)
+    job = told.expect(issue, S.WAITING)
     assert len(said.responses) <= 1, said.plain  # a crash may lose it, and never repeats it
     await told.says(lambda chat: chat.click(ALICE, _card(told, issue).ts, "Stop"))
     assert told.expect(issue, S.CANCELLED).id == job.id
@@ -120,6 +120,25 @@ def _briefings(told: Campaign) -> list[str]:
     return [key for key in keys if key.startswith(MessageKind.BRIEFING)]
 
 
+async def _at_home(told: Campaign) -> None:
+    """Somebody opens the Home tab, sees what waits for them, and answers it there."""
+    await told.says(lambda chat: chat.open_home(ALICE))
+    assert "Nothing waits for you" in _home(told)
+    issue = await told.issue("blocked")
+    await told.settle()
+    [decision] = told.waiting()
+    assert f"Blocker {decision}" in _home(told)
+    await told.says(lambda chat: chat.click_home(ALICE, "Drop it"))
+    told.expect(issue, S.CANCELLED)
+    assert told.events(issue).count("decision_answered") == 1
+    assert "Nothing waits for you" in _home(told)
+
+
+def _home(told: Campaign) -> str:
+    view = told.chat.home(ALICE)
+    return view.plain if view is not None else ""
+
+
 async def _held(told: Campaign) -> None:
     """The same by commands of the CLI, without a chat."""
     await told.settle()
@@ -141,6 +160,7 @@ MENTIONED = Story(name="mentioned", tell=_mentioned, settings=CHAT)
 REPLIED = Story(name="replied", tell=_replied, settings=CHAT)
 FILLED_IN = Story(name="filled in", tell=_filled_in, settings={**CHAT, "budget": {"session_tokens": 1}})
 BRIEFED = Story(name="briefed", tell=_briefed, settings=CHAT)
+AT_HOME = Story(name="at home", tell=_at_home, settings=CHAT)
 HELD = Story(name="held", tell=_held)
 
 P = Point
@@ -153,5 +173,6 @@ PLACES: Mapping[Point, Story] = {
     P.WHISPER: REPLIED,
     P.OPEN_FORM: FILLED_IN,
     P.BRIEFING_MADE: BRIEFED,
+    **dict.fromkeys((P.HOME_OPENED, P.HOME_MADE, P.HOME_NOTED, P.PUBLISH_HOME), AT_HOME),
     **dict.fromkeys((P.WORK_PAUSED, P.WORK_RESUMED, P.WORK_WISHED), HELD),
 }

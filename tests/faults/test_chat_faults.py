@@ -26,7 +26,7 @@ from tests.world import REPO
 pytestmark = pytest.mark.timeout(1200)
 IN_CHANNEL = ("chat.postMessage", "chat.update", "chat.postEphemeral")
 LOOKS = ("conversations.history", "conversations.replies")
-OTHERS = ("users.info", "usergroups.users.list", "views.open", "auth.test", "response")
+OTHERS = ("users.info", "usergroups.users.list", "views.open", "views.publish", "auth.test", "response")
 METHODS = (*IN_CHANNEL, *LOOKS, *OTHERS)
 TIMEOUTS = ("timeout-before", "timeout-after")
 REFUSALS = ("error:token_revoked", "error:channel_not_found")

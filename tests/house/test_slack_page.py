@@ -25,7 +25,9 @@ def test_every_method_that_is_called_has_its_scopes() -> None:
 def test_the_manifest_asks_for_what_is_needed() -> None:
     assert MANIFEST["oauth_config"] == {"scopes": {"bot": list(bot_scopes())}}
     assert MANIFEST["settings"]["event_subscriptions"] == {"bot_events": list(EVENTS)}
-    assert set(EVENTS.values()) <= set(bot_scopes())
+    assert set(filter(None, EVENTS.values())) <= set(bot_scopes())
+    home = {"home_tab_enabled": True, "messages_tab_enabled": False, "messages_tab_read_only_enabled": True}
+    assert MANIFEST["features"]["app_home"] == home
     [command] = MANIFEST["features"]["slash_commands"]
     # An address typed into a command comes as it was typed.
     assert (command["command"], command["should_escape"]) == (COMMAND, False)

@@ -30,7 +30,7 @@ TOKEN = "ghp_" + "a1B2c3D4" * 5
 ASKED = ("why #1", "status", "queue", "history", "cost", "cost #1", "decisions", "brief", "help")
 CALLS = {"broadcast", "emoji", "usergroup", "channel", "color", "team"}
 FORMATS = ("{time}", "{date_short_pretty} {time}")
-SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "views.open")
+SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "views.open", "views.publish")
 
 
 @pytest.fixture

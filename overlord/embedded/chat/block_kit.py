@@ -40,6 +40,14 @@ def view_faults(view: Any) -> list[str]:
     return faults
 
 
+def home_faults(view: Any) -> list[str]:
+    """What is wrong with a Home tab; empty when Slack would show it."""
+    faults = list(HOME(view, "/view"))
+    if isinstance(view, Mapping):
+        faults += _doubled_blocks(view.get("blocks"), "/view/blocks")
+    return faults
+
+
 def text_fault(text: str) -> bool:
     """Whether the plain text of a message is more than Slack takes."""
     return len(text) > MOST_MESSAGE_TEXT
@@ -337,6 +345,18 @@ VIEW = kind_of(
                 "external_id": string(255),
                 "clear_on_close": boolean,
                 "notify_on_close": boolean,
+            },
+        )
+    }
+)
+HOME = kind_of(
+    {
+        "home": Record(
+            {"blocks": array(kind_of(BLOCKS), MOST_VIEW_BLOCKS)},
+            {
+                "private_metadata": string(3000, least=0),
+                "callback_id": string(255),
+                "external_id": string(255),
             },
         )
     }

@@ -260,6 +260,14 @@ class EmbeddedChat:
         """Close a modal without sending it."""
         return await self.people.view_closed(view, user)
 
+    async def open_home(self, user: str) -> Delivered:
+        """Open the app's Home tab; returns once the app has heard of it, or could not be reached."""
+        return await self.people.open_home(user)
+
+    async def click_home(self, user: str, button: str | Button) -> Delivered:
+        """Press a button that stands in one's Home tab now, as `click` does."""
+        return await self.people.click_home(user, button)
+
     def delete_message(self, ts: str) -> None:
         self.workspace.delete(ts)
 
@@ -283,6 +291,10 @@ class EmbeddedChat:
         """What somebody alone was shown, oldest first."""
         person = self.workspace.person(user)
         return [message for message in self.workspace.whispers if message.shown_to == person.id]
+
+    def home(self, user: str) -> View | None:
+        """What somebody's Home tab shows; None while the app has shown nothing there."""
+        return self.interactions.homes.get(self.workspace.person(user).id)
 
     def open_views(self, user: str) -> list[View]:
         """The modals that are open before somebody."""

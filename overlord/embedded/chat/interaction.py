@@ -26,6 +26,10 @@ class Interactions:
         self.addresses: dict[str, ResponseAddress] = {}
         self.views: dict[str, View] = {}
         """The modals that are open, by id."""
+        self.homes: dict[str, View] = {}
+        """What the app shows in the Home tab of each person."""
+        self.has_home = True
+        """Whether the app's manifest asks for that tab."""
 
     def trigger(self, user: str, channel: str) -> str:
         """Let the app open one modal for somebody, within three seconds."""
@@ -109,6 +113,23 @@ class Interactions:
             "app_installed_team_id": self.workspace.team,
             "bot_id": self.workspace.bot_id,
         }
+
+    # Home tabs
+
+    def publish(self, user: str, view: Any) -> View:
+        """Put something else into somebody's Home tab."""
+        if not self.has_home:
+            raise Problem("not_enabled")
+        if user not in self.workspace.people:
+            raise Problem("invalid_arguments", messages=["[ERROR] no such user [json-pointer:/user_id]"])
+        if faults := block_kit.home_faults(view):
+            raise Problem("invalid_arguments", messages=faults)
+        before = self.homes.get(user)
+        spec = {**view, "blocks": list(block_text.named(view["blocks"]))}
+        number = before.id if before is not None else self.workspace.next_id("V")
+        self.homes[user] = View(id=number, user=user, spec=spec, hash=self.workspace.next_ts())
+        self.workspace.change()
+        return self.homes[user]
 
     # Answers
 

@@ -281,6 +281,14 @@ async def views_open(call: Call) -> Json:
     return {"view": call.side.interactions.shape(view)}
 
 
+async def views_publish(call: Call) -> Json:
+    user = call.text("user_id")
+    if call.arguments.get("view") is None:
+        raise missing_field("view")
+    view = call.side.interactions.publish(user, call.arguments["view"])
+    return {"view": call.side.interactions.shape(view)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """One method: what answers it, what a token needs for it."""
@@ -304,6 +312,7 @@ METHODS: Mapping[str, Method] = {
     "usergroups.users.list": Method(answer=usergroups_users_list, scopes=("usergroups:read",)),
     "users.info": Method(answer=users_info, scopes=("users:read",)),
     "views.open": Method(answer=views_open),
+    "views.publish": Method(answer=views_publish),
 }
 STRUCTURED = frozenset({"blocks", "metadata", "view", "attachments"})
 """Arguments that are JSON within a form."""

@@ -10,6 +10,8 @@ let channel = null;
 let openThread = null;
 let modalKey = "";
 let isFirst = true;
+let isAtHome = false;
+let homeKey = "";
 const atEnd = { messages: true, replies: true };
 const readReplies = new Map(); // how many of a thread's replies were shown, by the message they are under
 const drawn = { messages: new Map(), replies: new Map() };
@@ -265,6 +267,23 @@ function follow(where) {
   }).observe(box);
 }
 
+// What the app shows to this person alone.
+function drawHome() {
+  $("home").hidden = !isAtHome;
+  for (const id of ["messages", "composer", "hint"]) $(id).hidden = isAtHome;
+  $("home-link").classList.toggle("current", isAtHome);
+  if (!isAtHome) return;
+  $("title").textContent = "Home";
+  $("messages-below").hidden = true;
+  const key = state.home ? state.home.hash : "none";
+  if (key === homeKey) return;
+  homeKey = key;
+  const press = (spec, element) =>
+    act({ act: "click_home", block_id: spec.block_id, action_id: element.action_id });
+  const shown = state.home ? state.home.spec.blocks.map((spec) => block(spec, press)) : [el("p", "context", "Nothing yet …")];
+  $("home").replaceChildren(...shown);
+}
+
 function draw() {
   if (!state.channels.some((one) => one.id === channel)) channel = state.channel;
   showLink(state.is_connected, state.is_connected ? "Overlord is connected" : "Overlord is not connected");
@@ -286,14 +305,24 @@ function draw() {
   $("thread").hidden = !parent;
   document.body.classList.toggle("with-thread", Boolean(parent));
   if (parent) list("replies", [parent, ...replies(parent.ts)], () => 0);
+  drawHome();
   drawModal();
 }
 
+$("home-link").addEventListener("click", () => {
+  if (state === null) return;
+  isAtHome = true;
+  openThread = null;
+  act({ act: "open_home" });
+  draw();
+});
+
 function channelButton(one) {
-  const node = el("button", one.id === channel ? "channel current" : "channel", `# ${one.name}`);
+  const node = el("button", one.id === channel && !isAtHome ? "channel current" : "channel", `# ${one.name}`);
   node.type = "button";
   node.addEventListener("click", () => {
     channel = one.id;
+    isAtHome = false;
     openThread = null;
     startAtEnd("messages");
     draw();

@@ -152,6 +152,7 @@ class Page:
             "channels": [{"id": channel.id, "name": channel.name} for channel in workspace.channels.values()],
             "people": {person.id: person.name for person in workspace.people.values()},
             "messages": [self._message(message) for message in standing[-MOST_SHOWN:]],
+            "home": self._view(home) if (home := self._interactions.homes.get(self.user)) else None,
             "views": [
                 self._view(view) for view in self._interactions.views.values() if view.user == self.user
             ],
@@ -199,6 +200,8 @@ class Page:
             "click": self._click,
             "submit": self._submit,
             "close": self._close,
+            "open_home": self._open_home,
+            "click_home": self._click_home,
         }
 
     async def _send(self, asked: Any) -> None:
@@ -223,6 +226,18 @@ class Page:
         for button in message.buttons if message else ():
             if (button.block_id, button.action_id) == wanted:
                 await self._people.click(self.user, ts, button)
+                return
+        raise LookupError("that button does not stand there any more")
+
+    async def _open_home(self, _asked: Any) -> None:
+        await self._people.open_home(self.user)
+
+    async def _click_home(self, asked: Any) -> None:
+        home = self._interactions.homes.get(self.user)
+        wanted = (asked["block_id"], asked["action_id"])
+        for button in home.buttons if home else ():
+            if (button.block_id, button.action_id) == wanted:
+                await self._people.click_home(self.user, button)
                 return
         raise LookupError("that button does not stand there any more")
 

@@ -77,6 +77,29 @@ def block_actions(
     return payload
 
 
+def home_actions(workspace: Workspace, person: Person, view: Json, action: Json, *, trigger: str) -> Json:
+    """A press of a button in a Home tab: it comes from no channel, and no address answers it."""
+    return _interactive(workspace, person, "block_actions") | {
+        "container": {"type": "view", "view_id": view["id"]},
+        "trigger_id": trigger,
+        "view": view,
+        "state": {"values": {}},
+        "actions": [{**action, "action_ts": workspace.next_ts()}],
+    }
+
+
+def home_opened(workspace: Workspace, person: Person, view: Json | None) -> Json:
+    """Somebody opened the app's Home tab. `view`: what it shows, of one that was shown before."""
+    event: Json = {
+        "type": "app_home_opened",
+        "user": person.id,
+        "channel": f"D{person.id[1:]}",
+        "tab": "home",
+    }
+    event["event_ts"] = workspace.next_ts()
+    return event | ({"view": view} if view is not None else {})
+
+
 def action(button: Any, *, block_id: str) -> Json:
     """A button as it is told of when it was pressed."""
     told = ("action_id", "text", "value", "style", "confirm", "url")

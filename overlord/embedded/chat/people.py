@@ -111,7 +111,7 @@ class People:
         message = self._shown(person, message_ts)
         if message is None or channel not in (None, message.channel):
             raise LookupError(f"no message {message_ts}{f' in {channel}' if channel else ''}")
-        block_id, element = _standing(message, button)
+        block_id, element = _standing(message.blocks, button)
         self._note(person, f"[{element['text']['text']}]")
         return await self._press(person, message, payload.action(element, block_id=block_id))
 
@@ -159,6 +159,33 @@ class People:
             address=address,
         )
         return await self.deliveries.deliver(delivered)
+
+    # Home tabs
+
+    async def open_home(self, user: str) -> Delivered:
+        """Open the app's Home tab; the app hears of that each time."""
+        person = self._person(user)
+        view = self.interactions.homes.get(person.id)
+        shape = self.interactions.shape(view) if view is not None else None
+        told = payload.event_callback(self.workspace, payload.home_opened(self.workspace, person, shape))
+        return await self.deliveries.deliver(Delivered(kind=EVENTS, payload=told, user=person.id))
+
+    async def click_home(self, user: str, button: str | Button) -> Delivered:
+        """Press a button of one's Home tab as it is now; LookupError for one that does not stand there."""
+        person = self._person(user)
+        view = self.interactions.homes.get(person.id)
+        if view is None:
+            raise LookupError(f"{user} has not been shown a Home tab")
+        block_id, element = _standing(view.spec["blocks"], button)
+        self._note(person, f"[{element['text']['text']}], at home")
+        told = payload.home_actions(
+            self.workspace,
+            person,
+            self.interactions.shape(view),
+            payload.action(element, block_id=block_id),
+            trigger=self.interactions.trigger(person.id, ""),
+        )
+        return await self.deliveries.deliver(Delivered(kind=PRESSES, payload=told, user=person.id))
 
     # Forms
 
@@ -258,10 +285,10 @@ class People:
         self.acts.append((self.workspace.next_ts(), f"{person.name}: {words}"))
 
 
-def _standing(message: Message, button: str | Button) -> tuple[str, Json]:
-    """The one button of a message that is meant, with its block: by label, by action, by what comes before the
+def _standing(blocks: Sequence[Json], button: str | Button) -> tuple[str, Json]:
+    """The one button among these that is meant, with its block: by label, by action, by what comes before the
     action's colon; or the one that still gives back what another did."""
-    standing = list(block_text.buttons(message.blocks))
+    standing = list(block_text.buttons(blocks))
     if isinstance(button, Button):
         looks = (button.label, button.action_id, button.value)
         found = [

@@ -115,7 +115,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A modal that is open before somebody."""
+    """A modal that is open before somebody, or what the app shows in their Home tab."""
 
     id: str
     user: str
@@ -128,6 +128,11 @@ class View:
     @property
     def title(self) -> str:
         return str(self.spec["title"]["text"])
+
+    @property
+    def buttons(self) -> tuple[Button, ...]:
+        """Every button, in the order they stand."""
+        return Message(channel="", ts="", user="", text="", blocks=tuple(self.spec["blocks"])).buttons
 
     @property
     def plain(self) -> str:

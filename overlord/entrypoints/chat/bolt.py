@@ -8,10 +8,10 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import structlog
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
@@ -20,14 +20,14 @@ from slack_sdk.web.async_client import AsyncWebClient
 from overlord.app import Overlord
 from overlord.domain.chat_answer import refused_message
 from overlord.domain.chat_card import FILL, PRESS
-from overlord.domain.names import ChannelId, UserId
+from overlord.domain.names import UserId
 from overlord.engine import obey
 from overlord.engine.speech import Speech
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.points import Point
 from overlord.settings_chat import Slack
-from overlord.store import requests
-from overlord.store.requests import Request, RequestKind
+from overlord.store import homes, requests
+from overlord.store.requests import AT_HOME, Request, RequestKind
 
 log = structlog.get_logger()
 _bolt_log = logging.getLogger("overlord.slack")
@@ -82,8 +82,27 @@ class _User(BaseModel):
 
 
 class _Container(BaseModel):
-    channel_id: Id
-    message_ts: Id
+    """Where a button stands: in a message, or in somebody's Home tab, which has neither a channel nor a message."""
+
+    type: Annotated[str, Field(max_length=40)] = "message"
+    channel_id: Annotated[str, Field(max_length=64)] = ""
+    message_ts: Annotated[str, Field(max_length=64)] = ""
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> Self:
+        if self.type != "view" and not (self.channel_id and self.message_ts):
+            raise ValueError("a button of a message has a channel and a message")
+        return self
+
+
+class _Opened(BaseModel):
+    user: Id
+    tab: Annotated[str, Field(max_length=40)]
+
+
+class _Opening(BaseModel):
+    team_id: Id
+    event: _Opened
 
 
 class _Action(BaseModel):
@@ -170,15 +189,27 @@ class Ears:
                 await self._hear(replace(request, text=said.event.text))
         await ack()
 
+    async def home(self, ack: Ack, body: dict[str, Any]) -> None:
+        """Somebody opened our pages in the chat; the tab with messages is none of ours."""
+        said = _Opening.model_validate(body)
+        if said.event.tab == "home":
+            user, team, at = said.event.user, said.team_id, self._running.parts.clock.now()
+            await self._running.parts.database.write(
+                Point.HOME_OPENED, lambda c: homes.opened(c, user=user, team=team, at=at)
+            )
+            self._running.bell.ring()
+        await ack()
+
     async def press(self, ack: Ack, body: dict[str, Any]) -> None:
         said = _Press.model_validate(body)
         action = said.actions[0]
+        is_at_home = said.container.type == "view"
         request = self._request(
             RequestKind.PRESS,
             key=f"press {said.trigger_id}",
             user=said.user.id,
             team=said.user.team_id or said.team.id,
-            channel=said.container.channel_id,
+            channel=AT_HOME if is_at_home else said.container.channel_id,
         )
         request = replace(
             request, ts=said.container.message_ts, value=action.value, address=said.response_url
@@ -244,7 +275,9 @@ class Ears:
         except (TimeoutError, ChatUnavailable, ChatRefused) as error:
             log.warning("form_not_opened", reason=str(error))
         try:
-            await chat.whisper(ChannelId(request.channel), UserId(request.user), refused_message(why))
+            await chat.whisper(
+                obey.where_seen(self._speech, request), UserId(request.user), refused_message(why)
+            )
         except (ChatUnavailable, ChatRefused) as error:
             log.warning("not_answered", reason=str(error))
 
@@ -277,6 +310,7 @@ def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
     )
     app.command(re.compile(r".*"))(ears.command)
     app.event("app_mention")(ears.mention)
+    app.event("app_home_opened")(ears.home)
     app.event("message")(ears.message)
     app.action(re.compile(r".*"))(ears.press)
     app.view(re.compile(r".*"))(ears.form)
