@@ -15,8 +15,8 @@ from overlord.domain.text import count
 
 _AT_WORK = frozenset({JobState.RUNNING, JobState.EVALUATING})
 
-ValuesOf = Callable[[Decision], ValueOf | None]
-"""The buttons' values for a decision; None for one whose card does not stand yet."""
+ValuesOf = Callable[[Decision], ValueOf]
+"""The buttons' values for a decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +63,11 @@ def _asked(asked: Asked, view: HomeView, place: Place, values: ValuesOf) -> list
     )
     age = age_text((view.status.at - decision.created_at).total_seconds())
     title = cut_line(decision.title)
-    parts: list[Part] = [
-        Paragraph((Bold(f"{KIND_NAMES[decision.kind]} {decision.id}"), "  ", where, f"  {title} ({age})"))
+    name = Bold(f"{KIND_NAMES[decision.kind]} {decision.id}")
+    return [
+        Paragraph((name, "  ", where, f"  {title} ({age})")),
+        Buttons(tuple(answers_of(decision, values(decision)))),
     ]
-    value = values(decision)
-    return [*parts, Buttons(tuple(answers_of(decision, value)))] if value is not None else parts
 
 
 def _trouble(status: Status) -> list[Part]:

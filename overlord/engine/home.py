@@ -11,7 +11,7 @@ from overlord.domain.chat import ChatMessage
 from overlord.domain.chat_card import ValueOf
 from overlord.domain.chat_home import HomeView, home_message, refused_home
 from overlord.domain.decision import Decision
-from overlord.domain.names import UserId
+from overlord.domain.names import ChannelId, UserId
 from overlord.domain.proposal import ProposalStatus
 from overlord.engine import people
 from overlord.engine.parts import Parts
@@ -74,14 +74,12 @@ def _made(
         costs=inquiries.cost(connection, settings, at=at, days=DAYS),
         proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.standing(connection)),
     )
-    return stamp, home_message(view, speech.place, partial(_values, connection))
+    return stamp, home_message(view, speech.place, partial(_values, connection, speech.channel))
 
 
-def _values(connection: sqlite3.Connection, decision: Decision) -> ValueOf | None:
+def _values(connection: sqlite3.Connection, channel: ChannelId, decision: Decision) -> ValueOf:
     """The same buttons as those of its card: each of them counts once, wherever it is pressed."""
-    card = messages.of(connection, MessageKind.DECISION, decision.id)
-    if card is None:
-        return None
+    card = messages.want(connection, MessageKind.DECISION, decision.id, channel=channel)
     return lambda verb, text: buttons.make(
         connection, card.id, verb, decision_id=decision.id, text=text, digest=decision.digest
     )

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from overlord.domain.event import EventName
 from overlord.store.rows import select
 
 FRESH = timedelta(hours=1)
@@ -43,8 +44,10 @@ def behind(connection: sqlite3.Connection, *, at: datetime) -> list[ChatHome]:
 
 
 def now(connection: sqlite3.Connection) -> str:
-    """What a tab shows may change when this does."""
-    return str(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
+    """What a tab shows may change when this does; that a daemon starts changes nothing there."""
+    query = "SELECT seq FROM ledger WHERE name != ? ORDER BY seq DESC LIMIT 1"
+    found = connection.execute(query, (EventName.DAEMON_STARTED.value,)).fetchone()
+    return str(found[0] if found else 0)
 
 
 def note(connection: sqlite3.Connection, home: ChatHome, *, stamp: str, shown: str) -> None:

@@ -122,7 +122,7 @@ def _key(delivered: Delivered) -> str:
     told = delivered.payload
     if delivered.kind == COMMANDS:
         return f"command {told['trigger_id']}"
-    if delivered.kind == PRESSES and "view" in told:
+    if delivered.kind == PRESSES and told["type"] == "view_submission":
         return f"form {told['view']['id']}"
     if delivered.kind == PRESSES:
         counts = told["actions"][0]["action_id"].partition(":")[0] == PRESS
@@ -136,5 +136,5 @@ def _key(delivered: Delivered) -> str:
 def _readable(chat: EmbeddedChat, heard: Sequence[Delivered]) -> str:
     """Everything that somebody could read."""
     said = [delivered.responses for delivered in heard]
-    views = chat.interactions.views
+    views = [*chat.interactions.views.values(), *chat.interactions.homes.values()]
     return f"{chat.workspace.standing} {chat.workspace.whispers} {views} {said}"

@@ -102,6 +102,7 @@ async def test_a_call_that_fails_once_changes_nothing(kind: str) -> None:
         for method in concerned(kind):
             chat.fail(method, kind=kind)
         chat.fail("chat.postMessage", kind=kind, after=2)  # one of a thread
+        await chat.open_home(stage.alice)
         await stage.issue("plain")
         await stage.catch_up()
         said = await heard(stage, await chat.command(stage.alice, "status"))
@@ -116,6 +117,7 @@ async def test_a_call_that_fails_once_changes_nothing(kind: str) -> None:
         left = {fault.operation for fault in chat.wire.faults.pending} - {"conversations.replies"}
         assert not left, f"never called: {left}"
         chat.mend()
+        assert (chat.home(stage.alice) is not None) or kind in REFUSALS
         await stage.check()
 
 

@@ -43,7 +43,7 @@ async def test_it_says_what_waits_what_is_under_way_and_what_it_costs(talk: Talk
         "No Minion is at work.",
         "Queue (0)",
         "Nothing is queued.",
-        "0 of 4 sessions at once are taken.",
+        "0 of 3 sessions at once are taken.",
         "---",
         "Spent",
         "• Today: 0 tokens",
