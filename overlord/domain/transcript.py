@@ -130,7 +130,7 @@ class Conversation:
         if not exchange.is_answered:
             return
         self._turn += 1
-        yield f"turn {self._turn}  {exchange.at[11:19]} UTC  {_price(exchange)}"
+        yield f"turn {self._turn}  {exchange.at[11:19]}Z  {_price(exchange)}"
         yield from (f"  {line}" for line in exchange.said.splitlines())
         for call in exchange.calls:
             self._calls[call.id] = call

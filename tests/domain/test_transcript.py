@@ -72,11 +72,11 @@ def test_a_session_reads_like_a_conversation() -> None:
     assert drawn(*STORY) == snapshot("""\
   > You are a Minion. (17 characters)
   > The task. (9 characters)
-turn 1  14:05:09 UTC  1,050 tokens, $0.0123
+turn 1  14:05:09Z  1,050 tokens, $0.0123
   I look first.
   read_file calc.py
     3 lines
-turn 2  14:05:09 UTC  1,050 tokens, $0.0123
+turn 2  14:05:09Z  1,050 tokens, $0.0123
   edit_file calc.py
     - a - b
     + a + b
@@ -92,7 +92,7 @@ turn 2  14:05:09 UTC  1,050 tokens, $0.0123
     line 17
     line 18
     line 19
-turn 3  14:05:09 UTC  1,050 tokens, $0.0123
+turn 3  14:05:09Z  1,050 tokens, $0.0123
   write_file new.py
     + 0
     + 1
@@ -110,7 +110,7 @@ turn 3  14:05:09 UTC  1,050 tokens, $0.0123
   search_files pattern="x" path="."
   list_directory src
     Wrote new.py.
-turn 4  14:05:09 UTC  1,050 tokens, $0.0123
+turn 4  14:05:09Z  1,050 tokens, $0.0123
   task_complete
     summary: Done.
     All of it.\

@@ -84,6 +84,9 @@ async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
         assert resumed.out.endswith("Run 2 waits for an answer: `overlord resume 2`\n")
         assert resumed.code == 0, "what waits for an answer is another run"
         assert "Run 2: something else" in (await user.overlord("resume")).out
+        assert "Run 2: something else" in (await user.overlord("resume", "2")).out
+        nobody = await user.overlord("resume", "7")
+        assert (nobody.code, "there is no run 7" in nobody.err) == (4, True), nobody.err
 
 
 async def test_an_ended_run_is_tried_again_from_where_head_is_now() -> None:

@@ -146,7 +146,7 @@ def run() -> Loaded:
 
 @app.command()
 def resume() -> Loaded:
-    """Let paused work go on: `resume owner/repo`, or `resume --all`."""
+    """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`)."""
     from overlord.entrypoints.cli import work
 
     return work.resume

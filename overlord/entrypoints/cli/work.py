@@ -1,6 +1,7 @@
 """`overlord work`, `stop`, `scope`, `pause`, `resume`: what a person tells a daemon to do."""
 
 import json as jsonlib
+import re
 import sqlite3
 import time
 from datetime import UTC, datetime
@@ -26,6 +27,8 @@ WAIT_S = 10.0
 _LOOKS_EVERY_S = 0.2
 EXPLAIN = "explain"
 
+RUN = re.compile("[0-9]{1,9}")
+"""The number of a run; a repository of such a name is written with its owner."""
 Space = Annotated[str, typer.Argument(help="A repository: owner/repo, or its name alone.")]
 
 
@@ -122,7 +125,13 @@ def resume_space(space: Space) -> None:
 
 def resume(
     *,
-    space: Space = "",
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="REPOSITORY|RUN",
+            help="A repository: owner/repo, or its name alone. Or a run's number, as `history` shows it.",
+        ),
+    ] = "",
     everything: Annotated[bool, typer.Option("--all", help="End the pause of everything.")] = False,
     repo: local.Repo = ".",
     model: local.Model = "",
@@ -130,17 +139,18 @@ def resume(
     budget: local.Budget = None,
     json: local.Json = False,
 ) -> None:
-    """Let paused work go on: `resume owner/repo`, or `resume --all`.
+    """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`).
 
-    With neither it is about `overlord run`: go on with what was interrupted, and ask what waits for an answer. All other
-    options are for that.
+    With nothing named, or a run, it is about `overlord run`: go on with what was interrupted, and ask what
+    waits for an answer. All other options are for that.
     """
-    if not space and not everything:
-        local.resume(repo=repo, model=model, runner=runner, budget=budget, json=json)
-        return
-    if space and everything:
-        raise typer.BadParameter("give a repository or --all, not both")
-    _resume_work(space)
+    if what and everything:
+        raise typer.BadParameter("give a repository, a run or --all, and only one of them")
+    run = int(what) if RUN.fullmatch(what) else None
+    if run is not None or not (what or everything):
+        local.resume(number=run, repo=repo, model=model, runner=runner, budget=budget, json=json)
+    else:
+        _resume_work(what)
 
 
 def _resume_work(space: str) -> None:
