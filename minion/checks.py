@@ -115,7 +115,8 @@ class Checker:
                 return _Attempt(StepResult(name=step.name, outcome=todo, command=step.command))
             if step.junit:
                 clear(place / "tree", step.junit)
-            with closing(Results(place / "results", only=only)) as results:
+            watched = step.watched if only else ()
+            with closing(Results(place / "results", only=only, watched=watched)) as results:
                 done = self._execute(step, todo, place, timeout_s, results)
                 if isinstance(done, StepResult):
                     return _Attempt(done)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 MOST_CHARS = 2000
@@ -31,11 +33,72 @@ class TreeOnPath:
             self._finder.known_only = False
 
 
+class Touched:
+    """Sees whether a test calls a function that holds a changed line: what is `watched`, as `calc.py:10-14`.
+
+    A test that turns this off is said to: whoever hides what it runs is no better off.
+    """
+
+    def __init__(self, root: Path, watched: Sequence[str]) -> None:
+        self._lines: dict[str, list[tuple[int, int]]] = {}
+        for one in watched:
+            path, _, span = one.rpartition(":")
+            first, _, last = span.partition("-")
+            self._lines.setdefault(str(root / path), []).append((int(first), int(last or first)))
+        self._known: dict[Any, bool] = {}
+        self._tracer = self._called
+        self.seen = False
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        self.seen = False
+        yield from self._watching()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        yield from self._watching()
+
+    @property
+    def word(self) -> str:
+        """`yes` or `no`, or nothing where nobody looked."""
+        return "" if not self._lines else "yes" if self.seen else "no"
+
+    def _watching(self) -> Iterator[None]:
+        if not self._lines:
+            yield
+            return
+        threading.settrace(self._tracer)
+        sys.settrace(self._tracer)
+        yield
+        if sys.gettrace() is not self._tracer:
+            self.seen = True
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def _called(self, frame: Any, _event: str, _argument: object) -> None:
+        code = frame.f_code
+        holds = self._known.get(code)
+        if holds is None:
+            spans = self._lines.get(code.co_filename, ())
+            first = code.co_firstlineno
+            last = max((line for _, line in dis.findlinestarts(code) if line), default=first)
+            # What a module's or a class's own lines do is done when it is imported, whoever does that.
+            is_function = not code.co_name.startswith("<module") and bool(code.co_flags & 2)
+            holds = self._known[code] = is_function and any(
+                first <= end and last >= start for start, end in spans
+            )
+        if holds:
+            self.seen = True
+
+
 class Reporter:
     """Tells each outcome as it is logged; given `only`, the names of some tests, lets no others run."""
 
-    def __init__(self, tell: Callable[..., None], only: Sequence[str] | None, controls: Any) -> None:
+    def __init__(
+        self, tell: Callable[..., None], only: Sequence[str] | None, controls: Any, touched: Touched
+    ) -> None:
         self._tell = tell
+        self._touched = touched
         self._only = None if only is None else frozenset(only)
         self._controls = controls
 
@@ -81,6 +144,7 @@ class Reporter:
             control=control,
             reason=reason,
             file=report.location[0] or "",
+            touches=self._touched.word if when == "call" else "",
             message="" if report.passed else _message(report)[:MOST_CHARS],
             text=report.longreprtext[-MOST_CHARS:] if report.failed else "",
         )

@@ -93,8 +93,10 @@ def main(directory: Path, words: Sequence[str]) -> int:
     controls = beside("guarded_controls").Controls(channel, directory, Path.cwd())
     plugins = beside("guarded_plugins")
     tree = plugins.TreeOnPath(Path.cwd(), finder)
-    reporter = plugins.Reporter(channel.tell, only, controls)
-    code = int(pytest.main(list(words), plugins=[tree, reporter]))
+    lines = directory / "watched"
+    touched = plugins.Touched(Path.cwd(), json.loads(lines.read_text()) if lines.exists() else ())
+    reporter = plugins.Reporter(channel.tell, only, controls, touched)
+    code = int(pytest.main(list(words), plugins=[tree, touched, reporter]))
     channel.tell(exit_code=code)
     return code
 

@@ -21,7 +21,7 @@ CONTROLS_S = 0.5
 FEWEST_CONTROLS = 3
 """These many are made even when each is slow."""
 _MOST_TESTS = 1_000_000
-_TEXTS = ("id", "when", "outcome", "control", "reason", "file", "message", "text")
+_TEXTS = ("id", "when", "outcome", "control", "reason", "file", "message", "text", "touches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

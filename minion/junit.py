@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 Outcome = dict[str, str]
-"""One line of a run: `id` (pytest's), `when`, `outcome`, `file`, `message` and `text`."""
+"""One line of a run: `id` (pytest's), `when`, `outcome`, `file`, `message`, `text`, and `touches`: `yes` if it ran what was changed, `no` if not, empty if nobody looked."""
 _ILLEGAL = re.compile("[^\t\n\r\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = str.maketrans({
     "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;",
@@ -38,6 +38,7 @@ def _cases(outcomes: Iterable[Outcome], controlled: Collection[str]) -> Iterator
         named = {"classname": class_name, "name": name, "file": one["file"]}
         attributes = " ".join(f'{key}="{_escaped(value)}"' for key, value in named.items())
         attributes += ' control="failed"' if one["id"] in controlled else ""
+        attributes += f' touches="{one["touches"]}"' if one.get("touches") in {"yes", "no"} else ""
         element = _ELEMENTS.get(one["outcome"])
         if element is None:
             yield f"<testcase {attributes}/>"

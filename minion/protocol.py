@@ -281,6 +281,9 @@ class CheckStep:
     """How often failed tests are run again, each time on a fresh copy and within the same time (pytest only)."""
     capture: bool = False
     """Keep what the command writes to standard output as it is."""
+    watched: tuple[str, ...] = ()
+    """Changed lines, as `calc.py:10-14`: a failed test that is run again is told to touch them if it calls a function that holds
+    one (pytest only)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,12 +21,14 @@ _LONGEST_WAIT_S = 20.0
 class Results:
     """A directory for one run of a command, and a socket that becomes the guarded runner's standard input."""
 
-    def __init__(self, directory: Path, *, only: Sequence[str] = ()) -> None:
-        """Make it. `only` names the tests to run, if not all. Raises OSError."""
+    def __init__(self, directory: Path, *, only: Sequence[str] = (), watched: Sequence[str] = ()) -> None:
+        """Make it. `only` names the tests to run, if not all; `watched` the lines they are told to touch. Raises OSError."""
         directory.mkdir(parents=True)
         self.directory = directory
         if only:
             (directory / "only").write_text(json.dumps(list(only)))
+        if watched:
+            (directory / "watched").write_text(json.dumps(list(watched)))
         self._near, self.far = socket.socketpair()
         self._run = GuardedRun()
         self._listener = threading.Thread(target=self._listen, name="results", daemon=True)

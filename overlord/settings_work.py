@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from overlord.domain.proof import ProofPolicy
 from overlord.settings_model import Positive, Section
 
 
@@ -32,9 +33,16 @@ class Sessions(Section):
 class Checks(Section):
     tests_s: Positive
     lint_s: Positive
+    proof: ProofPolicy
     review: bool
     review_model: str
     setup_s: Positive
+
+    @field_validator("proof", mode="before")
+    @classmethod
+    def _plain_off(cls, value: object) -> object:
+        """YAML reads a bare `off` as false."""
+        return ProofPolicy.OFF if value is False else value
 
 
 class Questions(Section):

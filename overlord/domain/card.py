@@ -1,15 +1,18 @@
 """What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Report, Scope, SessionKind
 from overlord.domain.budget import TokenUsage, usd_text
+from overlord.domain.claim import claims_line, claims_of
 from overlord.domain.decision import Decision, Verb
-from overlord.domain.evaluation import CheckScore, EvaluationResult
+from overlord.domain.evaluation import TOLD_FIRST, CheckName, CheckScore, EvaluationResult
 from overlord.domain.hidden_text import hidden_in
 from overlord.domain.job import Job, JobState
+from overlord.domain.proof import UNPROVEN
+from overlord.domain.red import FAILING_BEFORE
 from overlord.domain.scope_reason import ScopeGrant, lines_now
 from overlord.domain.session import Session
 from overlord.domain.text import count, defused, defused_line, plain_line, quoted, visible
@@ -18,6 +21,7 @@ from overlord.domain.untested import not_judged_line
 MOST_HIDDEN = 10
 MOST_REASONS = 12
 MOST_LEFT_OUT = 10
+MOST_RED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +97,7 @@ def pull_body(story: Story) -> str:
 
 def evidence_card(story: Story) -> str:
     """What was done and what proves it."""
-    unjudged = not_judged_line(story.evaluations)
-    parts = [f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."] if unjudged else []
+    parts = list(_first(story.evaluations))
     parts += ["### What the Minion says", quoted(story.summary)]
     parts += ["### What Overlord checked", _checks(story), _figures(story)]
     if hidden := hidden_in(story.job.issue):
@@ -107,6 +110,31 @@ def evidence_card(story: Story) -> str:
     if told:
         parts.append("\n".join(f"- {line}" for line in told))
     return "\n\n".join(parts)
+
+
+def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
+    """What is to be known before anything else is read."""
+    if unjudged := not_judged_line(evaluations):
+        yield f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."
+    checks = evaluations[-1].checks if evaluations else ()
+    found = evaluations[-1].findings if evaluations else ()
+    told = [item for item in found if item.rule in TOLD_FIRST and item.check == CheckName.TESTS]
+    if any(item.rule != UNPROVEN for item in told):
+        lines = [f"- {_cell(item.message)}" for item in told if item.rule != UNPROVEN][:MOST_RED]
+        yield "⚠️ **Tests that were red at base:**\n\n" + "\n".join(lines)
+    for item in told:
+        if item.rule == UNPROVEN:
+            yield f"⚠️ **unproven**: {_cell(item.message.removeprefix('Unproven: '))}"
+    if line := claims_line(checks):
+        names = [f"- {_cell(one.finding.message)}" for one in claims_of(checks)][:MOST_RED]
+        yield f"⚠️ **This {line}:**\n\n" + "\n".join(names)
+    before = [item for item in found if item.rule == FAILING_BEFORE]
+    if before:
+        names = [f"- {_cell(item.message)}" for item in before][:MOST_RED]
+        yield (
+            f"{count(len(before), 'test')} failed before and after, and nothing shows that the task is about them:\n\n"
+            + "\n".join(names)
+        )
 
 
 _EDITED = (

@@ -1,33 +1,17 @@
 """Test runs side by side: what passed at base and does not any more, what is new, mended, changed, flaky, gone."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding
 from overlord.domain.evaluation import CheckName
 from overlord.domain.junit import Case, CaseOutcome
-from overlord.domain.testrun import Run
+from overlord.domain.red import MOST_NAMED, RedTests, finding_of, judge_red
+from overlord.domain.testrun import Run, Runs, bare_name, is_in
 from overlord.domain.text import visible
 
-MESSAGE_CHARS = 600
-MOST_NAMED = 50
-"""Broken tests that are listed; the figures count all of them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
-    """The runs of one evaluation."""
-
-    base: Run
-    restored: Run | None
-    """Base's tests on the new code; None when the change touches no test."""
-    head: Run
-    new_on_base: Run | None
-    """The changed test files on base's code; None when that was not asked or cannot be read."""
-    changed: Collection[str]
-    """Every changed path."""
-    renamed: Mapping[str, str]
+CHANGED_TEST, REMOVED_TEST = "changed-test", "removed-test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,43 +19,57 @@ class Comparison:
     """What the runs say together."""
 
     broken: tuple[Finding, ...]
+    """What is held against the change; first what became of tests that were red at base."""
     notes: tuple[Finding, ...]
+    claims: tuple[Finding, ...]
+    """Tests of base that fail on the new code and that the change rewrote or removed: right only if the issue asks for that."""
+    fixed: tuple[Case, ...]
+    """Red at base, and green in base's own version on the new code."""
+    left: tuple[Case, ...]
+    """Red at base and red now."""
     passed: int
     figures: str
 
 
 def compare(runs: Runs) -> Comparison:
     """Hold every test of every run against base."""
-    broken, changed = _of_base(runs)
-    failing = [case for case in runs.head.failed if case.id not in broken and _is_fault(runs, case)]
-    gone = _gone(runs, set(broken))
-    notes = [
-        _note("changed-test", case, "fails in its old form and passes in its changed one.")
-        for case in changed
-    ]
-    notes += [_note("flaky", case, "failed once and passed when it was run again.") for case in _flaky(runs)]
-    findings = [*broken.values(), *(_failing(case) for case in failing), *gone]
+    broken, claims = _of_base(runs)
+    red = judge_red(runs)
+    failing = [case for case in runs.head.failed if case.id not in broken and _is_fault(runs, case, red)]
+    gone = _gone(runs, {*broken, *claims})
+    notes = [_note("flaky", case, "failed once and passed when it was run again.") for case in _flaky(runs)]
+    findings = [*red.findings, *broken.values(), *(_failing(case) for case in failing), *gone]
     return Comparison(
         broken=tuple(findings[:MOST_NAMED]),
         notes=tuple(notes[:MOST_NAMED]),
+        claims=tuple(claims.values()),
+        fixed=red.fixed,
+        left=red.left,
         passed=sum(1 for _ in runs.head.passed),
-        figures=_figures(runs, broken=len(findings), changed=len(changed)),
+        figures=_figures(runs, red, broken=len(findings), claims=list(claims.values())),
     )
 
 
-def _of_base(runs: Runs) -> tuple[dict[str, Finding], list[Case]]:
+def _of_base(runs: Runs) -> tuple[dict[str, Finding], dict[str, Finding]]:
     """The tests that passed at base and are broken, and those that only their changed file saves."""
     against = runs.restored or runs.head
     broken: dict[str, Finding] = {}
-    changed: list[Case] = []
+    claims: dict[str, Finding] = {}
+    moved = Counter(bare_name(case) for case in runs.head.passed if case.id not in runs.base.cases)
     for case in _reliable(runs.base):
         if against.passes(case.id):
             continue
-        if _is_in(case, runs.changed) and runs.head.passes(case.id):
-            changed.append(case)
+        is_skipped = case.id in against.cases and not against.fails(case.id)
+        if is_skipped or not is_in(case, runs.changed):
+            broken[case.id] = _broken(case, against)
+        elif runs.head.passes(case.id) or moved[bare_name(case)]:
+            told = "fails in its old form and passes in its changed one."
+            claims[case.id] = _note(CHANGED_TEST, case, told)
+        elif case.id not in runs.head.cases:
+            claims[case.id] = _note(REMOVED_TEST, case, "fails as it was, and is gone.")
         else:
             broken[case.id] = _broken(case, against)
-    return broken, changed
+    return broken, claims
 
 
 def _reliable(base: Run) -> Iterator[Case]:
@@ -79,10 +77,12 @@ def _reliable(base: Run) -> Iterator[Case]:
     return (case for case in base.cases.values() if case.outcome is CaseOutcome.PASSED)
 
 
-def _is_fault(runs: Runs, case: Case) -> bool:
-    """Whether a test that fails now is held against the change: it did not fail, nor falter, before."""
+def _is_fault(runs: Runs, case: Case, red: RedTests) -> bool:
+    """Whether a test that fails now is held against the change: it did not fail, nor falter, before, or its own version passes now."""
+    if case.id in red.moved:
+        return False
     before = runs.base.cases.get(case.id)
-    return before is None or before.outcome is not CaseOutcome.FAILED
+    return before is None or before.outcome is not CaseOutcome.FAILED or case.id in red.green
 
 
 def _flaky(runs: Runs) -> list[Case]:
@@ -95,15 +95,15 @@ def _flaky(runs: Runs) -> list[Case]:
 def _gone(runs: Runs, broken: Collection[str]) -> Iterator[Finding]:
     """Files with fewer tests than before: those that passed at base, are not run any more, and moved nowhere."""
     fresh = [case for case in runs.head.passed if case.id not in runs.base.cases]
-    moved = Counter(_bare(case) for case in fresh)
+    moved = Counter(bare_name(case) for case in fresh)
     lost: dict[str, list[Case]] = {}
-    for case in _reliable(runs.base):
+    for case in _unfailed(runs):
         if case.id not in broken and not runs.head.passes(case.id) and not runs.head.fails(case.id):
-            if moved[_bare(case)]:
-                moved[_bare(case)] -= 1
+            if moved[bare_name(case)]:
+                moved[bare_name(case)] -= 1
             else:
                 lost.setdefault(_place(case, runs.renamed), []).append(case)
-    gained = Counter(_place(case, {}) for case in fresh if moved[_bare(case)])
+    gained = Counter(_place(case, {}) for case in fresh if moved[bare_name(case)])
     for place, cases in lost.items():
         if len(cases) > gained[place]:
             message = f"{len(cases)} tests that passed before are not run any more, the first of them {cases[0].id}."
@@ -112,31 +112,32 @@ def _gone(runs: Runs, broken: Collection[str]) -> Iterator[Finding]:
             )
 
 
-def _bare(case: Case) -> str:
-    return case.id.rsplit("::", 1)[-1].split("[", 1)[0]
+def _unfailed(runs: Runs) -> Iterator[Case]:
+    """What passed at base, and what was skipped there and is not run by any name now."""
+    yield from _reliable(runs.base)
+    for case in runs.base.cases.values():
+        is_gone = case.outcome is CaseOutcome.SKIPPED and case.id not in runs.head.cases
+        if is_gone and is_in(case, runs.changed):
+            yield case
 
 
 def _place(case: Case, renamed: Mapping[str, str]) -> str:
     return renamed.get(case.file, case.file) if case.file else case.id.split("::", 1)[0]
 
 
-def _is_in(case: Case, changed: Collection[str]) -> bool:
-    """Whether the file of a test is among these paths; where the report names no file, its dotted module tells."""
-    if case.file:
-        return case.file in changed
-    stems = (path.rsplit(".", 1)[0].replace("/", ".") for path in changed)
-    return any(f"{case.id.split('::', 1)[0]}.".startswith(f"{stem}.") for stem in stems)
-
-
-def _figures(runs: Runs, *, broken: int, changed: int) -> str:
-    head, base = runs.head, runs.base
-    passed = list(head.passed)
-    fixed = sum(1 for case in passed if case.id in base.cases and base.fails(case.id))
-    failing_before = sum(1 for case in head.failed if not _is_fault(runs, case))
-    skipped = sum(1 for case in head.cases.values() if case.outcome is CaseOutcome.SKIPPED)
-    extra = [(failing_before, "failing as before"), (changed, "changed"), (len(_flaky(runs)), "flaky")]
-    parts = [f"{len(passed)} passed", _new(runs), f"{fixed} fixed", f"{broken} broken"]
-    parts += [f"{number} {word}" for number, word in (*extra, (skipped, "skipped")) if number]
+def _figures(runs: Runs, red: RedTests, *, broken: int, claims: Sequence[Finding]) -> str:
+    passed = list(runs.head.passed)
+    skipped = sum(1 for case in runs.head.cases.values() if case.outcome is CaseOutcome.SKIPPED)
+    changed = sum(1 for item in claims if item.rule == CHANGED_TEST)
+    extra = [
+        (sum(1 for case in runs.head.failed if not _is_fault(runs, case, red)), "failing before and after"),
+        (changed, "expecting something else"),
+        (len(claims) - changed, "removed"),
+        (len(_flaky(runs)), "flaky"),
+        (skipped, "skipped"),
+    ]
+    parts = [f"{len(passed)} passed", _new(runs), f"{len(red.fixed)} fixed", f"{broken} broken"]
+    parts += [f"{number} {word}" for number, word in extra if number]
     return ", ".join(parts)
 
 
@@ -152,27 +153,17 @@ def _new(runs: Runs) -> str:
 def _broken(case: Case, against: Run) -> Finding:
     now = against.cases.get(case.id)
     if now is None:
-        return _finding(
+        return finding_of(
             "test-missing", case, "passed before and is not run any more.", against.why_missing(case)
         )
     if now.outcome is CaseOutcome.SKIPPED:
-        return _finding("test-skipped", case, "passed before and is skipped.", now.message)
-    return _finding("test-broken", case, "passed before and fails.", now.message)
+        return finding_of("test-skipped", case, "passed before and is skipped.", now.message)
+    return finding_of("test-broken", case, "passed before and fails.", now.message)
 
 
 def _failing(case: Case) -> Finding:
-    return _finding("test-failed", case, "fails.", case.message)
+    return finding_of("test-failed", case, "fails.", case.message)
 
 
 def _note(rule: str, case: Case, told: str) -> Finding:
-    return _finding(rule, case, told, case.message if rule == "flaky" else "")
-
-
-def _finding(rule: str, case: Case, told: str, evidence: str) -> Finding:
-    return Finding(
-        check=CheckName.TESTS,
-        rule=rule,
-        message=visible(f"{case.id.lstrip(':')} {told}"),
-        file=visible(case.file) or None,
-        evidence=visible(evidence)[-MESSAGE_CHARS:],
-    )
+    return finding_of(rule, case, told, case.message if rule == "flaky" else "")

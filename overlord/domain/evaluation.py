@@ -97,6 +97,12 @@ REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LIN
 """What a pass needs, besides the review where there is one."""
 
 
+TOLD_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-test-left", "unproven")
+"""Rules of findings that are named before all others, in this order."""
+TOLD_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
+"""Rules of findings that are told and held against nobody."""
+
+
 def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUIRED) -> Verdict:
     """Any hard fail fails; a check that could not be made asks a person; any revision revises; all made and passed, pass.
     Tests that a person accepted as not judged stand in nothing's way; no other check can be that."""
@@ -123,14 +129,16 @@ def same_findings(one: EvaluationResult, other: EvaluationResult) -> bool:
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Without doubles, in the order of the checks, then by file and line."""
+    """Without doubles: what was made of red tests first, what is only noted last, in the order of the checks, by file and line."""
     unique = dict.fromkeys(findings)
     order: dict[str, int] = {name: index for index, name in enumerate(CheckName)}
-    return tuple(
-        sorted(
-            unique, key=lambda item: (order.get(item.check, 99), item.file or "", item.line or 0, item.rule)
-        )
-    )
+
+    def rank(item: Finding) -> tuple[int, int, str, int, str]:
+        late = len(TOLD_FIRST) + (item.rule in TOLD_LAST)
+        place = TOLD_FIRST.index(item.rule) if item.rule in TOLD_FIRST else late
+        return (place, order.get(item.check, 99), item.file or "", item.line or 0, item.rule)
+
+    return tuple(sorted(unique, key=rank))
 
 
 def describe(finding: Finding) -> str:

@@ -23,6 +23,7 @@ from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.secret import find_secrets, redacted
 from overlord.domain.skill_review import SkillReview
 from overlord.domain.skill_rule import Level
+from overlord.domain.testcode_compare import Compared
 from overlord.domain.text import count, visible
 from overlord.domain.weakening import LONGEST_LINE, weaknesses
 
@@ -83,6 +84,7 @@ def check_integrity(
     approved_skill: str = "",
     known: Redactor | None = None,
     binaries: Mapping[str, str] | None = None,
+    compared: Compared | None = None,
 ) -> CheckResult:
     """Judge a change by its paths, modes, sizes and added lines.
 
@@ -92,6 +94,7 @@ def check_integrity(
     rejected one fails the change, and every other waits for a person. `approved_skill` is the file of a skill that a
     person has approved word for word as it is. `known` has the secrets Overlord was given, which stand in no finding either.
     `binaries` says of each binary file the change adds or modifies how one of them is written in it, by path: empty for none.
+    `compared` has the test files it changes that could be parsed, as they were and as they are.
     """
     files = parse_diff(changes, diff)
     found = [*_trees(changes, link_targets), *_sizes(changes, sizes, limits), *_skills(skills)]
@@ -100,7 +103,7 @@ def check_integrity(
     else:
         for file in files:
             found += _in_lines(file)
-        found += _weakened(files)
+        found += _weakened(files, compared)
         found += _guards(files, approved, approved_skill)
     if known is not None:
         binaries = binaries or {}
@@ -200,6 +203,12 @@ _SUGGESTIONS = {
     "assertion-removed": "Put the assertions back, or say in your summary what replaces them.",
     "empty-assertion": "Assert what the code must do.",
     "tolerance-loosened": "Keep the tolerance and mend the code.",
+    "assertion-weakened": "Assert what was asserted before, and mend the code.",
+    "assertion-swallowed": "Let the assertion fail the test.",
+    "assertion-conditional": "Assert it always.",
+    "rows-removed": "Put the cases back, or say in your summary what replaces them.",
+    "stand-in": "Test the code itself.",
+    "unreadable-test": "Write it so that it can be parsed.",
     "sees-tests": "Let the code do the same whether it is tested or not.",
     **dict.fromkeys(
         map(str, Guard), "Undo this change unless the task asks for it: it needs a person's approval."
@@ -323,8 +332,8 @@ def _hides(char: str) -> bool:
     return char in _HIDING or "\U000e0000" <= char <= "\U000e007f"
 
 
-def _weakened(files: Sequence[FileDiff]) -> Iterator[_Found]:
-    for weak in weaknesses(files):
+def _weakened(files: Sequence[FileDiff], compared: Compared | None) -> Iterator[_Found]:
+    for weak in weaknesses(files, compared):
         yield _found(
             Strength.REVISES, weak.rule, weak.message, weak.file, line=weak.line, evidence=weak.evidence
         )

@@ -33,6 +33,16 @@ class Case:
     """Where it is defined, if the report says so."""
     controlled: bool = False
     """Whether the guarded pytest has seen it fail with a body that must fail."""
+    is_error: bool = False
+    """It failed outside of its own body: when it was collected, set up or cleared away."""
+
+    touches: bool | None = None
+    """Whether it was seen to run a function that the change changed; None where nobody looked."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this is no test, but a file that could not be read for its tests."""
+        return bool(self.file) and self.id == "::" + self.file.removesuffix(".py").replace("/", ".")
 
 
 def parse_junit(text: str | None) -> tuple[Case, ...] | None:
@@ -66,6 +76,8 @@ class _Reading:
     outcome: CaseOutcome = CaseOutcome.PASSED
     message: str = ""
     controlled: bool = False
+    is_error: bool = False
+    touches: bool | None = None
 
     def feed(self, text: str) -> None:
         parser = expat.ParserCreate("utf-8")
@@ -91,9 +103,11 @@ class _Reading:
                 raise _NotJUnit("a test outside a suite")
             self.id = _ADDRESS.sub("", f"{attributes.get('classname', '')}::{attributes.get('name', '')}")
             self.file, self.outcome, self.message = attributes.get("file", ""), CaseOutcome.PASSED, ""
-            self.controlled = attributes.get("control") == "failed"
+            self.controlled, self.is_error = attributes.get("control") == "failed", False
+            self.touches = {"yes": True, "no": False}.get(attributes.get("touches", ""))
         elif inside == "testcase" and name in _RESULTS:
             self.outcome = max(self.outcome, _RESULTS[name], key=lambda outcome: _RANK[outcome])
+            self.is_error = self.is_error or name == "error"
             self.message = self.message or attributes.get("message", "")[:MESSAGE_CHARS]
 
     def _end(self, name: str) -> None:
@@ -108,6 +122,8 @@ class _Reading:
             message=self.message.strip(),
             file=self.file,
             controlled=self.controlled,
+            is_error=self.is_error,
+            touches=self.touches,
         )
         known = self.cases.get(self.id)
         if known is None or _RANK[case.outcome] > _RANK[known.outcome]:

@@ -5,6 +5,7 @@ line that moved is no new complaint, one more of the same kind is. A linter that
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,9 +30,16 @@ _REGULAR = "100"
 """How the modes of regular files begin; links and submodules are not linted."""
 _RUFF = ("ruff", "check", "--output-format=concise", "--quiet", "--no-fix", "--no-cache", "--exit-zero")
 _RUFF_CONFIGURED = (*_RUFF, "--force-exclude", "--")
-_RUFF_BARE = (*_RUFF, "--isolated", "--select=E4,E7,E9,F", "--")
-"""Without a configuration of the repository's own only what is an error counts, not a taste."""
+_SURE = "E9,F63,F7,F82"
+"""What is surely wrong, whoever lints: syntax, comparisons that cannot be meant, undefined names. Where a repository selects no rules
+of its own nothing else counts: a linter's defaults change with its version."""
+_RUFF_BARE = (*_RUFF, "--isolated", f"--select={_SURE}", "--")
 _FLAKE8 = ("flake8", "--exit-zero", "--format=%(path)s:%(row)d:%(col)d: %(code)s %(text)s", "--")
+_FLAKE8_RULES = re.compile(
+    r"^(?:select|extend-select|extend_select|ignore|extend-ignore|extend_ignore|max-[\w-]+|max_\w+|per-file-ignores)\s*=",
+    re.MULTILINE,
+)
+"""Any of these says which rules are meant."""
 _RUFF_SECTION = re.compile(r"^\[tool\.ruff[\].]", re.MULTILINE)
 _FLAKE8_SECTION = re.compile(r"^\[flake8[\]:]", re.MULTILINE)
 _PLACE = re.compile(
@@ -92,7 +100,7 @@ def describe_lint(
     if not any(name.endswith(".py") for name in names):
         return "nothing"
     words = _linter(configuration)
-    how = "for plain errors only" if "--isolated" in words else "as it is configured"
+    how = "for what is surely wrong" if any(_SURE in word for word in words) else "as it is configured"
     return f"{words[0]}, {how}; only what a change introduces counts"
 
 
@@ -176,11 +184,36 @@ def _python(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _linter(configuration: Mapping[str, str]) -> tuple[str, ...]:
-    has_ruff = {"ruff.toml", ".ruff.toml"} & configuration.keys()
-    if has_ruff or _RUFF_SECTION.search(configuration.get("pyproject.toml", "")):
+    for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
+        text = configuration.get(name, "")
+        if name in configuration and (name != "pyproject.toml" or _RUFF_SECTION.search(text)):
+            return _ruff(text, is_shared=name == "pyproject.toml")
+    sections = (_flake8_section(configuration.get(name, "")) for name in (".flake8", "setup.cfg", "tox.ini"))
+    own = next((section for section in sections if section is not None), None)
+    if own is None:
+        return _RUFF_BARE
+    return _FLAKE8 if _FLAKE8_RULES.search(own) else (*_FLAKE8[:-1], f"--select={_SURE}", "--")
+
+
+def _ruff(text: str, *, is_shared: bool) -> tuple[str, ...]:
+    """ruff as it is configured; where that selects nothing, what is sure and what it selects besides."""
+    try:
+        told = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return _RUFF_CONFIGURED  # it says so itself
+    own = told.get("tool", {}).get("ruff", {}) if is_shared else told
+    sections = [own, own.get("lint", {})] if isinstance(own, dict) else []
+    sections = [one for one in sections if isinstance(one, dict)]
+    if any("select" in one or "extend" in one for one in sections):
         return _RUFF_CONFIGURED
-    sections = (configuration.get(name, "") for name in (".flake8", "setup.cfg", "tox.ini"))
-    return _FLAKE8 if any(_FLAKE8_SECTION.search(text) for text in sections) else _RUFF_BARE
+    more = [rule for one in sections for rule in one.get("extend-select", []) if isinstance(rule, str)]
+    return (*_RUFF, f"--select={','.join([_SURE, *more])}", "--force-exclude", "--")
+
+
+def _flake8_section(text: str) -> str | None:
+    """What flake8 is told, where it is told something."""
+    found = _FLAKE8_SECTION.search(text)
+    return text[found.end() :].partition("\n[")[0] if found else None
 
 
 def _trouble(run: StepResult) -> CheckResult | None:

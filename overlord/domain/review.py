@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minion.protocol import Finding
+from overlord.domain.claim import Claim, ClaimAnswer, answer_problem, unjustified
 from overlord.domain.contract import first_problem
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
@@ -47,6 +48,7 @@ class ReviewAnswer(_Strict):
 
     files_reviewed: Annotated[list[str], Field(min_length=1)]
     findings: list[ReviewFinding]
+    claims: list[ClaimAnswer] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +63,11 @@ class ReviewProblem:
         return {"role": "user", "content": said}
 
 
-def parse_review(text: str, part: Part, rubric: Rubric) -> ReviewAnswer | ReviewProblem:
-    """A model's answer on `part`, or what is wrong with it. It may stand alone or in one ```json block."""
+def parse_review(
+    text: str, part: Part, rubric: Rubric, claims: Sequence[Claim] = (), issue: str = ""
+) -> ReviewAnswer | ReviewProblem:
+    """A model's answer on `part`, or what is wrong with it. It may stand alone or in one ```json block. `claims` are the questions
+    about tests it must answer, `issue` the text it may quote for that."""
     stripped = text.strip()
     if not stripped:
         return ReviewProblem(reason="it is empty")
@@ -77,22 +82,30 @@ def parse_review(text: str, part: Part, rubric: Rubric) -> ReviewAnswer | Review
         return ReviewProblem(reason=visible(first_problem(error))[:500])
     except (ValueError, RecursionError) as error:
         return ReviewProblem(reason=f"it is not JSON: {visible(str(error))[:200]}")
+    if problem := answer_problem(answer.claims, claims, issue):
+        return ReviewProblem(reason=problem)
     return _accounted(answer, part, rubric)
 
 
 def judge_review(
-    parts: Sequence[Part], answers: Sequence[ReviewAnswer | ReviewProblem], rubric: Rubric
+    parts: Sequence[Part],
+    answers: Sequence[ReviewAnswer | ReviewProblem],
+    rubric: Rubric,
+    claims: Sequence[Claim] = (),
 ) -> CheckResult:
     """The review's score: the worst severity found; no score when any part was not reviewed in form."""
-    found = [finding for answer in answers if isinstance(answer, ReviewAnswer) for finding in answer.findings]
+    in_form = [answer for answer in answers if isinstance(answer, ReviewAnswer)]
     severities = rubric.severities
-    found.sort(key=lambda finding: list(Severity).index(severities[finding.rule]))
-    findings = tuple(_finding(finding) for finding in found)
-    weights = [severities[finding.rule] for finding in found]
+    found = [_finding(finding) for answer in in_form for finding in answer.findings]
+    found += [finding for answer in in_form for finding in unjustified(answer.claims, claims)]
+    findings = tuple(sorted(found, key=lambda finding: list(Severity).index(severities[finding.rule])))
+    weights = [severities[finding.rule] for finding in findings]
     against = sum(weight is not Severity.NOTE for weight in weights)
     told = f"{count(len(parts), 'part')} reviewed, {count(against, 'finding')}"
     if notes := len(weights) - against:
         told += f", {count(notes, 'note')}"
+    if held := sum(one.justified for answer in in_form for one in answer.claims):
+        told += f", {count(held, 'changed test')} as the issue asks"
     if Severity.FAIL in weights:
         return _result(CheckScore.FAIL, told, findings)
     problem = next((answer for answer in answers if isinstance(answer, ReviewProblem)), None)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from minion.protocol import Issue
+from overlord.domain.claim import Claim
 from overlord.domain.diff import FileDiff, parse_diff
 from overlord.domain.evaluation import CheckResult, describe
 from overlord.domain.rubric import Rubric
@@ -59,8 +60,10 @@ def messages_for(
     rubric: Rubric,
     prompt: str,
     fence: str,
+    claims: Sequence[Claim] = (),
 ) -> list[dict[str, str]]:
-    """One request's messages. `prompt` is `config/prompts/review.md`; `fence` a random word made for this request."""
+    """One request's messages. `prompt` is `config/prompts/review.md`; `fence` a random word made for this request;
+    `claims` what is to be said of tests."""
     rules = "\n".join(f"- {rule.id}: {rule.question}" for rule in rubric.rules)
     system = prompt.format(fence=fence, rubric=rules, number=part.number, total=part.total)
     made = "\n".join(_check(check) for check in checks)
@@ -68,6 +71,7 @@ def messages_for(
         ("issue", f"{issue.title}\n\n{issue.body}", ISSUE_CHARS),
         ("guidance of the repository", guidance, GUIDANCE_CHARS),
         ("checks made so far", made, CHECKS_CHARS),
+        ("questions about tests", "\n".join(one.describe() for one in claims), None),
         ("files of this part", json.dumps(part.files, ensure_ascii=False), None),
         (f"diff, part {part.number} of {part.total}", part.text, None),
     )

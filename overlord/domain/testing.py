@@ -1,54 +1,86 @@
 """Which test runs a check session makes, and what they say together (SANDBOX: judging a branch).
 
-Base's tests are run on the new code, then the new code's own. Pass means: every run ended by itself and left a report
-that fits its exit code, every test that passed at base still passes (or its file was changed and it passes in its
-new form), no other test fails that did not fail before, and more than none passed. Everything else is named. Controls (`minion/guarded_controls.py`) that base's tests had at base they must have on
-the new code.
+Base's tests are run on the new code, then the new code's own, then the change's tests on base's code. Pass means: every run ended by
+itself and left a report that fits its exit code, every test that passed at base still passes (what passes only in a changed form is a
+claim for the review), no test that was red at base was made green by changing it, no other test fails that did not fail before, and
+more than none passed. Everything else is named. Controls (`minion/guarded_controls.py`) that base's tests had at base they must have
+on the new code. What no test proves is asked for one once (`proof`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from minion.protocol import CheckReport, CheckStep, Finding, StepOutcome, StepResult, Tree
+from overlord.domain.change_context import NOTHING_KNOWN, ChangeContext
 from overlord.domain.checks_file import CheckCommand, ChecksFile
-from overlord.domain.comparison import MESSAGE_CHARS, Runs, compare
+from overlord.domain.comparison import compare
 from overlord.domain.decision import Subject
+from overlord.domain.diff import FileDiff
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.paths import is_test_path, restored_paths
+from overlord.domain.proof import UNPROVEN, ProofPolicy, proving, unproven, why_unproven
+from overlord.domain.red import MESSAGE_CHARS, left_of_task
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testrun import NOTHING_RAN, RERUNS, is_controlled, read_run
+from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, is_controlled, read_run
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
 BASE_TESTS_STEP = "base_tests"
 TESTS_STEP = "tests"
 NEW_ON_BASE_STEP = "new_on_base"
+MOST_WATCHED = 2_000
+"""Changed lines; a larger change touches whatever its tests import."""
 
 
 def plan_tests(
-    changes: Sequence[Change], checks: ChecksFile | None, timeout_s: int, *, with_baseline: bool
+    changes: Sequence[Change],
+    checks: ChecksFile | None,
+    timeout_s: int,
+    *,
+    with_baseline: bool,
+    watched: Sequence[str] = (),
 ) -> tuple[CheckStep, ...]:
     """The runs to make, in order: base as it is (unless its result is known), base's tests on the new code, the new
-    code's own tests, and the changed test files on base's code, which is told and not judged.
+    code's own tests, and the changed tests on base's code, which shows whether they need the change. `watched` are changed lines
+    of code (`changed_lines`): which red tests run them is seen when they are run again.
     """
     command = checks.tests if checks else None
     restore = restored_paths(changes)
-    steps = [_step(TESTS_STEP, command, timeout_s)]
+    steps = [replace(_step(TESTS_STEP, command, timeout_s), watched=tuple(watched))]
     if restore:
         steps.insert(0, _step(BASE_TESTS_STEP, command, timeout_s, restore=restore))
     if with_baseline:
         steps.insert(0, _step(BASELINE_STEP, command, timeout_s, tree=Tree.BASE))
-    if command is None and (files := _changed_test_files(changes)):
-        code = {path for change in changes for path in change.paths} - set(files)
-        steps.append(
-            CheckStep(
-                name=NEW_ON_BASE_STEP,
-                restore=tuple(sorted(path for path in code if not is_test_path(path))),
-                command=("pytest", *files),
-                timeout_s=timeout_s,
-            )
-        )
+    code = tuple(sorted({path for change in changes for path in change.paths if not is_test_path(path)}))
+    if code and (files := _changed_tests(changes)):
+        on_base = _step(NEW_ON_BASE_STEP, command, timeout_s, restore=code)
+        if command is None or command.is_pytest:
+            words = ("pytest", *(path for path in files if _is_pytest_file(path)))
+            on_base = replace(on_base, command=words, junit="")
+        if len(on_base.command) > 1 or command is not None:
+            steps.append(replace(on_base, reruns=0))
     return tuple(steps)
+
+
+def changed_lines(files: Sequence[FileDiff]) -> tuple[str, ...]:
+    """Where a change touches code of Python, as `calc.py:10-14`: lines of the new files; where lines are only gone, the next one."""
+    found = list[str]()
+    for file in files:
+        path = file.change.path
+        if file.change.status == "D" or is_test_path(path) or not path.endswith(".py"):
+            continue
+        for hunk in file.hunks:
+            at: int | None = None
+            for line in hunk.lines:
+                if line.sign == "-":
+                    at = at or 0
+                elif line.sign == "+" or at == 0:
+                    found.append(f"{path}:{line.number}-{line.number}")
+                    at = None
+                else:
+                    at = None
+    return tuple(found[:MOST_WATCHED])
 
 
 def baseline_of(report: CheckReport | None) -> StepResult | None:
@@ -67,6 +99,7 @@ def judge_tests(
     checks: ChecksFile | None = None,
     *,
     is_own: bool = False,
+    context: ChangeContext = NOTHING_KNOWN,
 ) -> CheckResult:
     """The tests' score from what a check session reported, how it ended, and the baseline known or just measured. `is_own`:
     the command is the change's, and base has nothing to compare with."""
@@ -91,8 +124,16 @@ def judge_tests(
         return _late(late)
     command = checks.tests if checks else None
     if command is not None and command.by_exit_code:
-        return _judge_own(head) if is_own else _judge_exit_codes(base, restored, head)
-    return _judge_runs(base, restored, head, _named(report, NEW_ON_BASE_STEP), changes)
+        if is_own:
+            return _judge_own(head)
+        made = _judge_exit_codes(base, restored, head)
+        on_base = _named(report, NEW_ON_BASE_STEP)
+        is_proven = base.exit_code != 0 or (on_base is not None and on_base.exit_code not in {0, None})
+        return _with_proof(
+            made, "" if is_proven else "the test command passes without this change as well.", context
+        )
+    read = _read(base, restored, head, _named(report, NEW_ON_BASE_STEP), changes)
+    return read if isinstance(read, CheckResult) else _judge_runs(read, restored or head, head, context)
 
 
 def unclear(summary: str, subject: Subject = Subject.CHECKS_UNAVAILABLE) -> CheckResult:
@@ -119,14 +160,15 @@ def _step(
     )
 
 
-def _changed_test_files(changes: Sequence[Change]) -> tuple[str, ...]:
-    """Python test files the change adds or modifies, as pytest would be told them."""
+def _changed_tests(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Test files the change adds or modifies."""
     paths = (change.path for change in changes if change.status != "D" and not change.binary)
-    return tuple(
-        path
-        for path in paths
-        if is_test_path(path) and path.rsplit("/", 1)[-1].startswith("test") and path.endswith(".py")
-    )
+    return tuple(path for path in paths if is_test_path(path))
+
+
+def _is_pytest_file(path: str) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    return name.endswith(".py") and (name.startswith("test") or name.endswith(("_test.py", "_tests.py")))
 
 
 def _named(report: CheckReport | None, name: str) -> StepResult | None:
@@ -153,13 +195,14 @@ def _late(step: StepResult) -> CheckResult:
     return _result(CheckScore.NEEDS_REVISION, f"{which} did not finish in time", finding)
 
 
-def _judge_runs(
+def _read(
     base: StepResult,
     restored: StepResult | None,
     head: StepResult,
     on_base: StepResult | None,
     changes: Sequence[Change],
-) -> CheckResult:
+) -> Runs | CheckResult:
+    """The runs, or why one of them cannot be believed."""
     known, own = read_run(base), read_run(head)
     olds = read_run(restored) if restored else None
     if known is None or not known.fits_its_exit_code:
@@ -170,25 +213,53 @@ def _judge_runs(
         return _forged_or_cut(restored, readable=olds is not None)
     if own is None or not own.fits_its_exit_code:
         return _forged_or_cut(head, readable=own is not None)
-    comparison = compare(
-        Runs(
-            base=known,
-            restored=olds,
-            head=own,
-            new_on_base=read_run(on_base) if on_base else None,
-            changed={path for change in changes for path in change.paths},
-            renamed={change.old_path: change.path for change in changes if change.old_path},
-        )
+    return Runs(
+        base=known,
+        restored=olds,
+        head=own,
+        new_on_base=read_run(on_base) if on_base else None,
+        changed={path for change in changes for path in change.paths},
+        renamed={change.old_path: change.path for change in changes if change.old_path},
     )
+
+
+def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: ChangeContext) -> CheckResult:
+    comparison = compare(runs)
     summary = f"{comparison.figures} in {head.duration_s:.1f} s"
-    if comparison.broken:
-        return _result(CheckScore.NEEDS_REVISION, summary, *comparison.broken, *comparison.notes)
-    if not is_controlled(known, olds or own):
-        return _uncontrolled(restored or head)
+    left = left_of_task(comparison.left, context)
+    broken = (*comparison.broken, *left.findings)
+    notes = (*comparison.claims, *left.claims, *comparison.notes, *left.notes)
+    proven = any(proving(runs, comparison.fixed, context.compared))
+    why = "" if proven else why_unproven(runs)
+    if broken:
+        asked = (unproven(why),) if why and _asks(context) else ()
+        return _result(CheckScore.NEEDS_REVISION, summary, *broken, *asked, *notes)
+    if not is_controlled(runs.base, runs.restored or runs.head):
+        return _uncontrolled(against)
     if not comparison.passed:
         finding = _output_finding(head, "no-test-ran", "Not one test passed.")
         return _result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
-    return _result(CheckScore.PASS, summary, *comparison.notes)
+    made = _result(CheckScore.PASS, summary, *notes)
+    if (comparison.claims or left.claims) and not context.is_reviewed:
+        made = replace(made, subject=Subject.PROTECTED_CHANGE)
+    return _with_proof(made, why, context)
+
+
+def _asks(context: ChangeContext) -> bool:
+    return context.proof is not ProofPolicy.OFF and not context.exempt and not context.was_asked
+
+
+def _with_proof(made: CheckResult, why: str, context: ChangeContext) -> CheckResult:
+    """The same, and what becomes of a change that no test proves: asked for one first, then marked or put to a person."""
+    if not why or context.proof is ProofPolicy.OFF or made.score is not CheckScore.PASS:
+        return made
+    if context.exempt:
+        return replace(made, summary=f"{made.summary}; no proof is needed: {context.exempt}")
+    marked = replace(made, summary=f"{UNPROVEN}: {made.summary}", findings=(unproven(why), *made.findings))
+    if not context.was_asked:
+        return replace(marked, score=CheckScore.NEEDS_REVISION)
+    is_required = context.proof is ProofPolicy.REQUIRED
+    return replace(marked, subject=Subject.PROTECTED_CHANGE) if is_required else marked
 
 
 def _forged_or_cut(step: StepResult, *, readable: bool) -> CheckResult:

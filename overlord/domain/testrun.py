@@ -4,8 +4,8 @@ A test that fails and then passes each time it is run again is flaky: it counts 
 fails again even once has failed.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from minion.protocol import StepOutcome, StepResult
 from overlord.domain.junit import Case, CaseOutcome, parse_junit
@@ -46,6 +46,34 @@ class Run:
         return next((item.message for item in self.failed if item.file and item.file == case.file), "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """The runs of one evaluation."""
+
+    base: Run
+    restored: Run | None
+    """Base's tests on the new code; None when the change touches no test."""
+    head: Run
+    new_on_base: Run | None
+    """The changed test files on base's code; None when that was not asked or cannot be read."""
+    changed: Collection[str]
+    """Every changed path."""
+    renamed: Mapping[str, str]
+
+
+def bare_name(case: Case) -> str:
+    """A test's name without file, class and row."""
+    return case.id.rsplit("::", 1)[-1].split("[", 1)[0]
+
+
+def is_in(case: Case, changed: Collection[str]) -> bool:
+    """Whether the file of a test is among these paths; where the report names no file, its dotted module tells."""
+    if case.file:
+        return case.file in changed
+    stems = (path.rsplit(".", 1)[0].replace("/", ".") for path in changed)
+    return any(f"{case.id.split('::', 1)[0]}.".startswith(f"{stem}.") for stem in stems)
+
+
 def is_controlled(base: Run, other: Run) -> bool:
     """Whether some test of `other` failed when it had to, if any passes for which that could be shown at base."""
     able = {case.id for case in base.cases.values() if case.controlled}
@@ -69,13 +97,16 @@ def read_run(step: StepResult) -> Run | None:
         return None
     if not cases and step.exit_code == _NO_TESTS_COLLECTED:
         return NOTHING_RAN
-    by_id = {case.id: case for case in cases}
-    return Run(cases=by_id, flaky=_flaky(by_id, step.rerun_junit), exit_code=step.exit_code or 0)
+    reruns = [parse_junit(text) or () for text in step.rerun_junit]
+    seen: dict[str, bool] = {}
+    for case in (case for again in reruns for case in again if case.touches is not None):
+        seen[case.id] = seen.get(case.id, False) or bool(case.touches)
+    by_id = {case.id: replace(case, touches=seen.get(case.id)) for case in cases}
+    return Run(cases=by_id, flaky=_flaky(by_id, reruns), exit_code=step.exit_code or 0)
 
 
-def _flaky(cases: dict[str, Case], reruns: tuple[str, ...]) -> frozenset[str]:
+def _flaky(cases: dict[str, Case], reruns: Sequence[Sequence[Case]]) -> frozenset[str]:
     found = {case.id for case in cases.values() if case.outcome is CaseOutcome.FAILED}
-    for text in reruns:
-        again = parse_junit(text) or ()
+    for again in reruns:
         found &= {case.id for case in again if case.outcome is CaseOutcome.PASSED}
     return frozenset(found) if len(reruns) >= RERUNS else frozenset()

@@ -1,30 +1,20 @@
-"""Tests made weaker, as the diff shows it: removed, skipped, emptied, loosened. What is found is named, line by line.
+"""Tests made weaker: removed, skipped, emptied, loosened. What is found is named, line by line.
 
-A diff cannot prove intent: each finding asks for a revision or an explanation. Tests are Python's first; the words
-other languages have for the same things are known too.
+What can be parsed is compared by meaning (`testcode_compare`), the rest by the words of its lines; those other languages have for the
+same things are known too. Neither can prove intent: each finding asks for a revision or an explanation.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from overlord.domain.diff import FileDiff, Hunk, Line
 from overlord.domain.paths import is_test_path
+from overlord.domain.testcode import STRICTEST, Weakness, is_looser
+from overlord.domain.testcode_compare import Compared
 
 LONGEST_LINE = 1000
 """Characters of a line that are looked at: expressions stay fast on what no person wrote."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weakness:
-    """One thing that makes tests weaker, and where."""
-
-    rule: str
-    message: str
-    file: str
-    line: int | None = None
-    evidence: str = ""
 
 
 _DEFINITION = re.compile(
@@ -49,9 +39,6 @@ _TOLERANCE = re.compile(
     r"\b(rel|abs|delta|rtol|atol|rel_tol|abs_tol|tolerance|tol|eps|epsilon|places|decimal|significant)\s*=\s*"
     r"([0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
 )
-_TIGHTER_WHEN_LARGER = frozenset({"places", "decimal", "significant"})
-_STRICTEST = {"rel": 1e-6, "rtol": 1e-5, "rel_tol": 1e-9, "places": 7.0, "decimal": 7.0, "significant": 7.0}
-"""What a tolerance is where none is given; for the others it is 0: exact."""
 _SEES_TESTS = re.compile(
     r"\bPYTEST_CURRENT_TEST\b|[\"'](?:pytest|unittest)[\"']\s+(?:not\s+)?in\s+sys\.modules"
     r"|\b(?:import|from)\s+_pytest\b|\bsys\.modules\[[\"']_?pytest"
@@ -61,24 +48,28 @@ _STAND_IN = re.compile(
 )
 
 
-def weaknesses(files: Sequence[FileDiff]) -> Iterator[Weakness]:
-    """Everything in the diff that makes the repository's tests prove less than at base."""
-    tests = [file for file in files if any(_holds_tests(path) for path in file.change.paths)]
-    yield from _gone_tests(tests)
-    yield from _gone_assertions(tests)
+def weaknesses(files: Sequence[FileDiff], compared: Compared | None = None) -> Iterator[Weakness]:
+    """Everything in the diff that makes the repository's tests prove less than at base. `compared` has what could be parsed."""
+    tests = [file for file in files if any(holds_tests(path) for path in file.change.paths)]
+    parsed = compared.files if compared is not None else frozenset()
+    if compared is not None:
+        yield from compared.weaknesses()
+    by_line = [file for file in tests if file.change.path not in parsed]
+    yield from _gone_tests(by_line)
+    yield from _gone_assertions(by_line)
     for file in files:
         path = file.change.path
         if file.change.status != "D" and _STAND_IN.fullmatch(path):
             message = f"{path} takes the place of something that test runs load."
             yield Weakness(rule="runner-replaced", message=message, file=path)
-        yield from _in_test(file) if file in tests else _in_code(file)
+        yield from _in_test(file, parsed=path in parsed) if file in tests else _in_code(file)
 
 
 def _gone_tests(tests: Sequence[FileDiff]) -> Iterator[Weakness]:
     for file, gone, fresh in _balance(tests, _definition):
         path = file.change.path
         before = file.change.old_path or path
-        if file.change.status == "R" and is_test_path(before) and not _holds_tests(path):
+        if file.change.status == "R" and is_test_path(before) and not holds_tests(path):
             message = f"{before} becomes {path}, where no test is looked for."
             yield Weakness(rule="tests-deleted", message=message, file=path)
         elif len(gone) > fresh:
@@ -127,7 +118,7 @@ def _assertion(line: Line) -> str:
     return text if _ASSERTION.search(text) and not _is_comment(text) else ""
 
 
-def _in_test(file: FileDiff) -> Iterator[Weakness]:
+def _in_test(file: FileDiff, *, parsed: bool) -> Iterator[Weakness]:
     path, is_new = file.change.path, file.change.status == "A"
     for hunk in file.hunks:
         for line in hunk.lines:
@@ -136,8 +127,10 @@ def _in_test(file: FileDiff) -> Iterator[Weakness]:
                 continue
             if _SKIP.search(text) and not is_new:
                 yield _at(path, line, "test-skipped", "A test is skipped or expected to fail.")
-            if _EMPTY_ASSERTION.match(text) or _asserts_tuple(text):
+            if not parsed and (_EMPTY_ASSERTION.match(text) or _asserts_tuple(text)):
                 yield _at(path, line, "empty-assertion", "This assertion holds whatever the code does.")
+        if parsed:
+            continue
         yield from _early_returns(path, hunk)
         for removed, added in hunk.blocks:
             yield from _commented_out(path, removed, added)
@@ -184,11 +177,11 @@ def _loosened(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iter
         return
     before: dict[str, float] = {}
     for name, value in (pair for line in removed for pair in _tolerances(line)):
-        before[name] = _looser(name, value, before.get(name, value))
+        before[name] = value if is_looser(name, value, before.get(name, value)) else before.get(name, value)
     for line in added:
         for name, value in _tolerances(line):
-            known = before.get(name, _STRICTEST.get(name, 0.0))
-            if _looser(name, value, known) != known:
+            known = before.get(name, STRICTEST.get(name, 0.0))
+            if is_looser(name, value, known):
                 yield _at(
                     path,
                     line,
@@ -199,10 +192,6 @@ def _loosened(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iter
 
 def _tolerances(line: Line) -> list[tuple[str, float]]:
     return [(match[1], float(match[2].replace("_", ""))) for match in _TOLERANCE.finditer(_cut(line))]
-
-
-def _looser(name: str, one: float, other: float) -> float:
-    return min(one, other) if name in _TIGHTER_WHEN_LARGER else max(one, other)
 
 
 def _in_code(file: FileDiff) -> Iterator[Weakness]:
@@ -220,7 +209,8 @@ def _at(path: str, line: Line, rule: str, message: str) -> Weakness:
     return Weakness(rule=rule, message=message, file=path, line=line.number, evidence=_cut(line).strip())
 
 
-def _holds_tests(path: str) -> bool:
+def holds_tests(path: str) -> bool:
+    """Whether what proves something may stand in a file."""
     return is_test_path(path) or path.rsplit("/", 1)[-1] == "conftest.py"
 
 

@@ -9,6 +9,7 @@ from overlord.embedded.play import Play, Turn, say
 
 REVIEW = "You review one change"
 """How a request for a review begins."""
+_QUESTIONS = re.compile(r'source="questions about tests">\n(.*?)\n</', re.DOTALL)
 _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 
 
@@ -17,11 +18,24 @@ def is_review(opening: str) -> bool:
     return opening.startswith(REVIEW)
 
 
-def finds(opening: str, findings: Sequence[dict[str, Any]]) -> Turn:
-    """An answer in form that has read every file and found this."""
-    match = _FILES.search(opening)
+def finds(opening: str, findings: Sequence[dict[str, Any]], *, quote: str = "") -> Turn:
+    """An answer in form that has read every file and found this. What is asked about tests is justified by `quote`, the issue's words,
+    and without one by nothing; what is explained of a red test is believed."""
+    match, asked = _FILES.search(opening), _QUESTIONS.search(opening)
     files = json.loads(match[1]) if match else []
-    return say(json.dumps({"files_reviewed": files, "findings": list(findings)}))
+    answer: dict[str, Any] = {"files_reviewed": files, "findings": list(findings)}
+    if asked:
+        questions = re.findall(r"^(\d+)\. (.*)", asked[1], re.MULTILINE)
+        answer["claims"] = [
+            {
+                "number": int(number),
+                "justified": bool(quote) or "The agent says: " in words,
+                "quote": quote,
+                "reason": "The issue says so." if quote else "The issue says nothing of that.",
+            }
+            for number, words in questions
+        ]
+    return say(json.dumps(answer))
 
 
 def nothing_found(opening: str) -> Play:

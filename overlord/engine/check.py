@@ -3,17 +3,20 @@
 import sqlite3
 from dataclasses import dataclass, replace
 
-from minion.protocol import CheckReport, CheckStep, SessionKind, StepResult
+from minion.protocol import Brief, CheckReport, CheckStep, SessionKind, StepResult
+from overlord.domain.change_context import ChangeContext
 from overlord.domain.checks_file import ChecksFile, ChecksFileError
 from overlord.domain.decision import Subject
+from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.lint import judge_lint, plan_lint
-from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
-from overlord.domain.testing import BASELINE_STEP, baseline_of, judge_tests, plan_tests
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
+from overlord.domain.testing import BASELINE_STEP, baseline_of, changed_lines, judge_tests, plan_tests
 from overlord.engine import dependencies, dispatch, environment, room, setup, untested
 from overlord.engine import ending as endings
+from overlord.engine.change_context import context_of
 from overlord.engine.environment import EnvironmentFailed
 from overlord.engine.material import Material, checks_of, lint_configuration_at_base, material_of
 from overlord.engine.parts import Parts
@@ -22,6 +25,7 @@ from overlord.points import Point
 from overlord.ports import Sha
 from overlord.store import baselines, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
+from overlord.store.rows import adapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +52,31 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     over = await endings.over(parts, session)
     if over is None:
         return False
-    plan = await _plan(parts, job, row, session.layer)
     if await _to_be_repeated(parts, job, row, over):
         await parts.database.write(Point.CHECK_LOST, lambda c: _lose(c, parts, job, over))
-    else:
-        await parts.database.write(Point.CHECK_JUDGED, lambda c: _judge(c, parts, job, row, plan, over))
+        return True
+    plan = await _plan(parts, job, row, session.layer)
+    context = await _context(parts, job, row, plan, over)
+    await parts.database.write(Point.CHECK_JUDGED, lambda c: _judge(c, parts, job, row, plan, over, context))
     return True
+
+
+async def _context(
+    parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: endings.Over
+) -> ChangeContext:
+    return await context_of(
+        parts,
+        job,
+        plan.material,
+        report=over.session.report if isinstance(over.session.report, CheckReport) else None,
+        baseline=plan.baseline,
+        is_reviewed=is_reviewed(parts, job.space, row),
+    )
+
+
+def is_reviewed(parts: Parts, space: str, row: EvaluationRow) -> bool:
+    """Whether a review comes last here. What a draft became is always reviewed, once the check for it was begun."""
+    return parts.settings.space(space).checks.review or row.made(CheckName.SKILL)
 
 
 async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | None) -> bool:
@@ -70,6 +93,8 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
         if layer is None:
             return False
         plan = await _plan(parts, job, row, layer)
+        if (known := await _known(parts, job, row, plan, layer)) is not None:
+            return await _judge_again(parts, job, row, plan, known)
     except (ChecksFileError, EnvironmentFailed) as error:
         results = _unavailable(str(error))
         await parts.database.write(Point.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
@@ -77,12 +102,47 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
     return await dispatch.check_session(parts, job, plan.steps, layer)
 
 
+async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer: str) -> Session | None:
+    """The session that ran these very commands on this very commit, if its tests and lint could be judged: nobody runs them again."""
+
+    def look(connection: sqlite3.Connection) -> tuple[Session | None, bool]:
+        past = [made for made in evaluations.closed(connection, job.id) if made.head_sha == row.head_sha]
+        checks = past[-1].checks if past else ()
+        is_judged = {made.name for made in checks if made.score is not None} >= {
+            CheckName.TESTS,
+            CheckName.LINT,
+        }
+        return sessions.last_of(connection, job.id, SessionKind.CHECK), is_judged
+
+    last, is_judged = await parts.database.read(look)
+    if last is None or not is_judged or not isinstance(last.report, CheckReport) or last.layer != layer:
+        return None
+    brief: Brief = adapter(Brief).validate_json(last.brief)
+    steps = tuple(step for step in brief.steps if step.name != BASELINE_STEP)
+    asked = tuple(step for step in plan.steps if step.name != BASELINE_STEP)
+    is_same = (brief.head_sha, brief.base_sha, steps) == (row.head_sha, job.base_sha, asked)
+    return last if is_same else None
+
+
+async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, known: Session) -> bool:
+    """Judge what was reported once more: what was said of the work since may count."""
+    over = endings.Over(session=known, ending=Ending(kind=EndKind.EXITED))
+    context = await _context(parts, job, row, plan, over)
+
+    def judged(connection: sqlite3.Connection) -> None:
+        _add(connection, parts, row, *_results(connection, parts, job, plan, over, context))
+
+    await parts.database.write(Point.CHECK_JUDGED, judged)
+    return True
+
+
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
     material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
     own = await untested.own_tests(parts, job, material.head, checks)
     checks = own or checks
     limits = parts.settings.space(job.space).checks
-    full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True)
+    watched = changed_lines(parse_diff(material.changes, material.diff) or ())
+    full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True, watched=watched)
     key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
     known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))
     tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
@@ -148,19 +208,33 @@ def _judge(  # noqa: PLR0917
     row: EvaluationRow,
     plan: _Plan,
     over: endings.Over,
+    context: ChangeContext,
 ) -> None:
+    _close(connection, parts, row, over, *_results(connection, parts, job, plan, over, context))
+
+
+def _results(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    plan: _Plan,
+    over: endings.Over,
+    context: ChangeContext,
+) -> tuple[CheckResult, CheckResult]:
     report = over.session.report if isinstance(over.session.report, CheckReport) else None
     changes = plan.material.changes
     measured = baseline_of(report) if plan.baseline is None else None
     if measured is not None:
         at = parts.clock.now()
         baselines.put(connection, job.space, plan.material.base, plan.baseline_key, measured, at=at)
-    made = judge_tests(plan.baseline, report, over.ending, changes, plan.checks, is_own=plan.is_own)
+    made = judge_tests(
+        plan.baseline, report, over.ending, changes, plan.checks, is_own=plan.is_own, context=context
+    )
     tests = untested.by_policy(connection, job.space, made, changes, own=plan.is_own)
     lint = judge_lint(
         report, over.ending, plan.lint, changes=changes, diff=plan.material.diff, checks=plan.checks
     )
-    _close(connection, parts, row, over, tests, lint)
+    return tests, lint
 
 
 def _close(

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from minion.protocol import Finding, SessionKind
+from overlord.domain.checks_file import ChecksFileError
 from overlord.domain.contract import Contract
 from overlord.domain.decision import Subject, ask, never_granted
 from overlord.domain.evaluation import (
@@ -32,7 +33,9 @@ from overlord.domain.skill_judge import known_to_approver
 from overlord.domain.text import code_block, defused_line
 from overlord.engine import check, deliver, dependencies, equip, evolve, review
 from overlord.engine.allow import scope_of, settled
-from overlord.engine.material import Material, kept_in_lfs, material_of
+from overlord.engine.change_context import compared_tests
+from overlord.engine.environment import EnvironmentFailed
+from overlord.engine.material import Material, checks_of, kept_in_lfs, material_of
 from overlord.engine.parts import Parts
 from overlord.points import Point
 from overlord.ports import RepositoryName, Sha
@@ -65,9 +68,8 @@ async def step(parts: Parts, job: Job) -> bool:
 
 
 def required(parts: Parts, space: str, row: EvaluationRow) -> tuple[CheckName, ...]:
-    """The checks a pass needs here. What a draft became is always reviewed, once the check for it was begun."""
-    is_reviewed = parts.settings.space(space).checks.review or row.made(CheckName.SKILL)
-    return (*REQUIRED, CheckName.REVIEW) if is_reviewed else REQUIRED
+    """The checks a pass needs here."""
+    return (*REQUIRED, CheckName.REVIEW) if check.is_reviewed(parts, space, row) else REQUIRED
 
 
 def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
@@ -112,6 +114,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         approved_skill=draft.path if draft and results[-1].score is CheckScore.PASS else "",
         known=parts.held.redactor,
         binaries=await _in_binaries(parts, job, material, sizes),
+        compared=await compared_tests(parts, job, material, deletions=await _by_exit_code(parts, job)),
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:
@@ -120,6 +123,15 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         return evaluations.current(connection, job, at=parts.clock.now())
 
     return await parts.database.write(Point.DIFF_JUDGED, made)
+
+
+async def _by_exit_code(parts: Parts, job: Job) -> bool:
+    """Whether no run tells which tests there are, so that one that is gone has to be seen in the diff."""
+    try:
+        checks = await checks_of(parts, job)
+    except (ChecksFileError, EnvironmentFailed):
+        return True
+    return checks is not None and checks.tests is not None and checks.tests.by_exit_code
 
 
 async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str, str]:

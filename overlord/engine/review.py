@@ -5,10 +5,12 @@ It is asked only when every other check passed, and can only lower the verdict. 
 
 import secrets
 import sqlite3
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from structlog.contextvars import bind_contextvars
 
+from overlord.domain.claim import Claim, claims_for, claims_of
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.job import Job
@@ -61,8 +63,10 @@ async def _review(
     pieces = review_parts(material.diff, material.changes, PART_CHARS)
     rubric = parts.rubric if await evolve.of_job(parts, job) is None else skill_rubric()
     guidance = await dispatch.guidance(parts, job, material.base)
+    claims, issue = claims_of(row.checks), f"{job.issue.title}\n{job.issue.body}"
     answers = []
     for piece in pieces:
+        asked = claims_for(claims, piece.files, [one.files for one in pieces])
         messages = messages_for(
             piece,
             issue=job.issue,
@@ -71,9 +75,16 @@ async def _review(
             rubric=rubric,
             prompt=packaged("prompts/review.md"),
             fence=f"data-{secrets.token_hex(8)}",
+            claims=asked,
         )
-        answers.append(await _asked(parts, session, piece, messages, rubric))
-    return judge_review(pieces, answers, rubric)
+
+        def read(
+            text: str, piece: Part = piece, asked: Sequence[Claim] = asked
+        ) -> ReviewAnswer | ReviewProblem:
+            return parse_review(text, piece, rubric, asked, issue)
+
+        answers.append(await _asked(parts, session, messages, read))
+    return judge_review(pieces, answers, rubric, claims)
 
 
 @cache
@@ -83,11 +94,14 @@ def skill_rubric() -> Rubric:
 
 
 async def _asked(
-    parts: Parts, session: Session, piece: Part, messages: list[dict[str, str]], rubric: Rubric
+    parts: Parts,
+    session: Session,
+    messages: list[dict[str, str]],
+    read: Callable[[str], ReviewAnswer | ReviewProblem],
 ) -> ReviewAnswer | ReviewProblem:
     for _ in range(TRIES):
         text = await parts.assistant.answer(session, messages)
-        answer = parse_review(text, piece, rubric)
+        answer = read(text)
         if isinstance(answer, ReviewAnswer):
             return answer
         messages = [*messages, {"role": "assistant", "content": text or "(nothing)"}, answer.correction()]

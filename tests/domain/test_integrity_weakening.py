@@ -3,7 +3,8 @@
 import pytest
 
 from overlord.domain.diff import parse_diff
-from overlord.domain.weakening import Weakness, weaknesses
+from overlord.domain.testcode import Weakness
+from overlord.domain.weakening import weaknesses
 from tests.domain.differ import edit, together
 
 TEST = """\

@@ -36,7 +36,9 @@ def test_cases_have_ids_outcomes_and_messages() -> None:
             message="assert 1 == 2Traceback\nE  assert",
             file="tests/test_a.py",
         ),
-        Case(id="tests.test_a::torn", outcome=FAILED, message="teardown", file="tests/test_a.py"),
+        Case(
+            id="tests.test_a::torn", outcome=FAILED, message="teardown", file="tests/test_a.py", is_error=True
+        ),
         Case(id="tests.test_a::later", outcome=SKIPPED, message="why", file="tests/test_a.py"),
     )
 

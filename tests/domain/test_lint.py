@@ -110,16 +110,30 @@ def test_what_is_run_at_base_and_at_head() -> None:
     assert "--isolated" in head.command
 
 
+SURE = "--select=E9,F63,F7,F82"
+
+
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
         ({"ruff.toml": ""}, ("ruff", "--force-exclude")),
         ({".ruff.toml": "", ".flake8": "[flake8]\n"}, ("ruff", "--force-exclude")),
-        ({"pyproject.toml": "[tool.ruff.lint]\n", "tox.ini": "[flake8]\n"}, ("ruff", "--force-exclude")),
-        ({"pyproject.toml": "[tool.black]\n", "tox.ini": "[flake8]\n"}, ("flake8", "--exit-zero")),
-        ({"setup.cfg": "[metadata]\n[flake8]\n"}, ("flake8", "--exit-zero")),
-        ({"setup.cfg": "[metadata]\n"}, ("ruff", "--select=E4,E7,E9,F")),
+        (
+            {"pyproject.toml": "[tool.ruff.lint]\nselect = ['B']\n", "tox.ini": "[flake8]\n"},
+            ("ruff", "--force-exclude"),
+        ),
+        (
+            {"pyproject.toml": "[tool.black]\n", "tox.ini": "[flake8]\nignore = E1\n"},
+            ("flake8", "--exit-zero"),
+        ),
+        ({"setup.cfg": "[metadata]\n[flake8]\nmax-line-length=99\n"}, ("flake8", "--exit-zero")),
+        ({"setup.cfg": "[metadata]\n"}, ("ruff", SURE)),
         ({}, ("ruff", "--isolated")),
+        ({"ruff.toml": "line-length = 100\n"}, ("ruff", SURE)),
+        ({"ruff.toml": "[lint]\nextend-select = ['I']\n"}, ("ruff", f"{SURE},I")),
+        ({"ruff.toml": "extend = '../ruff.toml'\n"}, ("ruff", "--force-exclude")),
+        ({"pyproject.toml": "[tool.ruff.lint]\nignore = ['E501']\n"}, ("ruff", SURE)),
+        ({"tox.ini": "[flake8]\nexclude = docs\n[pytest]\nmax-x = 1\n"}, ("flake8", SURE)),
     ],
 )
 def test_the_linter_a_repository_uses(configuration: dict[str, str], words: tuple[str, str]) -> None:

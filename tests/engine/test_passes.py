@@ -210,7 +210,7 @@ async def test_a_mirror_that_has_what_a_next_session_begins_with_is_not_fetched_
 
 
 async def test_a_draft_whose_push_was_refused_is_not_tried_in_every_pass() -> None:
-    async with made_world(CALC) as world:
+    async with made_world(CALC, checks={"proof": "off"}) as world:
         await world.push({CHECKS: f"tests: sh -c '{until_there(world.root / 'checked')}'\n"})
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), world.hold(), submit())

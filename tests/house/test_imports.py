@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
         "overlord.settings_work",
     },
     "settings_watch": {"overlord.settings_model"},
-    "settings_work": {"overlord.settings_model"},
+    "settings_work": {"overlord.domain", "overlord.settings_model"},
     "settings_chat": {"overlord.settings_model"},
     "settings_environment": {"overlord.domain"},
     "settings_model": {"overlord.domain"},

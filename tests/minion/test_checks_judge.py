@@ -13,11 +13,12 @@ from minion.checks import MOST_RERUN
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
 from minion.results import read_inside
 from overlord.domain.checks_file import parse_checks
+from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckResult, CheckScore
 from overlord.domain.lint import judge_lint, plan_lint
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testing import NEW_ON_BASE_STEP, baseline_of, judge_tests, plan_tests
+from overlord.domain.testing import NEW_ON_BASE_STEP, baseline_of, changed_lines, judge_tests, plan_tests
 from overlord.domain.testrun import read_run
 from tests.domain.differ import edit, together
 from tests.minion.door import Door, opened
@@ -333,3 +334,25 @@ def test_trees_of_reruns_are_the_steps_own(checked: Checked) -> None:
     )
     assert (base.exit_code, len(base.rerun_junit)) == (0, 0)
     assert (head.exit_code, len(head.rerun_junit)) == (1, 2)
+
+
+SHOP = {
+    "shop.py": "def net(price):\n    return price - 1\n\n\ndef gross(price):\n    return price\n",
+    "test_shop.py": "import shop\n\n\ndef test_net():\n    assert shop.net(5) == 5\n\n\ndef test_gross():\n    assert shop.gross(5) == 6\n",
+}
+
+
+def test_a_red_test_that_runs_what_was_changed_is_seen_to(checked: Checked) -> None:
+    """Also one whose code under test turns the looking off."""
+    for half in ("return price - 2", "import sys\n    sys.settrace(None)\n    return price - 2"):
+        change = {"shop.py": SHOP["shop.py"].replace("return price - 1", half)}
+        changes, diff = together(edit("shop.py", SHOP["shop.py"], change["shop.py"]))
+        lines = changed_lines(parse_diff(changes, diff) or ())
+        steps = plan_tests(changes, None, 60, with_baseline=False, watched=lines)
+        [head] = checked(SHOP, *steps, change=change)
+        run = read_run(head)
+        assert run is not None
+        assert {name: case.touches for name, case in run.cases.items()} == {
+            "test_shop::test_net": True,
+            "test_shop::test_gross": False,
+        }

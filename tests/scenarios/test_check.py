@@ -22,7 +22,7 @@ def add(user: Desk, files: dict[str, str]) -> None:
 
 async def test_it_tells_what_passes_what_fails_and_what_the_linter_says() -> None:
     async with desk() as user:
-        add(user, {"calc.py": CALC["calc.py"] + "import os\n"})
+        add(user, {"calc.py": CALC["calc.py"] + "import os\n", "ruff.toml": "lint.select = ['E', 'F']\n"})
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 0, said.out + said.err
         assert "tests   1 passed, 1 failed" in said.out

@@ -24,7 +24,7 @@ async def test_five_checks_make_a_pass() -> None:
 
 async def test_new_lint_findings_are_sent_back_and_old_ones_are_not() -> None:
     calc = "import os\n" + CALC["calc.py"]
-    async with made_world({**CALC, "calc.py": calc}) as world:
+    async with made_world({**CALC, "calc.py": calc, "ruff.toml": "lint.select = ['F']\n"}) as world:
         await world.issue("add() subtracts")
         world.model_will(write("calc.py", "import sys\n" + calc.replace("a - b", "a + b")), submit("first"))
         world.model_will(edit("calc.py", "import sys\n", ""), submit("second"))
@@ -61,8 +61,9 @@ async def test_a_deleted_test_is_named_and_the_old_one_still_counts() -> None:
         put_back = write("tests/test_calc.py", CALC["tests/test_calc.py"])
         world.model_will(put_back, run("rm tests/test_other.py"), edit(*FIX), submit("2"))
         await world.settle()
-        first = (await world.checks())[1]
-        assert (first.name, first.score) == ("integrity", "needs_revision")
+        first = (await world.checks())[2]
+        assert (first.name, first.score) == ("tests", "needs_revision")
+        assert [found.rule for found in first.findings] == ["red-test-gone", "tests-gone", "unproven"]
         assert (await world.job()).state is JobState.IN_REVIEW
 
 

@@ -132,7 +132,7 @@ async def test_a_test_that_needs_a_network_that_is_not_there_is_not_held_against
         assert (await world.job()).state is JobState.IN_REVIEW
         tests = next(check for check in await world.checks() if check.name == "tests")
         assert tests.score == "pass"
-        assert "1 fixed, 0 broken, 1 failing as before" in tests.summary
+        assert "1 fixed, 0 broken, 1 failing before and after" in tests.summary
 
 
 async def test_tests_that_need_a_network_fail_at_base_too_and_no_change_is_held_to_them() -> None:
@@ -144,4 +144,4 @@ async def test_tests_that_need_a_network_fail_at_base_too_and_no_change_is_held_
         await world.settle()
         assert (await world.job()).state is JobState.IN_REVIEW
         [tests] = [check for check in await world.checks() if check.name == "tests"]
-        assert "1 failing as before" in tests.summary
+        assert "1 failing before and after" in tests.summary

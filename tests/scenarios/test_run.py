@@ -42,6 +42,7 @@ async def test_runs_are_numbered_on_listed_and_looked_into() -> None:
         user.model.will(edit(*FIX), submit())
         assert (await user.overlord("run", TITLE)).code == 0
         user.model.will(edit("calc.py", "a * 2", "2 * a"), submit())
+        user.model.will(submit("Nothing can show it, and test_add is about another one."))
         again = await user.overlord("run", "double() is odd", "--json")
         assert again.objects[-1]["event"] == "result"
         assert (again.objects[-1]["passed"], again.objects[-1]["run"]) == (True, 2)

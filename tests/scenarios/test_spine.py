@@ -122,7 +122,9 @@ async def test_a_change_that_breaks_the_tests_is_sent_back_with_the_findings() -
         assert (job.state, job.revision) == (JobState.IN_REVIEW, 1)
         second = json.loads((await world.read(sessions.of_job, 1))[2].brief)
         assert [(finding["rule"], finding["message"]) for finding in second["findings"]] == [
-            ("test-broken", "tests.test_calc::test_double passed before and fails.")
+            ("unproven", "Unproven: no test fails without this change."),
+            ("test-broken", "tests.test_calc::test_double passed before and fails."),
+            ("failing-before", "tests.test_calc::test_add fails before and after."),
         ]
         assert "tests.test_calc::test_double passed before and fails." in world.minion_heard()[0]["content"]
 
