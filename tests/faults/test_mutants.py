@@ -16,6 +16,7 @@ from tests.faults.mutants.forge import FORGE
 from tests.faults.mutants.gateway import GATEWAY
 from tests.faults.mutants.guarded import GUARDED
 from tests.faults.mutants.inbound import INBOUND
+from tests.faults.mutants.judge import JUDGE
 from tests.faults.mutants.mutant import Mutant
 from tests.faults.mutants.runner import RUNNER
 from tests.faults.mutants.session_api import SESSION_API
@@ -40,6 +41,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *GATEWAY,
     *GUARDED,
     *INBOUND,
+    *JUDGE,
     *RUNNER,
     *SESSION_API,
     *SESSION_GIT,

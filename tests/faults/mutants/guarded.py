@@ -32,8 +32,8 @@ GUARDED = (
     Mutant(
         name="base's tests need a control on the new code when they had one at base",
         file="overlord/domain/testing.py",
-        before="if not is_controlled(known, olds or own):",
-        after="if not known.cases:",
+        before="if not is_controlled(runs.base, runs.restored or runs.head):",
+        after="if not runs.base.cases:",
         tests=("tests/domain/test_testing.py",),
         says=r"assert \[\] == \['no-controls'\]",
     ),
