@@ -12,12 +12,17 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from overlord.domain.contract import first_problem
+from overlord.domain.report import REPORT_PATH
 from overlord.domain.untrusted_yaml import UntrustedYamlError, read_yaml
 
 CHECKS_PATH = ".nebulus/checks.yaml"
 _NEEDS_SHELL = re.compile(r"[|&;<>()$`\\*?\[\]{}~#!\n]|^\s*\w+=")
 _PYTEST = (("pytest",), ("python", "-m", "pytest"), ("python3", "-m", "pytest"))
 
+_FOR_THE_REPORT = re.compile(
+    rf" >?(?:-json|--json|--run|--(?:test-)?reporter(?:-destination)?=\S+|\S*{re.escape(REPORT_PATH)})(?=\s|$)| --(?= --(?:run|json))"
+)
+"""What a command is given for the report's sake alone."""
 Word = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
@@ -66,9 +71,15 @@ class CheckCommand(BaseModel):
         return not self.junit and not self.is_pytest
 
     @property
+    def is_own_report(self) -> bool:
+        """Whether Overlord asked for the report itself: where none is written, the exit code tells all there is."""
+        return self.junit == REPORT_PATH
+
+    @property
     def words(self) -> str:
         """What a person would type."""
-        return self.command[-1] if self.command[:2] == ("sh", "-c") else " ".join(self.command)
+        words = self.command[-1] if self.command[:2] == ("sh", "-c") else " ".join(self.command)
+        return _FOR_THE_REPORT.sub("", words) if self.is_own_report else words
 
     def limit_s(self, most_s: int) -> int:
         return min(self.timeout_s or most_s, most_s)

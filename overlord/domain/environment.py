@@ -25,6 +25,7 @@ from overlord.domain.environment_native import cargo_part, go_part
 from overlord.domain.environment_node import node_part
 from overlord.domain.environment_python import python_part
 from overlord.domain.environment_source import Part, Sources, quoted, shown
+from overlord.domain.report import REPORT_PATH
 from overlord.domain.text import count
 
 _T = TypeVar("_T")
@@ -135,6 +136,7 @@ def _detected(files: Mapping[str, bytes], names: Collection[str]) -> Part:
     others = (node_part(sources, beside_python=python is not None), go_part(sources), cargo_part(sources))
     parts = [part for part in (python, *others) if part]
     told = [sentence for part in parts for sentence in part.what]
+    tested = [part for part in others if part and part.tests]
     if not parts:
         told.append("no manifest of a known kind at the root: sessions run in the bare image")
     return Part(
@@ -145,6 +147,7 @@ def _detected(files: Mapping[str, bytes], names: Collection[str]) -> Part:
         path=_all(part.path for part in parts),
         inputs=tuple(sorted(set(_all(part.inputs for part in parts)))),
         tests=() if python else _after_one_another(part.tests for part in parts),
+        reported=tested[0].reported if not python and len(tested) == 1 else (),
         lint=() if python else _after_one_another(part.lint for part in parts),
         what=_all([told, _nested(sources), hints(sources), sources.notes]),
     )
@@ -156,10 +159,16 @@ def _recipe(found: Part, commands: tuple[str, ...], image: str = "") -> Recipe:
         packages=found.packages,
         plan=SetupPlan(commands=commands, variables=found.variables, path=found.path),
         inputs=found.inputs,
-        tests=CheckCommand(command=found.tests) if found.tests else None,
+        tests=_tests(found),
         lint=CheckCommand(command=found.lint) if found.lint else None,
         what=found.what,
     )
+
+
+def _tests(found: Part) -> CheckCommand | None:
+    if found.reported:
+        return CheckCommand(command=found.reported, junit=REPORT_PATH)
+    return CheckCommand(command=found.tests) if found.tests else None
 
 
 def _combined(file: EnvironmentFile, found: Part) -> Recipe:

@@ -2,6 +2,7 @@
 
 from overlord.domain.environment_paths import CARGO_MANIFESTS, GO_MANIFESTS
 from overlord.domain.environment_source import Part, Sources
+from overlord.domain.report import REPORT_PATH
 
 _GO_ONLINE = 'if [ "$GOPROXY" = off ]; then unset GOPROXY; fi; '
 """The plan's variables hold for sessions; a proxy that a person configured stays."""
@@ -27,6 +28,7 @@ def go_part(sources: Sources) -> Part | None:
         ),
         inputs=sources.present((*GO_MANIFESTS, "vendor/modules.txt")),
         tests=("go", "test", "./..."),
+        reported=("sh", "-c", f"go test -json ./... >{REPORT_PATH}"),
         lint=("go", "vet", "./..."),
         what=(f"Go module ({'go.mod, vendored' if is_vendored else 'go.mod'})",),
     )

@@ -7,10 +7,19 @@ import re
 
 from overlord.domain.environment_paths import NODE_MANIFESTS
 from overlord.domain.environment_source import Part, Sources, shown, table, word
+from overlord.domain.report import REPORT_PATH
 
 _MANAGER = re.compile(r"(pnpm|yarn)@(\d{1,3})\.(\d{1,4}\.\d{1,4})(?:\+[\w.]{1,200})?")
 _PNPM_BY_LOCK = {"5": "7", "6": "8", "9": "10"}
 """The version of pnpm's lock format, and the last pnpm that writes it."""
+_ONE_CALL = re.compile(r"[\w@%+=:,./ \"'*-]+")
+"""A script without anything that a shell takes for more than words and patterns."""
+_NODE_FLAGS = (
+    "--test-reporter=spec",
+    "--test-reporter-destination=stdout",
+    "--test-reporter=junit",
+    f"--test-reporter-destination={REPORT_PATH}",
+)
 _NO_TEST = "no test specified"
 _NPM = 'npm_config_cache="$XDG_CACHE_HOME/npm" npm'
 _VARIABLES = (
@@ -38,16 +47,37 @@ def node_part(sources: Sources, *, beside_python: bool) -> Part | None:
     tool, install = _tool(sources, package)
     scripts = table(package, "scripts")
     script = word(scripts.get("test"))
+    is_tested = bool(script.strip()) and _NO_TEST not in script
     return Part(
         packages=("nodejs", "npm"),
         install=install,
         variables=_VARIABLES,
         path=("node/bin",) if tool != "npm" else (),
         inputs=_inputs(sources, package),
-        tests=(tool, "test") if script.strip() and _NO_TEST not in script else (),
+        tests=(tool, "test") if is_tested else (),
+        reported=_reported(tool, script, scripts) if is_tested else (),
         lint=(tool, "run", "lint") if word(scripts.get("lint")).strip() else (),
         what=_told(package, tool, locks),
     )
+
+
+def _reported(tool: str, script: str, scripts: dict[str, object]) -> tuple[str, ...]:
+    """The command of the tests with a report, for a script that is one call of a runner known to write one."""
+    plain = script.strip()
+    if not _ONE_CALL.fullmatch(plain):
+        return ()
+    after = ("--",) if tool == "npm" else ()
+    runner = plain.removeprefix("npx ").split()[0]
+    if runner == "vitest":
+        vitest = ("--run", "--reporter=default", "--reporter=junit", f"--outputFile.junit={REPORT_PATH}")
+        return (tool, "test", *after, *vitest)
+    if runner == "jest":
+        return (tool, "test", *after, "--json", f"--outputFile={REPORT_PATH}")
+    if plain.startswith("node --test") and not {"pretest", "posttest"} & scripts.keys():
+        # Node reads its own options before the first path alone, so they cannot be put after the script.
+        flags = " ".join(_NODE_FLAGS)
+        return ("sh", "-c", plain.replace("node --test", f"node --test {flags}", 1))
+    return ()
 
 
 def _tool(sources: Sources, package: dict[str, object]) -> tuple[str, tuple[str, ...]]:

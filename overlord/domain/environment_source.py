@@ -92,6 +92,8 @@ class Part:
     path: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    """The same, so that it writes a report (`report.REPORT_PATH`); empty where none is known."""
     lint: tuple[str, ...] = ()
     what: tuple[str, ...] = ()
 

@@ -69,9 +69,16 @@ class Compared:
         return frozenset(self._pairs)
 
     def proves(self, path: str, name: str) -> bool | None:
-        """Whether a changed file's test of this name asserts what the code could fail; None where that cannot be told."""
-        pair = self._pairs.get(path)
-        found = [code for code in pair[1].values() if code.bare_name == name] if pair else []
+        """Whether a changed file's test of this name asserts what the code could fail; None where that cannot be told. Without a path,
+        which not every report tells, any changed file's."""
+        pairs = [self._pairs[path]] if path in self._pairs else [] if path else list(self._pairs.values())
+        wanted = name.partition("/")[0]  # of Go's, which names its subtests so
+        found = [
+            code
+            for _, after in pairs
+            for code in after.values()
+            if wanted in {code.name, code.bare_name} or code.name.endswith(f" > {name}") or code.name == name
+        ]
         return any(code.proves for code in found) if found else None
 
     def weaknesses(self) -> Iterator[Weakness]:

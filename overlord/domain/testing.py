@@ -123,7 +123,7 @@ def judge_tests(
     if late is not None:
         return _late(late)
     command = checks.tests if checks else None
-    if command is not None and command.by_exit_code:
+    if command is not None and (command.by_exit_code or (command.is_own_report and not base.junit)):
         if is_own:
             return _judge_own(head)
         made = _judge_exit_codes(base, restored, head)

@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minion.protocol import StepOutcome, StepResult
-from overlord.domain.junit import Case, CaseOutcome, parse_junit
+from overlord.domain.junit import Case, CaseOutcome
+from overlord.domain.paths import is_test_path
+from overlord.domain.report import parse_report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +69,15 @@ def bare_name(case: Case) -> str:
 
 
 def is_in(case: Case, changed: Collection[str]) -> bool:
-    """Whether the file of a test is among these paths; where the report names no file, its dotted module tells."""
-    if case.file:
-        return case.file in changed
-    stems = (path.rsplit(".", 1)[0].replace("/", ".") for path in changed)
-    return any(f"{case.id.split('::', 1)[0]}.".startswith(f"{stem}.") for stem in stems)
+    """Whether the file of a test is among these paths; where the report names no file, its class or dotted module tells. Reports that
+    tell nothing of that kind (Go's, node's) leave it open: then any changed test may be this one."""
+    owner = case.id.split("::", 1)[0]
+    if case.file or owner in changed:
+        return (case.file or owner) in changed
+    stems = [path.rsplit(".", 1)[0].replace("/", ".") for path in changed]
+    if any(f"{owner}.".startswith(f"{stem}.") for stem in stems):
+        return True
+    return any(is_test_path(path) and path.endswith(_TELL_NO_FILE) for path in changed)
 
 
 def is_controlled(base: Run, other: Run) -> bool:
@@ -81,6 +87,7 @@ def is_controlled(base: Run, other: Run) -> bool:
     return any(case.controlled for case in passed) or not any(case.id in able for case in passed)
 
 
+_TELL_NO_FILE = (".go", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 RERUNS = 2
 """How often failed tests are run again; fewer reruns than asked for prove nothing."""
 NOTHING_RAN = Run(cases={})
@@ -92,12 +99,12 @@ def read_run(step: StepResult) -> Run | None:
     """The run of a step, or None when it left no report to read."""
     if step.outcome is StepOutcome.NOTHING_TO_RUN:
         return NOTHING_RAN
-    cases = parse_junit(step.junit)
+    cases = parse_report(step.junit)
     if step.outcome is not StepOutcome.RAN or cases is None:
         return None
     if not cases and step.exit_code == _NO_TESTS_COLLECTED:
         return NOTHING_RAN
-    reruns = [parse_junit(text) or () for text in step.rerun_junit]
+    reruns = [parse_report(text) or () for text in step.rerun_junit]
     seen: dict[str, bool] = {}
     for case in (case for again in reruns for case in again if case.touches is not None):
         seen[case.id] = seen.get(case.id, False) or bool(case.touches)

@@ -13,6 +13,7 @@ from overlord.domain.environment import Recipe, detect, environment_key, recipe,
 from overlord.domain.environment_file import ENVIRONMENT_PATH, EnvironmentFileError
 from overlord.domain.environment_poetry import INSTALL_ITSELF, poetry_requirement
 from overlord.domain.environment_python import PREPARE
+from overlord.domain.report import REPORT_PATH
 
 BUILD = '[build-system]\nrequires = ["hatchling>=1"]\nbuild-backend = "hatchling.build"\n'
 PROJECT = '[project]\nname = "shop"\nversion = "1"\ndependencies = ["idna"]\n'
@@ -340,7 +341,8 @@ def test_npm() -> None:
     assert found.packages == ("nodejs", "npm")
     assert found.plan.commands == ('npm_config_cache="$XDG_CACHE_HOME/npm" npm ci --no-audit --no-fund',)
     assert found.plan.path == ()
-    assert found.tests == CheckCommand(command=("npm", "test"))
+    assert found.tests is not None
+    assert (found.tests.words, found.tests.junit) == ("npm test", REPORT_PATH)
     assert found.lint == CheckCommand(command=("npm", "run", "lint"))
     assert found.inputs == ("package-lock.json", "package.json")
     assert found.what == (
@@ -431,7 +433,8 @@ def test_go() -> None:
     assert found.packages == ("golang-go",)
     assert found.plan.commands[0].endswith("go mod download")
     assert dict(found.plan.variables)["GOPROXY"] == "off"
-    assert found.tests == CheckCommand(command=("go", "test", "./..."))
+    assert found.tests is not None
+    assert (found.tests.words, found.tests.junit) == ("go test ./...", REPORT_PATH)
     assert len(detected({}, "go.mod", "vendor/modules.txt").plan.commands) == 1
 
 
