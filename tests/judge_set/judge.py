@@ -10,6 +10,7 @@ from typing import NamedTuple
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepResult
 from overlord.domain.behaviour import exemption, is_code
 from overlord.domain.change_context import ChangeContext
+from overlord.domain.checks_file import ChecksFile
 from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckResult, CheckScore, ordered
 from overlord.domain.imports import imports_changed
@@ -62,13 +63,14 @@ def judged(project: Broken) -> Iterator[Judged]:
     """Every fix of a project."""
     base, baseline = project.base(), None
     for fix in fixes(project):
-        checks, baseline = _judge(base, fix, baseline)
+        checks, baseline = judge(base, fix, baseline)
         yield Judged(project.sdist.name, fix, checks)
 
 
-def _judge(
-    base: Files, fix: Fix, baseline: StepResult | None
+def judge(
+    base: Files, fix: Fix, baseline: StepResult | None = None, checks: ChecksFile | None = None
 ) -> tuple[tuple[CheckResult, CheckResult], StepResult | None]:
+    """Integrity and tests of one fix, and the baseline to judge the next one by."""
     changes, diff = together(*(edit(path, base.get(path), fix.change[path]) for path in sorted(fix.change)))
     sources = [
         Source(path=path, before=_bytes(base.get(path)), after=_bytes(after))
@@ -78,7 +80,7 @@ def _judge(
     sizes = {path: len(text) for path, text in fix.change.items() if text is not None}
     integrity = check_integrity(changes, diff, {}, sizes, IntegrityLimits(), compared=compared)
     lines = changed_lines(parse_diff(changes, diff) or ())
-    steps = plan_tests(changes, None, LIMIT_S, with_baseline=baseline is None, watched=lines)
+    steps = plan_tests(changes, checks, LIMIT_S, with_baseline=baseline is None, watched=lines)
     report = _run(base, fix, steps)
     code = [change.path for change in changes if is_code(change)]
     context = ChangeContext(
@@ -92,7 +94,7 @@ def _judge(
             if holds_tests(path) and imports_changed(path, text.encode(), code)
         },
     )
-    tests = judge_tests(baseline, report, EXITED, changes, context=context)
+    tests = judge_tests(baseline, report, EXITED, changes, checks, context=context)
     return (integrity, tests), baseline or baseline_of(report)
 
 
