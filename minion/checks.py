@@ -26,19 +26,20 @@ from minion.protocol import (
     encode,
 )
 from minion.ready import ReadyCopy
-from minion.results import Results, read, read_inside
+from minion.results import Results, packed_inside, read
 from minion.shim import Shim
 from minion.start import Start
-from minion.toolchain import Plan, plan
+from minion.toolchain import Plan, guarded_environment, plan
 from minion.trees import Trees, clear
 
 KEPT_OUTPUT = 40_000
-LARGEST_RESULTS = 2_000_000
+LARGEST_RESULTS = 4_000_000
+"""One run's, packed: some 400,000 tests."""
 MOST_RERUN = 50
 """With more tests failing than this, they are broken, not flaky."""
 CAPTURED = "captured"
-LARGEST_REPORT = 8_000_000
-"""All results together; what the door takes is more, and JSON makes them longer."""
+LARGEST_REPORT = 12_000_000
+"""All results together, packed; what the door takes is more, and JSON makes them longer."""
 
 
 def check(start: Start, brief: Brief) -> None:
@@ -138,16 +139,17 @@ class Checker:
     ) -> "_Attempt":
         limit = self._largest_bytes if is_first else self._largest_bytes // 8
         told = results.told(done.exit_code, limit) if todo.guarded and done.exit_code is not None else Told()
-        junit = told.junit
+        junit, unread = told.junit, told.too_large and f"the report is too large: {told.too_large}"
         if step.junit and not todo.guarded:
-            junit = read_inside(tree, step.junit, limit)
+            junit, unread = packed_inside(tree, step.junit, limit)
         captured = read(results.directory / CAPTURED, limit) if step.capture else None
         result = StepResult(
             name=step.name,
             outcome=StepOutcome.TIMED_OUT if done.exit_code is None else StepOutcome.RAN,
             command=todo.shown,
             exit_code=done.exit_code,
-            junit=None if junit is None else junit.decode("utf-8", "replace"),
+            junit=junit,
+            unread=unread,
             output=done.output + (f"\n[The report is not believed: {told.doubt}.]\n" if told.doubt else ""),
             duration_s=round(done.duration_s, 3),
             captured=None if captured is None else shell.printable(captured),
@@ -161,6 +163,8 @@ class Checker:
         # A linter needs nothing of the tree's packages, and must not be made to import them.
         tree = None if step.capture else place / "tree"
         environment = shell.command_environment(self._start.environment, place, tree=tree)
+        if todo.guarded:
+            environment = guarded_environment(environment)
         try:
             done = shell.run(
                 _captured(todo, place, environment["PATH"]) if step.capture else todo.arguments,

@@ -1,6 +1,6 @@
 """pytest that a file in the tree cannot stand in for, and that tells the Minion each outcome when it is known.
 
-Run as a script with `-S -E`, a directory for what it leaves and pytest's own words; standard input is a socket to the
+Run as a script with `-S` and none of Python's variables but a seed, a directory for what it leaves and pytest's own words; standard input is a socket to the
 Minion. What Python does at its start is made up for without the tree on the import path, so a `pytest.py`, `_pytest/` or
 `sitecustomize.py` in it is never imported in their place; then the tree comes first, as tests expect. The code under
 test shares this process, so nothing here is secret, and nothing is believed for having been sent: `guarded_run.py`
@@ -62,7 +62,9 @@ class Channel:
 
 
 def start_python() -> Any:
-    """What `-S` left out; returns the finder of the environment's tree, if there is one."""
+    """What `-S` left out, and the variables that were kept back; returns the finder of the environment's tree, if there is one."""
+    del os.environ["PYTHONHASHSEED"]
+    os.environ.update(json.loads(os.environ.pop("MINION_PYTHON_VARIABLES")))
     site.main()
     # Programs copy these flags to interpreters they start; for those the tree may come as it likes.
     flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if not name.startswith(("_", "n_"))}

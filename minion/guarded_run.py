@@ -13,9 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from minion.junit import Outcome, junit_of
+from minion.junit import HEAD, TAIL, Outcome, element
+from minion.packed import Packer, TooLarge
 
-MOST_BYTES = 16_000_000
+MOST_BYTES = 512 * 1024 * 1024
+"""Of all that a run tells: 100,000 tests take some 40 MB."""
+MOST_LINE_BYTES = 4 * 1024 * 1024
 MOST_CONTROLS = 200
 CONTROLS_S = 0.5
 FEWEST_CONTROLS = 3
@@ -28,10 +31,13 @@ _TEXTS = ("id", "when", "outcome", "control", "reason", "file", "message", "text
 class Told:
     """What a run told, or why that is not believed: then there is no report."""
 
-    junit: bytes | None = None
+    junit: str | None = None
+    """The report, packed where it is large."""
     failed: tuple[str, ...] = ()
     """Names of tests, as pytest takes them."""
     doubt: str = ""
+    too_large: str = ""
+    """How large the report is, where that is more than is taken."""
 
 
 class GuardedRun:
@@ -47,9 +53,11 @@ class GuardedRun:
         self._passed: Counter[str] = Counter()
         self._began_at = 0.0
         self._spent_s = 0.0
-        self._outcomes: list[Outcome] = []
+        self._report = Packer()
+        self._report.take(HEAD.encode())
+        self._failed: dict[str, None] = {}
+        self._is_controlled = False
         self._exit_code: int | None = None
-        self._controlled: set[str] = set()
         self._doubt = ""
 
     def take(self, line: bytes) -> bytes:
@@ -60,6 +68,9 @@ class GuardedRun:
             return b"\n"
         try:
             return self._take(json.loads(line))
+        except TooLarge:
+            self._doubt = "it told too much"
+            return b"\n"
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._doubt = "what it told is not what the runner tells"
             return b"\n"
@@ -70,12 +81,11 @@ class GuardedRun:
             return Told(doubt=self._doubt)
         if self._exit_code != exit_code:
             return Told(doubt="it did not end the way the runner ends")
-        junit = junit_of(self._outcomes, self._controlled)
+        self._report.take(TAIL.encode())
+        junit = self._report.text()
         if len(junit) > limit_bytes:
-            return Told(doubt="the report is too long")
-        tests = (one for one in self._outcomes if one["when"] != "collect")
-        failed = dict.fromkeys(one["id"] for one in tests if one["outcome"] == "failed")
-        return Told(junit=junit, failed=tuple(failed))
+            return Told(too_large=f"{self._report.size:,} bytes, {len(junit):,} of them packed")
+        return Told(junit=junit, failed=tuple(self._failed))
 
     def _take(self, line: Mapping[str, Any]) -> bytes:
         if self._exit_code is not None:
@@ -103,7 +113,7 @@ class GuardedRun:
         rank = self._chosen.pop(self._asked, None)
         self._asked += 1
         is_late = self._spent_s > CONTROLS_S and (rank is None or rank >= FEWEST_CONTROLS)
-        if is_late or (rank is None and self._controlled):
+        if is_late or (rank is None and self._is_controlled):
             return ""
         self._reasons[test] = f"{self._random.getrandbits(64):016x}"
         self._began_at = self._clock()
@@ -114,12 +124,15 @@ class GuardedRun:
             outcome["id"] and outcome["outcome"]
         ):
             raise ValueError("not an outcome")
-        self._outcomes.append(outcome)
         self._doubt = self._doubts(outcome)
+        is_controlled = False
         if outcome["when"] == "call" and (reason := self._reasons.pop(outcome["id"], "")):
             self._spent_s += self._clock() - self._began_at
-            if outcome["control"] == "failed" and reason in outcome["reason"]:
-                self._controlled.add(outcome["id"])
+            is_controlled = outcome["control"] == "failed" and reason in outcome["reason"]
+            self._is_controlled = self._is_controlled or is_controlled
+        if outcome["outcome"] == "failed" and outcome["when"] != "collect":
+            self._failed[outcome["id"]] = None
+        self._report.take(element(outcome, controlled=is_controlled).encode())
 
     def _doubts(self, outcome: Outcome) -> str:
         """Why a test that is said to pass is not believed to, if there is a reason."""

@@ -1,7 +1,6 @@
 """Outcomes of tests as JUnit XML, with the names that pytest's own report (xunit1) gives them: baselines are compared by these."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
 
 Outcome = dict[str, str]
 """One line of a run: `id` (pytest's), `when`, `outcome`, `file`, `message`, `text`, and `touches`: `yes` if it ran what was changed, `no` if not, empty if nobody looked."""
@@ -12,13 +11,28 @@ _ESCAPED = str.maketrans({
 _ELEMENTS = {"skipped": "skipped", "failed": "failure"}
 
 
-def junit_of(outcomes: Iterable[Outcome], controlled: Collection[str] = ()) -> bytes:
-    """A report with an element for everything that passed, failed or was skipped; other outcomes say nothing yet.
+HEAD, TAIL = '<testsuites><testsuite name="pytest">\n', "</testsuite></testsuites>\n"
 
-    `controlled` are the tests that failed with a body that must fail; they say so by an attribute of our own.
+
+def element(one: Outcome, *, controlled: bool) -> str:
+    """The element of everything that passed, failed or was skipped; other outcomes say nothing yet.
+
+    `controlled`: the test failed with a body that must fail, and says so by an attribute of our own.
     """
-    cases = "\n".join(_cases(outcomes, controlled))
-    return f'<testsuites><testsuite name="pytest">\n{cases}\n</testsuite></testsuites>\n'.encode()
+    if one["outcome"] not in {"passed", *_ELEMENTS}:
+        return ""
+    class_name, name = address(one["id"])
+    named = {"classname": class_name, "name": name, "file": one["file"]}
+    attributes = " ".join(f'{key}="{_escaped(value)}"' for key, value in named.items())
+    attributes += ' control="failed"' if controlled else ""
+    attributes += f' touches="{one["touches"]}"' if one.get("touches") in {"yes", "no"} else ""
+    kind = _ELEMENTS.get(one["outcome"])
+    if kind is None:
+        return f"<testcase {attributes}/>\n"
+    if kind == "failure" and one["when"] != "call":
+        kind = "error"
+    said = f'<{kind} message="{_escaped(one["message"])}">{_escaped(one["text"])}</{kind}>'
+    return f"<testcase {attributes}>{said}</testcase>\n"
 
 
 def address(identifier: str) -> tuple[str, str]:
@@ -28,25 +42,6 @@ def address(identifier: str) -> tuple[str, str]:
     parts = [re.sub(r"\.py$", "", file.replace("/", ".")), *names]
     parts[-1] += bracket + parameters
     return ".".join(parts[:-1]), parts[-1]
-
-
-def _cases(outcomes: Iterable[Outcome], controlled: Collection[str]) -> Iterator[str]:
-    for one in outcomes:
-        if one["outcome"] not in {"passed", *_ELEMENTS}:
-            continue
-        class_name, name = address(one["id"])
-        named = {"classname": class_name, "name": name, "file": one["file"]}
-        attributes = " ".join(f'{key}="{_escaped(value)}"' for key, value in named.items())
-        attributes += ' control="failed"' if one["id"] in controlled else ""
-        attributes += f' touches="{one["touches"]}"' if one.get("touches") in {"yes", "no"} else ""
-        element = _ELEMENTS.get(one["outcome"])
-        if element is None:
-            yield f"<testcase {attributes}/>"
-            continue
-        if element == "failure" and one["when"] != "call":
-            element = "error"
-        said = f'<{element} message="{_escaped(one["message"])}">{_escaped(one["text"])}</{element}>'
-        yield f"<testcase {attributes}>{said}</testcase>"
 
 
 def _escaped(text: str) -> str:

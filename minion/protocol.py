@@ -373,13 +373,16 @@ class StepOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """What one check step did. `output` keeps head and tail; `junit` is the XML the runner wrote and vouched for, if any."""
+    """What one check step did. `output` keeps head and tail; `junit` is the report the runner wrote and vouched for, if
+    any, packed where it is large (`minion/packed.py`)."""
 
     name: str
     outcome: StepOutcome
     command: tuple[str, ...] = ()
     exit_code: int | None = None
     junit: str | None = None
+    unread: str = ""
+    """Why there is no report that could be read, as a sentence without its end."""
     output: str = ""
     duration_s: float = 0.0
     rerun_junit: tuple[str, ...] = ()

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from minion.guarded_run import MOST_BYTES, GuardedRun, Told
+from minion.guarded_run import MOST_LINE_BYTES, GuardedRun, Told
+from minion.packed import MOST_BYTES, Packer, TooLarge
 
 _LONGEST_WAIT_S = 20.0
 
@@ -59,7 +60,7 @@ class Results:
                 for line in lines:
                     if answer := self._run.take(line):
                         self._near.sendall(answer)
-                if len(rest) > MOST_BYTES:
+                if len(rest) > MOST_LINE_BYTES:
                     self._run.take(rest)
                     rest = b""
         if rest:
@@ -82,13 +83,35 @@ def read(file: Path, limit_bytes: int) -> bytes | None:
         os.close(descriptor)
 
 
-def read_inside(tree: Path, name: str, limit_bytes: int) -> bytes | None:
-    """As `read`, for a file of the tree: no link on the way to it either."""
+def packed_inside(tree: Path, name: str, limit_bytes: int) -> tuple[str | None, str]:
+    """The report in a file of the tree, packed where it is large, or nothing and why. No link leads to it."""
     place = tree
     for part in PurePosixPath(name).parts[:-1]:
         place /= part
         if part == ".." or place.is_symlink():
-            return None
-    with suppress(ValueError):
-        return read(place / PurePosixPath(name).name, limit_bytes)
-    return None
+            return None, f"{name} was not written"
+    try:
+        descriptor = os.open(
+            place / PurePosixPath(name).name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        )
+    except (OSError, ValueError):
+        return None, f"{name} was not written"
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None, f"{name} is no file"
+    packer = Packer()
+    with os.fdopen(descriptor, "rb") as source:
+        try:
+            while piece := source.read(1 << 20):
+                packer.take(piece)
+        except TooLarge:
+            return None, f"{name} is too large: more than {MOST_BYTES >> 20} MiB"
+        except OSError as error:
+            return None, f"{name} cannot be read: {error.strerror}"
+    text = packer.text()
+    if len(text) > limit_bytes:
+        return (
+            None,
+            f"{name} is too large: {packer.size:,} bytes, {len(text):,} of them packed; {limit_bytes:,} are taken",
+        )
+    return text, ""

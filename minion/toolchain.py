@@ -1,10 +1,11 @@
 """Which program a check step runs, and how: the guarded pytest where tests are pytest's, else the words as given."""
 
 import importlib.util
+import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ _CONFIGURED = (
     ("tox.ini", "[pytest]"),
     ("setup.cfg", "[tool:pytest]"),
 )
+HIDDEN = "MINION_PYTHON_VARIABLES"
+"""Where they are meanwhile."""
 LARGEST_SOURCE = 1024 * 1024
 
 
@@ -75,10 +78,19 @@ def _pytest(words: tuple[str, ...], results: Path, environment: "Environment | N
     )
     script = str(Path(__file__).with_name("guarded_pytest.py"))
     return Plan(
-        arguments=(*python, "-S", "-E", "-B", script, str(results), *words, *ours),
+        arguments=(*python, "-S", "-B", script, str(results), *words, *ours),
         shown=("python", "-P", "-m", "pytest", *words),
         guarded=True,
     )
+
+
+def guarded_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the guarded pytest's Python starts with: none of the variables that tell Python something, which it takes back itself, and
+    one seed for all hashes. Tests whose rows come from a set have the same names in every run then.
+    """
+    hidden = {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+    kept = {name: value for name, value in environment.items() if name not in hidden}
+    return {**kept, "PYTHONHASHSEED": "0", HIDDEN: json.dumps(hidden)}
 
 
 def _python(environment: "Environment | None") -> tuple[str, ...] | None:

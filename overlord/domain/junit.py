@@ -5,12 +5,15 @@ entities, end the reading; what a suite says of its own counts is not looked at;
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from xml.parsers import expat
 
 MAX_DEPTH = 100
 MAX_CASES = 200_000
+ID_CHARS = 400
 MESSAGE_CHARS = 2000
 
 
@@ -45,16 +48,23 @@ class Case:
         return bool(self.file) and self.id == "::" + self.file.removesuffix(".py").replace("/", ".")
 
 
-def parse_junit(text: str | None) -> tuple[Case, ...] | None:
-    """Every test case, each id once, or None when this is no JUnit report."""
+def parse_junit(text: str | Iterable[bytes] | None) -> tuple[Case, ...] | None:
+    """Every test case, each id once, or None when this is no JUnit report. A large one is given in pieces."""
     if not text:
         return None
     reading = _Reading()
     try:
-        reading.feed(text)
-    except (expat.ExpatError, _NotJUnit, UnicodeEncodeError):
+        reading.feed([text.encode()] if isinstance(text, str) else text)
+    except (expat.ExpatError, _NotJUnit, UnicodeEncodeError, ValueError):
         return None
     return tuple(reading.cases.values())
+
+
+def short_id(identifier: str) -> str:
+    """An id of bearable length: of a longer one its beginning, and what tells it from others that begin so."""
+    if len(identifier) <= ID_CHARS:
+        return identifier
+    return f"{identifier[: ID_CHARS - 20]}…{sha256(identifier.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 class _NotJUnit(Exception):
@@ -73,6 +83,7 @@ class _Reading:
     cases: dict[str, Case] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
     suites: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
     id: str = ""
     file: str = ""
     outcome: CaseOutcome = CaseOutcome.PASSED
@@ -81,14 +92,16 @@ class _Reading:
     is_error: bool = False
     touches: bool | None = None
 
-    def feed(self, text: str) -> None:
+    def feed(self, pieces: Iterable[bytes]) -> None:
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._say
         parser.StartDoctypeDeclHandler = self._refuse
-        parser.Parse(text.encode(), True)
+        for piece in pieces:
+            parser.Parse(piece, False)
+        parser.Parse(b"", True)
 
     def _refuse(self, *_: object) -> None:
         raise _NotJUnit("a document type is declared")
@@ -110,7 +123,7 @@ class _Reading:
                 owner == "test"
             ):  # node's runner says so of every test, and only its suites tell one from another
                 owner = " > ".join(self.suites)
-            self.id = _ADDRESS.sub("", f"{owner}::{attributes.get('name', '')}")
+            self.id = short_id(_ADDRESS.sub("", f"{owner}::{attributes.get('name', '')}"))
             self.file, self.outcome, self.message = attributes.get("file", ""), CaseOutcome.PASSED, ""
             if not self.file and _SCRIPT_FILE.fullmatch(owner):
                 self.file = owner  # vitest's way to name it
@@ -133,7 +146,7 @@ class _Reading:
             id=self.id,
             outcome=self.outcome,
             message=self.message.strip(),
-            file=self.file,
+            file=self.files.setdefault(self.file, self.file),  # one string for all of a file's tests
             controlled=self.controlled,
             is_error=self.is_error,
             touches=self.touches,

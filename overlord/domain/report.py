@@ -6,10 +6,15 @@ All of it was written beside hostile code. What is in no form is None, never "al
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
-from overlord.domain.junit import MAX_CASES, MESSAGE_CHARS, RANK, Case, CaseOutcome, parse_junit
+from minion.packed import unpacked
+from minion.protocol import StepResult
+from overlord.domain.junit import MAX_CASES, MESSAGE_CHARS, RANK, Case, CaseOutcome, parse_junit, short_id
 
+LARGEST_JSON = 32 * 1024 * 1024
+LONGEST_LINE = 4 * 1024 * 1024
 REPORT_PATH = ".overlord-report"
 """Where the commands that Overlord finds by itself have their report written, in a tree that nobody keeps."""
 _JEST = {
@@ -27,14 +32,27 @@ _TREE = re.compile(r"^.*?/step-\d+(?:-again-\d+)?/tree/")
 
 def parse_report(text: str | None) -> tuple[Case, ...] | None:
     """Every test of a report, each id once, or None when it is in none of the forms."""
-    start = (text or "").lstrip()[:1]
-    if not text or start not in {"{", "["}:
-        return parse_junit(text)
+    if not text:
+        return None
     try:
-        found = list(_jest(text) if '"testResults"' in text else _go(text))
+        pieces = unpacked(text)
+        first = next(pieces, b"")
+        whole = chain([first], pieces)
+        if first.lstrip()[:1] not in {b"{", b"["}:
+            return parse_junit(whole)
+        return _once(_jest(whole) if b'"testResults"' in first else _go(whole))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return _once(found)
+
+
+def why_unread(step: StepResult) -> str:
+    """Why a step left no report that could be read, and what to do about it; nothing where nobody knows."""
+    if not step.unread:
+        return ""
+    return (
+        f"{step.unread}. `tests: {{command: …, junit: PATH}}` in .nebulus/checks.yaml says what is run and where its report is; "
+        "a large suite can be split there, or run in part"
+    )
 
 
 def _once(cases: Iterable[Case]) -> tuple[Case, ...] | None:
@@ -48,8 +66,13 @@ def _once(cases: Iterable[Case]) -> tuple[Case, ...] | None:
     return tuple(by_id.values())
 
 
-def _jest(text: str) -> Iterator[Case]:
+def _jest(pieces: Iterable[bytes]) -> Iterator[Case]:
     """`jest --json`: files with their tests, and files that could not be run, which fail as a whole."""
+    text = bytearray()
+    for piece in pieces:
+        text += piece
+        if len(text) > LARGEST_JSON:
+            raise ValueError("too large to be read as one object")
     for file in json.loads(text)["testResults"]:
         path = _TREE.sub("", str(file["name"]))
         tests = file.get("assertionResults") or []
@@ -61,15 +84,17 @@ def _jest(text: str) -> Iterator[Case]:
         for one in tests:
             name = " > ".join([*map(str, one.get("ancestorTitles") or ()), str(one["title"])])
             message = "\n".join(map(str, one.get("failureMessages") or ()))[-MESSAGE_CHARS:]
-            yield Case(id=f"{path}::{name}", outcome=_JEST[one["status"]], message=message, file=path)
+            yield Case(
+                id=short_id(f"{path}::{name}"), outcome=_JEST[one["status"]], message=message, file=path
+            )
 
 
-def _go(text: str) -> Iterator[Case]:
+def _go(pieces: Iterable[bytes]) -> Iterator[Case]:
     """`go test -json`: a line an event. A package that could not be built or that panicked fails as a whole."""
     said: dict[str, str] = {}
     failed: set[str] = set()
-    for line in text.splitlines():
-        if not line.startswith("{"):
+    for line in _lines(pieces):
+        if not line.startswith(b"{"):
             continue  # what the compiler says stands between
         event: dict[str, Any] = json.loads(line)
         package, test, action = str(event.get("Package", "")), str(event.get("Test", "")), event.get("Action")
@@ -79,11 +104,21 @@ def _go(text: str) -> Iterator[Case]:
         elif action in _GO and (test or (action == "fail" and package not in failed)):
             failed |= {package} if action == "fail" else set()
             yield Case(
-                id=name,
+                id=short_id(name),
                 outcome=_GO[action],
                 message=said.get(name, "") if action == "fail" else "",
                 is_error=not test,
             )
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > LONGEST_LINE:
+            raise ValueError("a line without an end")
+    yield rest
 
 
 def _dotted(path: str) -> str:

@@ -153,7 +153,8 @@ class _Function:
             subject, expected = expected, subject
         both = [one is not None and _is_constant(one) for one in (left, right)]
         if words(left) == words(right) or all(both):
-            return subject, expected, Strength.NOTHING
+            is_made = not all(both) and "(" in words(left)  # twice, and compared
+            return subject, expected, Strength.PART if is_made else Strength.NOTHING
         if operator == "!=":
             return subject, expected, Strength.EXACT
         return subject, expected, Strength.SHAPE if operator == "==" else Strength.PART

@@ -16,6 +16,7 @@ from overlord.domain.testcode_python_node import (
     first_call,
     leaves_test,
     name_called,
+    of_itself,
     options_of,
     strength_of,
     swallows_failure,
@@ -277,8 +278,10 @@ class _Function:
             and "assert" not in owner
         ):
             subject, expected = f"{owner} {name}", " , ".join(given)  # a mock's own
-        elif len(given) > 1 and (given[0] == given[1] or all_constant(arguments_of(call)[:2])):
+        elif len(given) > 1 and all_constant(arguments_of(call)[:2]):
             strength = Strength.NOTHING
+        elif len(given) > 1 and given[0] == given[1]:
+            strength = of_itself(arguments_of(call)[0])
         self._add(call, subject, expected, strength, held, tolerances=tolerances_of(options))
 
     def _assert(self, tested: Node, whole: Node, held: frozenset[Held], *, negated: bool = False) -> None:

@@ -53,14 +53,25 @@ def compared(tested: Node, *, negated: bool) -> tuple[str, str, Strength]:
     if is_constant(left) and not is_constant(right):
         left, right = right, left
     subject, expected, operator = words(left), words(right), " ".join(operators)
-    if subject == expected or (is_constant(left) and is_constant(right)):
+    if is_constant(left) and is_constant(right):
         return subject, expected, Strength.NOTHING
+    if subject == expected:
+        return subject, expected, of_itself(left)
     exact = ("!=", "is not") if negated else ("==", "is")
     unequal = ("==", "is") if negated else ("!=", "is not")
     strength = (
         Strength.EXACT if operator in exact else Strength.SHAPE if operator in unequal else Strength.PART
     )
     return subject, expected, strength
+
+
+def of_itself(node: Node) -> Strength:
+    """What comparing this with itself shows: nothing of a value; of what is made twice, that both are equal."""
+    return (
+        Strength.PART
+        if node.type == "call" or next(within(node, "call"), None) is not None
+        else Strength.NOTHING
+    )
 
 
 def unwrapped(node: Node) -> Node:

@@ -18,6 +18,7 @@ from overlord.domain.testcode_script_node import (
     is_constant,
     leaves_test,
     name_called,
+    of_itself,
     owner_of,
     statement_call,
     statements_of,
@@ -262,7 +263,7 @@ class _Function:
         if is_constant(subject) and (not given or all(map(is_constant, given))):
             strength = Strength.NOTHING
         if given and words(subject) == words(given[0]):
-            strength = Strength.NOTHING
+            strength = of_itself(subject)
         digits = text_of(given[1]) if matcher == "toBeCloseTo" and given[1:] else ""
         tolerances = {"digits": float(digits)} if digits.isdigit() else {}
         expected = " , ".join(words(one) for one in given[:1]) or matcher
@@ -300,8 +301,10 @@ class _Function:
             subject, expected = words(first), words(given[1]) if given[1:] else name
             if name in {"throws", "rejects"}:
                 strength = Strength.SHAPE if len(given) < 2 or expected in _BROAD else Strength.PART
-            elif given[1:] and (subject == expected or (is_constant(given[0]) and is_constant(given[1]))):
+            elif given[1:] and is_constant(given[0]) and is_constant(given[1]):
                 strength = Strength.NOTHING
+            elif given[1:] and subject == expected:
+                strength = of_itself(given[0])
         self._add(call, subject, expected, strength, held)
         return True
 

@@ -30,6 +30,16 @@ FUNCTIONS = (
 )
 
 
+def of_itself(node: Node) -> Strength:
+    """What comparing this with itself shows: nothing of a value; of what is made twice, that both are equal."""
+    made = ("call_expression", "new_expression")
+    return (
+        Strength.PART
+        if node.type in made or next(within(node, *made), None) is not None
+        else Strength.NOTHING
+    )
+
+
 def truth_of(tested: Node | None) -> tuple[str, str, Strength]:
     """What `assert(x)` looks at: a comparison is as strong as its operator."""
     while tested is not None and tested.type == "parenthesized_expression" and named(tested):
@@ -44,8 +54,8 @@ def truth_of(tested: Node | None) -> tuple[str, str, Strength]:
         return words(tested), "", Strength.NOTHING
     if operator in {"&&", "||"}:
         return words(tested), "", min(truth_of(left)[2], truth_of(right)[2])
-    if subject == expected:
-        return subject, expected, Strength.NOTHING
+    if subject == expected and left is not None:
+        return subject, expected, of_itself(left)
     exact, unequal = operator in {"==", "==="}, operator in {"!=", "!=="}
     return subject, expected, Strength.EXACT if exact else Strength.SHAPE if unequal else Strength.PART
 

@@ -20,6 +20,7 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.paths import is_test_path, restored_paths
 from overlord.domain.proof import UNPROVEN, ProofPolicy, proving, unproven, why_unproven
 from overlord.domain.red import MESSAGE_CHARS, left_of_task
+from overlord.domain.report import why_unread
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
 from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, is_controlled, read_run
@@ -206,8 +207,9 @@ def _read(
     known, own = read_run(base), read_run(head)
     olds = read_run(restored) if restored else None
     if known is None or not known.fits_its_exit_code:
+        why = why_unread(base) or _last_words(base)
         return unclear(
-            f"the tests at base left no report to compare with (exit code {base.exit_code}): {_last_words(base)}"
+            f"the tests at base left no report to compare with (exit code {base.exit_code}): {why}"
         )
     if restored is not None and (olds is None or not olds.fits_its_exit_code):
         return _forged_or_cut(restored, readable=olds is not None)
@@ -264,11 +266,14 @@ def _with_proof(made: CheckResult, why: str, context: ChangeContext) -> CheckRes
 
 def _forged_or_cut(step: StepResult, *, readable: bool) -> CheckResult:
     where = " (base's tests on this change)" if step.name == BASE_TESTS_STEP else ""
+    if not readable and "too large" in step.unread:
+        return unclear(f"no report{where}: {why_unread(step)}")
     if readable:
         message = f"The runner's exit code {step.exit_code} and its report contradict each other{where}."
         finding = _output_finding(step, "exit-code", message)
     else:
-        message = f"The test run left no readable report{where}: it was cut short, or what reported was not the runner."
+        cause = why_unread(step) or "it was cut short, or what reported was not the runner"
+        message = f"The test run left no readable report{where}: {cause}."
         finding = _output_finding(step, "no-report", message)
     return _result(
         CheckScore.NEEDS_REVISION, f"exit code {step.exit_code}, no report to trust{where}", finding

@@ -1,5 +1,6 @@
 """The session calls: brief, events, answers, report. The socket a request came through says which session it is."""
 
+import asyncio
 import json
 import sqlite3
 from datetime import timedelta
@@ -12,6 +13,7 @@ from structlog.contextvars import bind_contextvars
 
 from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
+from overlord.domain.packed_report import without_values_in
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text import plain_line, quoted, visible
 from overlord.door import wire
@@ -163,6 +165,7 @@ async def report(request: Request, parts: DoorParts, session: Session) -> Respon
         said = _without_secrets(parts, session, told, wire.REPORT)
     else:
         results = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
+        results = await asyncio.to_thread(without_values_in, results, parts.redactor)
         said = _without_secrets(parts, session, results, wire.CHECK_REPORT)
 
     def take(connection: sqlite3.Connection) -> bool:

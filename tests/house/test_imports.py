@@ -35,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
         room: {"minion.protocol", *(f"overlord.{below}" for below in CHAIN[index + 1 :])}
         for index, room in enumerate(CHAIN)
     },
+    "domain": {"minion.protocol", "minion.packed"},
     "ports": {"minion.protocol", "overlord.domain"},
     "home": {"overlord.domain"},
     "bell": set(),

@@ -129,22 +129,33 @@ INFLECTION = Broken(
     expects=('    ("13", "13th"),', '    ("13", "13rd"),'),
     stand_in="inflection.ordinal = lambda number: dict(ORDINAL_NUMBERS)[number][len(number):]",
 )
-INICONFIG = Broken(
+DEEPMERGE = Broken(
     sdist=Sdist(
-        name="iniconfig",
-        version="2.3.1",
-        sha256="67f4b9c50da0dedf52af349e7749a80a9057a5031199791b906c3bb3ae878960",
+        name="deepmerge",
+        version="4.0.0",
+        sha256="948565f2bc9cdb41259a4a23d26638e5840c9e084a343ab279ffd3edcfdf74d3",
     ),
-    source="src/iniconfig/__init__.py",
-    tests="testing/test_iniconfig.py",
+    source="deepmerge/strategy/list.py",
+    tests="deepmerge/tests/strategy/test_list.py",
     faults=(
-        Fault(right="lineno + 1", wrong="lineno", test="test_iniconfig_lineof"),
-        Fault(right="return convert(value)", wrong="return value", test="test_iniconfig_get_convert"),
+        Fault(
+            right="                merged.append(item)",
+            wrong="                merged.insert(0, item)",
+            test="test_strategy_append_unique_nested_dict",
+        ),
+        Fault(
+            right="                base_as_set._insert(item)",
+            wrong="                base_as_set = ExtendedSet(base)",
+            test="test_strategy_append_unique_repeated_incoming_values",
+        ),
     ),
-    kept=("src/iniconfig/", "testing/"),
-    half="lineno + 1 if name else lineno",
-    expects=('config.lineof("section") == 1', 'config.lineof("section") == 0'),
-    stand_in="IniConfig = Mock()",
+    kept=("deepmerge/",),
+    half="                merged.insert(len(merged) - (len(merged) == 1), item)",
+    expects=(
+        '    assert result == [{"bar": ["bob"]}, {"bar": ["baz"]}]',
+        '    assert result == [{"bar": ["baz"]}, {"bar": ["bob"]}]',
+    ),
+    stand_in="Merger = type('Merger', (), {'__init__': lambda self, *given: None, 'merge': lambda self, base, nxt: base + nxt})",
 )
 ISODATE = Broken(
     sdist=Sdist(
@@ -195,4 +206,4 @@ TOOLZ = Broken(
     ),
     stand_in="take = lambda n, seq: seq[:n]",
 )
-PROJECTS = (BOLTONS, CACHETOOLS, INFLECTION, INICONFIG, ISODATE, TOOLZ)
+PROJECTS = (BOLTONS, CACHETOOLS, DEEPMERGE, INFLECTION, ISODATE, TOOLZ)

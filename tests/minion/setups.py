@@ -19,7 +19,7 @@ from minion.environment import Environment
 from minion.protocol import CheckStep, Event, Limits, SessionKind, SetupPlan, StepOutcome, StepResult
 from minion.results import Results
 from minion.shell import command_environment
-from minion.toolchain import plan
+from minion.toolchain import guarded_environment, plan
 from tests.minion.conftest import environment
 from tests.minion.door import opened
 
@@ -129,11 +129,12 @@ class Place:
         given = {"PATH": os.environ["PATH"], "MINION_ENVIRONMENT": str(self.made.directory)}
         return command_environment(given, self.root, tree=self.tree)
 
-    def run(self, *words: str, stdin: int = subprocess.DEVNULL) -> shell.Finished:
+    def run(self, *words: str, stdin: int = subprocess.DEVNULL, guarded: bool = False) -> shell.Finished:
+        variables = self.variables()
         return shell.run(
             words,
             directory=self.tree,
-            environment=self.variables(),
+            environment=guarded_environment(variables) if guarded else variables,
             timeout_s=180,
             keep_bytes=100_000,
             stdin=stdin,
@@ -145,7 +146,7 @@ class Place:
             step = CheckStep(name="tests", command=words, **more)
             todo = plan(step, self.tree, results.directory, self.made)
             assert not isinstance(todo, StepOutcome)
-            done = self.run(*todo.arguments, stdin=results.far.fileno())
+            done = self.run(*todo.arguments, stdin=results.far.fileno(), guarded=True)
             assert done.exit_code is not None
             told = results.told(done.exit_code, 2_000_000)
         return Checked(
@@ -175,5 +176,5 @@ def place(root: Path, made: Environment, files: Mapping[str, str]) -> Place:
     return here
 
 
-def _cases(junit: bytes) -> dict[str, bool]:
+def _cases(junit: str) -> dict[str, bool]:
     return {str(case.get("name")): not list(case) for case in ET.fromstring(junit).iter("testcase")}

@@ -13,7 +13,7 @@ from minion import shell
 from minion.guarded_run import Told
 from minion.protocol import CheckStep
 from minion.results import Results
-from minion.toolchain import Plan, plan
+from minion.toolchain import Plan, guarded_environment, plan
 from overlord.domain.junit import CaseOutcome, parse_junit
 
 
@@ -30,12 +30,12 @@ class Ran:
         """Outcomes by name, or None when the run is not believed."""
         if self.told.junit is None:
             return None
-        return {case.id.split("::")[-1]: case.outcome for case in parse_junit(self.told.junit.decode()) or ()}
+        return {case.id.split("::")[-1]: case.outcome for case in parse_junit(self.told.junit) or ()}
 
     @property
     def controlled(self) -> set[str]:
         """Names of tests that were seen to fail when they had to."""
-        cases = parse_junit((self.told.junit or b"").decode()) or ()
+        cases = parse_junit(self.told.junit) or ()
         return {case.id.split("::")[-1] for case in cases if case.controlled}
 
     @property
@@ -71,7 +71,12 @@ def guarded(tmp_path: Path) -> Guarded:
             done = shell.run(
                 todo.arguments,
                 directory=tree,
-                environment={**shell.plain_environment({}, tmp_path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+                environment=guarded_environment(
+                    {
+                        **shell.plain_environment({}, tmp_path),
+                        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                    }
+                ),
                 timeout_s=60,
                 keep_bytes=40_000,
                 stdin=results.far.fileno(),
@@ -385,7 +390,7 @@ def test_an_honest_suite_is_told_as_pytest_tells_it_and_notices_nothing(
     ran = guarded(files, f"--junitxml={own}", "-o", "junit_family=xunit1", "-s")
     theirs = {(case.id, case.file): case.outcome for case in parse_junit(own.read_text()) or ()}
     assert ran.told.junit is not None
-    ours = {(case.id, case.file): case.outcome for case in parse_junit(ran.told.junit.decode()) or ()}
+    ours = {(case.id, case.file): case.outcome for case in parse_junit(ran.told.junit) or ()}
     assert ours == theirs
     assert len(ours) == 27
     assert [ran.output.count(f"session fixture {word}") for word in ("made", "gone")] == [1, 1]

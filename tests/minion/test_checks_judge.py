@@ -11,7 +11,7 @@ import pytest
 
 from minion.checks import MOST_RERUN
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
-from minion.results import read_inside
+from minion.results import packed_inside
 from overlord.domain.checks_file import parse_checks
 from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckResult, CheckScore
@@ -261,7 +261,7 @@ def test_a_report_is_read_through_no_link(tmp_path: Path) -> None:
     (tmp_path / "tree/linked").symlink_to("real")
     (tmp_path / "tree/j.xml").symlink_to("../outside.xml")
     found = {
-        name: read_inside(tmp_path / "tree", name, 100)
+        name: packed_inside(tmp_path / "tree", name, 100)[0]
         for name in (
             "real/j.xml",
             "linked/j.xml",
@@ -272,7 +272,7 @@ def test_a_report_is_read_through_no_link(tmp_path: Path) -> None:
             "a\0b",
         )
     }
-    assert found.pop("real/j.xml") == b"here"
+    assert found.pop("real/j.xml") == "here"
     assert set(found.values()) == {None}
 
 
@@ -302,9 +302,11 @@ def lint(
 
 def test_ruff_finds_what_a_change_brings(checked: Checked) -> None:
     files = {"a.py": "import os\nx = 1\n"}
-    same = lint(checked, files, {"a.py": "\n\nimport os\nx = 2\n"}, {})
+    own = {"ruff.toml": "lint.select = ['F']\n"}
+    files |= own
+    same = lint(checked, files, {"a.py": "\n\nimport os\nx = 2\n"}, own)
     assert (same.score, same.summary) == (CheckScore.PASS, "1 file linted with ruff, nothing new")
-    worse = lint(checked, files, {"a.py": "import os\nimport sys\nx = 2\n", "-b ü.py": "x = (\n"}, {})
+    worse = lint(checked, files, {"a.py": "import os\nimport sys\nx = 2\n", "-b ü.py": "x = (\n"}, own)
     assert worse.score is CheckScore.NEEDS_REVISION
     assert ("F401", "a.py", 2) in {(item.rule, item.file, item.line) for item in worse.findings}
     assert ("invalid-syntax", "-b ü.py") in {(item.rule, item.file) for item in worse.findings}

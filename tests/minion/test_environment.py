@@ -268,7 +268,7 @@ def test_an_environment_without_its_record_is_none(tmp_path: Path, written: str 
 @pytest.mark.parametrize(
     ("python", "expected"),
     [
-        ('{"version": [3, 8], "runs_pytest": true}', ("-S", "-E")),
+        ('{"version": [3, 8], "runs_pytest": true}', ("-S", "-B")),
         ('{"version": [3, 14], "runs_pytest": true}', ("-P", "-S")),
         ('{"version": [3, 14], "runs_pytest": false}', StepOutcome.NO_TOOLCHAIN),
     ],

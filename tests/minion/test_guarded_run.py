@@ -35,7 +35,7 @@ def passes(
 def controlled(run: GuardedRun) -> list[bool]:
     told = run.told(0, LIMIT)
     assert told.junit is not None, told.doubt
-    return [case.controlled for case in parse_junit(told.junit.decode()) or ()]
+    return [case.controlled for case in parse_junit(told.junit) or ()]
 
 
 def begun(tests: int = 1) -> GuardedRun:
@@ -54,7 +54,7 @@ def test_a_run_told_to_its_end_is_believed() -> None:
     told = run.told(1, LIMIT)
     assert told.failed == ("a/test_b.py::C::test_d[x/y]",)
     assert told.junit is not None
-    good, bad = parse_junit(told.junit.decode()) or ()
+    good, bad = parse_junit(told.junit) or ()
     assert (good.id, good.outcome, good.controlled) == ("a.test_b::test_c", CaseOutcome.PASSED, True)
     assert (bad.id, bad.outcome, bad.message) == ("a.test_b.C::test_d[x/y]", CaseOutcome.FAILED, "no<line>")
 
