@@ -13,7 +13,7 @@ from tests.world import CALC
 PROJECT = {
     **CALC,
     "pyproject.toml": '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n\n'
-    '[project]\nname = "calc"\nversion = "1"\n\n[project.optional-dependencies]\ntest = ["pytest"]\n\n[tool.ruff]\n',
+    '[project]\nname = "calc"\nversion = "1"\n\n[project.optional-dependencies]\ntest = ["pytest"]\n\n[tool.ruff.lint]\nselect = ["E"]\n',
 }
 
 

@@ -132,8 +132,8 @@ async def test_a_change_that_breaks_the_tests_is_sent_back_with_the_findings() -
 async def test_after_two_revisions_a_person_is_asked_and_one_more_may_pass() -> None:
     async with made_world() as world:
         await world.issue("add() subtracts")
-        unused = "import os\n\n\n" + CALC["calc.py"]
-        for wrong in (CALC["calc.py"].replace("a * 2", "a * 3"), unused, unused.replace("a * 2", "a * 4")):
+        undefined = "def other():\n    return nobody_knows\n\n\n" + CALC["calc.py"]
+        for wrong in (CALC["calc.py"].replace("a * 2", "a * 3"), undefined, undefined.replace("a * 2", "a * 4")):
             world.model_will(write("calc.py", wrong), submit("done"))
         await world.settle()
         [decision] = await world.decisions()
