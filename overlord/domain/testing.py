@@ -23,7 +23,7 @@ from overlord.domain.red import MESSAGE_CHARS, left_of_task
 from overlord.domain.report import why_unread
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, is_controlled, read_run
+from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, aligned, is_controlled, read_run
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
@@ -215,12 +215,14 @@ def _read(
         return _forged_or_cut(restored, readable=olds is not None)
     if own is None or not own.fits_its_exit_code:
         return _forged_or_cut(head, readable=own is not None)
+    changed = {path for change in changes for path in change.paths}
+    tried = read_run(on_base) if on_base else None
     return Runs(
         base=known,
-        restored=olds,
-        head=own,
-        new_on_base=read_run(on_base) if on_base else None,
-        changed={path for change in changes for path in change.paths},
+        restored=aligned(known, olds, but=()) if olds else None,
+        head=aligned(known, own, but=changed),
+        new_on_base=aligned(known, tried, but=changed) if tried else None,
+        changed=changed,
         renamed={change.old_path: change.path for change in changes if change.old_path},
     )
 

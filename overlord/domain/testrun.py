@@ -4,6 +4,7 @@ A test that fails and then passes each time it is run again is flaky: it counts 
 fails again even once has failed.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -78,6 +79,41 @@ def is_in(case: Case, changed: Collection[str]) -> bool:
     if any(f"{owner}.".startswith(f"{stem}.") for stem in stems):
         return True
     return any(is_test_path(path) and path.endswith(_TELL_NO_FILE) for path in changed)
+
+
+_NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+(?=[-\]])")
+"""How pytest numbers rows that have no name of their own: `given3`. Where rows come from a set the numbers differ in every run."""
+
+
+def aligned(base: Run, other: Run, *, but: Collection[str]) -> Run:
+    """`other` with base's names for rows that are only numbered differently; in files of `but`, which a change wrote, nothing is."""
+    lost, fresh = _numbered(base, other, but), _numbered(other, base, but)
+    names: dict[str, str] = {}
+    for key in lost.keys() & fresh.keys():
+        # Those that pass are paired first: it is their number that counts.
+        before = sorted(lost[key], key=lambda name: (not base.passes(name), name))
+        after = sorted(fresh[key], key=lambda name: (not other.passes(name), name))
+        names |= dict(zip(after, before, strict=False))
+    if not names:
+        return other
+    cases = {
+        names.get(name, name): replace(case, id=names.get(name, name)) for name, case in other.cases.items()
+    }
+    return replace(other, cases=cases, flaky=frozenset(names.get(name, name) for name in other.flaky))
+
+
+def _numbered(run: Run, other: Run, but: Collection[str]) -> dict[str, list[str]]:
+    """The names of rows that the other run has not, by what is left of them without their numbers."""
+    found: dict[str, list[str]] = {}
+    for name, case in run.cases.items():
+        if (
+            "[" in name
+            and name not in other.cases
+            and not (case.file and case.file in but)
+            and _NUMBERED.search(name)
+        ):
+            found.setdefault(_NUMBERED.sub("#", name), []).append(name)
+    return found
 
 
 def is_controlled(base: Run, other: Run) -> bool:

@@ -445,3 +445,19 @@ def test_many_broken_tests_are_counted_and_some_are_listed() -> None:
     result = judged(many, dict.fromkeys(many, BAD))
     assert "90 broken" in result.summary
     assert len(result.findings) == 50
+
+
+ROWS = {f"test_a.py::test_rows[{name}-given{number}]": OK for number, name in enumerate("abc")}
+RENUMBERED = {f"test_a.py::test_rows[{name}-given{number + 7}]": OK for number, name in enumerate("abc")}
+
+
+def test_rows_that_are_only_numbered_otherwise_are_the_same() -> None:
+    """They come from a set, whose order differs in every run."""
+    assert judged(ROWS, RENUMBERED).findings == ()
+    one_fails = {**RENUMBERED, "test_a.py::test_rows[b-given8]": BAD}
+    assert rules(judged(ROWS, one_fails)) == ["test-broken"]
+    one_gone = dict(list(RENUMBERED.items())[:2])
+    assert rules(judged(ROWS, one_gone)) == ["test-missing"]
+    red = {**ROWS, "test_a.py::test_rows[b-given1]": BAD}
+    assert "1 fixed" in judged(red, RENUMBERED).summary
+    assert rules(judged(red, RENUMBERED, restored=red))[0] == "red-test-gone", "in a file the change wrote"

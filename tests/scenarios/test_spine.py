@@ -133,7 +133,11 @@ async def test_after_two_revisions_a_person_is_asked_and_one_more_may_pass() -> 
     async with made_world() as world:
         await world.issue("add() subtracts")
         undefined = "def other():\n    return nobody_knows\n\n\n" + CALC["calc.py"]
-        for wrong in (CALC["calc.py"].replace("a * 2", "a * 3"), undefined, undefined.replace("a * 2", "a * 4")):
+        for wrong in (
+            CALC["calc.py"].replace("a * 2", "a * 3"),
+            undefined,
+            undefined.replace("a * 2", "a * 4"),
+        ):
             world.model_will(write("calc.py", wrong), submit("done"))
         await world.settle()
         [decision] = await world.decisions()
