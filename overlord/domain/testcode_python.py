@@ -37,6 +37,7 @@ _RAISES = frozenset(
     {"raises", "warns", "assertRaises", "assertRaisesRegex", "assertWarns", "assertWarnsRegex"}
 )
 _STAND_INS = re.compile(r"(?:\w+\.)*(?:patch|patch\.object|setattr|spy|stub|patch\.dict|patch\.multiple)")
+_REPLACES = frozenset({"patch", "object", "setattr", "spy", "stub", "dict", "multiple"})
 _STAND_IN = frozenset({"Mock", "MagicMock", "AsyncMock", "create_autospec", "lambda"})
 
 
@@ -205,8 +206,12 @@ class _Function:
 
     def _expression(self, node: Node, held: frozenset[Held]) -> None:
         """Calls that assert, anywhere in what is no statement of its own, and what is put in a thing's place."""
-        for call in [*([node] if node.type == "call" else []), *within(node, "call")]:
-            name, callee = name_called(call), words(call.child_by_field_name("function"))
+        found = [
+            *([node] if node.type in {"call", "assignment"} else []),
+            *within(node, "call", "assignment"),
+        ]
+        for call in [one for one in found if one.type == "call"]:
+            name = name_called(call)
             if name in _TRUTH and (given := arguments_of(call)):
                 self._assert(given[0], call, held, negated=_TRUTH[name])
             elif name in _RAISES:
@@ -215,9 +220,9 @@ class _Function:
                 self._call(call, name, held)
             elif name == "fail":
                 self._add(call, "fail", "", Strength.PART, held)
-            elif _STAND_INS.fullmatch(callee.replace(" ", "")):
+            elif name in _REPLACES and _STAND_INS.fullmatch(text_of(call.child_by_field_name("function"))):
                 self._replaced(call)
-        for one in [*([node] if node.type == "assignment" else []), *within(node, "assignment")]:
+        for one in [one for one in found if one.type == "assignment"]:
             right = one.child_by_field_name("right")
             called = name_called(right) if right is not None and right.type == "call" else ""
             if right is not None and (right.type == "lambda" or called in _STAND_IN):

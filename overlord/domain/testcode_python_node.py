@@ -131,11 +131,14 @@ def leaves_test(node: Node) -> bool:
     """Whether a statement ends the test: `return`, a skip, an exit."""
     if node.type == "return_statement":
         return True
-    text = words(node)
     if node.type == "raise_statement":
-        return "Skip" in text
-    call = first_call(node) if node.type == "expression_statement" else None
-    return call is not None and bool(LEAVES.fullmatch(words(call.child_by_field_name("function"))))
+        return "Skip" in text_of(node)
+    inner = named(node)[0] if node.type == "expression_statement" and node.named_child_count else None
+    return (
+        inner is not None
+        and inner.type == "call"
+        and LEAVES.fullmatch(words(inner.child_by_field_name("function"))) is not None
+    )
 
 
 def branches(node: Node) -> Iterator[Node]:
