@@ -16,6 +16,7 @@ BENCHES = (
     "bench.requests",
     "bench.gateway",
     "bench.evaluation",
+    "bench.tests_compared",
     "bench.start",
     "bench.minion",
     "bench.command",
