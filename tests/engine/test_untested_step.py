@@ -182,7 +182,7 @@ async def test_npm_s_tests_of_the_change_are_run_where_base_has_none() -> None:
         job = await stage.submitted(script, job=await stage.job())
         found = await untested.own_tests(stage.parts, job, Sha(job.head_sha or ""), None)
         assert found is not None and found.tests is not None
-        assert found.tests.command == ("npm", "test")
+        assert found.tests.words == "node --test tests/"
         command = AskAgain(space=REPO, actor="cli:bob")
         await stage.write(ask_again, command, at=stage.parts.clock.now())
         assert await untested.own_tests(stage.parts, job, Sha(job.head_sha or ""), None) is None
