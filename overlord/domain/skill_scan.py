@@ -30,13 +30,14 @@ from overlord.domain.skill_reading import (
 from overlord.domain.skill_rule import Level, Rule
 from overlord.domain.skill_rule_command import COMMAND_RULES
 from overlord.domain.skill_rule_override import OVERRIDE_RULES
+from overlord.domain.skill_rule_platform import PLATFORM_RULES
 from overlord.domain.skill_rule_program import PROGRAM_RULES
 from overlord.domain.skill_rule_speech import SPEECH_RULES
 from overlord.domain.skill_rule_world import WORLD_RULES
 from overlord.domain.text import visible
 
 SAID: Sequence[Rule] = (*SPEECH_RULES, *OVERRIDE_RULES)
-RULES: Sequence[Rule] = (*SAID, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES)
+RULES: Sequence[Rule] = (*SAID, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES, *PLATFORM_RULES)
 _MIDST = re.compile(
     r"\b(?:cannot|can|could|may|might|not|never|who|that|which|they|people|nobody|would)$", re.IGNORECASE
 )

@@ -85,7 +85,7 @@ async def test_work_is_brought_into_the_mirror_within_bounds(
 
     with monkeypatch.context() as patch:
         patch.setitem(vars(git_command), "READING", replace(READING, allocation_bytes=MIB))
-        with pytest.raises(GitFailed, match="pack-objects died|over limit"):
+        with pytest.raises(GitFailed, match=r"pack-objects died|over limit"):
             await bring()
     made = await bring()
     assert [change.path for change in await ground.git.changes(NAME, ground.base, made)] == ["large"]
