@@ -5,13 +5,69 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from overlord.domain.skill import Skill, SkillFileError, is_skill_path, parse_skill
+from overlord.domain.skill import Skill, SkillFileError, Triggers, is_skill_path, parse_skill
 from overlord.domain.skill_finding import SkillFinding
 from overlord.domain.skill_rule import Level
 from overlord.domain.skill_verdict import SkillVerdict, verdict_of, why_of
 from overlord.domain.untrusted_yaml import MAX_BYTES, UntrustedYamlError, compose_yaml
 
 SCHEMA, NAMES, TRIGGERS = "skill/schema", "skill/name-conflict", "skill/trigger-conflict"
+WIDE = "skill/trigger-wide"
+_IN_EVERY_ISSUE = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "be",
+        "bug",
+        "but",
+        "by",
+        "change",
+        "changes",
+        "code",
+        "do",
+        "error",
+        "file",
+        "files",
+        "fix",
+        "for",
+        "from",
+        "has",
+        "have",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "issue",
+        "it",
+        "line",
+        "new",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "repository",
+        "should",
+        "task",
+        "that",
+        "the",
+        "then",
+        "there",
+        "this",
+        "to",
+        "update",
+        "use",
+        "want",
+        "we",
+        "when",
+        "with",
+        "you",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +110,22 @@ def review_skill(content: bytes, file: str) -> SkillReview:
     except (SkillFileError, UntrustedYamlError) as error:
         line = error.line if isinstance(error, SkillFileError) else None
         skill, broken = None, (_rejected(SCHEMA, _without(str(error), file), line),)
-    return SkillReview(file=file, findings=(*broken, *scan(text, node)), skill=skill)
+    wide = tuple(_too_wide(skill.triggers)) if skill is not None else ()
+    return SkillReview(file=file, findings=(*broken, *scan(text, node), *wide), skill=skill)
+
+
+def _too_wide(triggers: Triggers) -> Iterator[SkillFinding]:
+    """Triggers that fit whatever an issue says: such a skill would speak to every session."""
+    for pattern in triggers.file_patterns:
+        if not pattern.strip("*./?"):
+            message = f"The file pattern {pattern!r} fits every file, so the skill is offered for whatever is changed."
+            yield SkillFinding(rule=WIDE, level=Level.FLAG, message=message)
+    for keyword in triggers.keywords:
+        if keyword.casefold() in _IN_EVERY_ISSUE:
+            message = (
+                f"The keyword {keyword!r} is in most issues, so the skill is offered for nearly all of them."
+            )
+            yield SkillFinding(rule=WIDE, level=Level.FLAG, message=message)
 
 
 def review_skills(files: Mapping[str, bytes]) -> tuple[SkillReview, ...]:

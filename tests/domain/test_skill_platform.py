@@ -111,3 +111,20 @@ def test_what_may_harm_waits_for_a_person(line: str) -> None:
 @pytest.mark.parametrize("line", LEFT_ALONE)
 def test_what_people_do_every_day_is_left_alone(line: str) -> None:
     assert verdict(line) is SkillVerdict.ACCEPT
+
+
+@pytest.mark.parametrize(
+    ("triggers", "expected"),
+    [
+        ('file_patterns: ["**"]', SkillVerdict.FLAG),
+        ('file_patterns: ["*"]', SkillVerdict.FLAG),
+        ('file_patterns: ["**/*.*"]', SkillVerdict.FLAG),
+        ("keywords: [the]", SkillVerdict.FLAG),
+        ("keywords: [migration, Fix]", SkillVerdict.FLAG),
+        ('file_patterns: ["**/*.py"]', SkillVerdict.ACCEPT),
+        ("keywords: [bug report]", SkillVerdict.ACCEPT),
+    ],
+)
+def test_triggers_that_fit_everything_wait_for_a_person(triggers: str, expected: SkillVerdict) -> None:
+    text = SKILL.replace("keywords: [something]", triggers) + "Read the guide.\n"
+    assert review_skill(text.encode(), ".nebulus/skills/x.yaml").verdict is expected
