@@ -62,7 +62,9 @@ def _asked(asked: Asked, view: HomeView, place: Place, values: ValuesOf) -> list
         else Code(asked.space or "everything")
     )
     age = age_text((view.status.at - decision.created_at).total_seconds())
-    title = cut_line(decision.title)
+    title = cut_line(
+        decision.title.removeprefix(f"{asked.space}#{asked.issue_number}: ")
+    )  # that stands beside it
     name = Bold(f"{KIND_NAMES[decision.kind]} {decision.id}")
     return [
         Paragraph((name, "  ", where, f"  {title} ({age})")),

@@ -52,6 +52,9 @@ class Subject(StrEnum):
     ESCALATION = "escalation"
     FAILED = "failed"
     PROTECTED_CHANGE = "protected_change"
+    CHANGED_TESTS = "changed_tests"
+    """What tests expect is not what they expected, or a red one stays red, and no review comes that says whether that is right."""
+    UNPROVEN = "unproven"
     SCOPE = "scope"
     SCOPE_REQUEST = "scope_request"
     SCOPE_UNKNOWN = "scope_unknown"
@@ -230,6 +233,16 @@ _ASKED: dict[Subject, _Asked] = {
     Subject.PROTECTED_CHANGE: _Asked(
         kind=DecisionKind.APPROVAL,
         title="the change touches what only a person may approve",
+        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
+    ),
+    Subject.CHANGED_TESTS: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="the change makes tests expect something else, or leaves one red; is that meant?",
+        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
+    ),
+    Subject.UNPROVEN: _Asked(
+        kind=DecisionKind.APPROVAL,
+        title="no test shows that the change does anything; is it delivered as it is?",
         verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
     Subject.SCOPE: _Asked(

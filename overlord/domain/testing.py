@@ -245,7 +245,7 @@ def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: Chan
         return _result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
     made = _result(CheckScore.PASS, summary, *notes)
     if (comparison.claims or left.claims) and not context.is_reviewed:
-        made = replace(made, subject=Subject.PROTECTED_CHANGE)
+        made = replace(made, subject=Subject.CHANGED_TESTS)
     return _with_proof(made, why, context)
 
 
@@ -263,7 +263,7 @@ def _with_proof(made: CheckResult, why: str, context: ChangeContext) -> CheckRes
     if not context.was_asked:
         return replace(marked, score=CheckScore.NEEDS_REVISION)
     is_required = context.proof is ProofPolicy.REQUIRED
-    return replace(marked, subject=Subject.PROTECTED_CHANGE) if is_required else marked
+    return replace(marked, subject=marked.subject or Subject.UNPROVEN) if is_required else marked
 
 
 def _forged_or_cut(step: StepResult, *, readable: bool) -> CheckResult:
@@ -321,7 +321,7 @@ def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepR
             score=CheckScore.PASS,
             summary=f"{told}; not with base's own tests",
             findings=(_output_finding(restored, "changed-test", message),),
-            subject=Subject.PROTECTED_CHANGE,
+            subject=Subject.CHANGED_TESTS,
         )
     return _result(CheckScore.PASS, told)
 

@@ -42,6 +42,8 @@ from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, evaluations, jobs, sessions
 from overlord.store.evaluations import EvaluationRow
 
+_SHOWN = (Subject.PROTECTED_CHANGE, Subject.CHANGED_TESTS, Subject.UNPROVEN)
+"""Decisions about a change that is delivered as it is, which has to be seen for that."""
 SHOWN_CHARS = 3_000
 """Of findings in a decision; all of them are in the evaluation."""
 READ_AT_ONCE = 8
@@ -217,7 +219,7 @@ def _write_verdict(  # noqa: PLR0917
         body = f"The revision brought the very same findings as before.\n\n{body}"
     touched = tuple(path for change in material.changes for path in change.paths)
     body += "".join(f"\n\n{told}" for told in unchangeable(touched))
-    if subject is Subject.PROTECTED_CHANGE or any(map(touches_skills, touched)):
+    if subject in _SHOWN or any(map(touches_skills, touched)):
         shown = hunks_first(material.changes, material.diff, findings, limit_chars=16_000)
         body += "\n\n" + code_block(parts.held.redactor.redact(shown), limit=20_000)
     decisions.raise_decision(

@@ -34,6 +34,8 @@ YES = {
     Subject.ESCALATION: Verb.ONE_MORE,
     Subject.FAILED: Verb.ONE_MORE,
     Subject.PROTECTED_CHANGE: Verb.ACCEPT,
+    Subject.CHANGED_TESTS: Verb.ACCEPT,
+    Subject.UNPROVEN: Verb.ACCEPT,
     Subject.SCOPE: Verb.GRANT,
     Subject.SCOPE_REQUEST: Verb.ONCE,
     Subject.SCOPE_UNKNOWN: Verb.UNRESTRICTED,
@@ -137,6 +139,8 @@ WORDED = {
     Subject.ROUNDS,
     Subject.SCOPE,
     Subject.PROTECTED_CHANGE,
+    Subject.CHANGED_TESTS,
+    Subject.UNPROVEN,
     Subject.DEPENDENCIES,
     Subject.QUESTION,
 }

@@ -91,7 +91,7 @@ def test_the_settings_say_what_becomes_of_what_was_asked_for_in_vain() -> None:
     marked = judged(passes, context(was_asked=True))
     assert (marked.score, rules(marked), marked.subject) == (CheckScore.PASS, ["unproven"], "")
     held = judged(passes, context(was_asked=True, proof=ProofPolicy.REQUIRED))
-    assert (held.score, rules(held), held.subject) == (CheckScore.PASS, ["unproven"], "protected_change")
+    assert (held.score, rules(held), held.subject) == (CheckScore.PASS, ["unproven"], "unproven")
     off = judged(passes, context(proof=ProofPolicy.OFF))
     assert (off.score, off.findings) == (CheckScore.PASS, ())
 

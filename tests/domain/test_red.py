@@ -107,7 +107,7 @@ def test_one_that_is_explained_goes_to_the_review() -> None:
     assert (told.score, rules(told), told.subject) == (CheckScore.PASS, ["red-test-explained"], "")
     assert told.findings[0].evidence == "test_red needs a network."
     unreviewed = left(context(imports={"test_a.py"}, said=said, is_reviewed=False))
-    assert (unreviewed.score, unreviewed.subject) == (CheckScore.PASS, "protected_change")
+    assert (unreviewed.score, unreviewed.subject) == (CheckScore.PASS, "changed_tests")
 
 
 def test_what_an_old_test_expects_is_a_claim_where_only_its_changed_form_passes() -> None:
@@ -120,4 +120,4 @@ def test_what_an_old_test_expects_is_a_claim_where_only_its_changed_form_passes(
     assert (still_right.score, rules(still_right)) == (CheckScore.NEEDS_REVISION, ["tests-gone"])
     steps = (ran(BASELINE_STEP, base), ran(BASE_TESTS_STEP, {GREEN: BAD, RED: OK}), ran(TESTS_STEP, base))
     asked = judge_tests(None, CheckReport(steps=steps), EXITED, TESTS, context=context(is_reviewed=False))
-    assert (asked.score, asked.subject) == (CheckScore.PASS, "protected_change")
+    assert (asked.score, asked.subject) == (CheckScore.PASS, "changed_tests")

@@ -424,7 +424,7 @@ def test_a_command_that_passes_with_changed_tests_only_goes_to_a_person() -> Non
     result = by_code(0, 0, 1)
     assert (result.score, result.subject, rules(result)) == (
         CheckScore.PASS,
-        Subject.PROTECTED_CHANGE,
+        Subject.CHANGED_TESTS,
         ["changed-test"],
     )
 

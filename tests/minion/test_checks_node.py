@@ -88,7 +88,7 @@ def test_what_an_old_test_expects_is_a_claim_and_a_weaker_one_is_sent_back() -> 
         code=ZERO.replace("a - b", "a + b"), tests=TEST.replace(DOUBLES, "assert.strictEqual(double(2), 0)")
     )
     assert (expects.checks[1].subject, expects.checks[1].findings[0].rule) == (
-        "protected_change",
+        "changed_tests",
         "changed-test",
     )
     weaker = judged(

@@ -78,7 +78,7 @@ async def test_without_a_review_a_person_says_whether_a_test_may_expect_somethin
         world.model_will(*CHANGES, submit("Both."))
         await world.settle()
         [decision] = await world.decisions()
-        assert decision.subject is Subject.PROTECTED_CHANGE
+        assert decision.subject is Subject.CHANGED_TESTS
         assert "-    assert double(4) == 8\n+    assert double(4) == 16" in decision.body
         await world.answer(decision, Verb.ACCEPT)
         await world.settle()
@@ -108,5 +108,5 @@ async def test_where_proof_is_required_a_person_decides() -> None:
         world.model_will(write("tests/test_calc.py", vacuous), submit("There."))
         await world.settle()
         [decision] = await world.decisions()
-        assert decision.subject is Subject.PROTECTED_CHANGE
+        assert decision.subject is Subject.UNPROVEN
         assert "the new tests pass without this change as well (test_twice)" in decision.body

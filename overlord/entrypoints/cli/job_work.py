@@ -23,7 +23,7 @@ from overlord.domain.text import visible
 from overlord.domain.transcript import Conversation, exchange_of
 from overlord.entrypoints.cli import state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.show import console, json_text, line, say
+from overlord.entrypoints.cli.show import DIFF_COLOURS, console, json_text, line, say
 from overlord.entrypoints.cli.show import diff as say_diff
 from overlord.entrypoints.cli.state import Repo
 from overlord.errors import FarEndError, GitFailed, NotFound
@@ -34,7 +34,6 @@ from overlord.store.evidence import EvidenceStore, Exhibit
 
 LOOK_S = 0.5
 LOG_BYTES = 200_000
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 Number = Annotated[int, typer.Argument(help="The job's number, as `overlord job list` shows it.")]
 Wanted = Annotated[
@@ -226,7 +225,7 @@ _KINDS = {SessionKind.WORK: "the Minion works", SessionKind.REVIEW: "a model rev
 def _style(drawn: str) -> str:
     if drawn.startswith("turn "):
         return "bold"
-    return _STYLES.get(drawn.lstrip()[:1], "") if drawn.startswith("    ") else ""
+    return DIFF_COLOURS.get(drawn.lstrip()[:1], "") if drawn.startswith("    ") else ""
 
 
 async def _follow_logs(number: int, session: str) -> None:

@@ -84,14 +84,14 @@ _ON_ANY_BACKGROUND = {
 """Rich's own has code on black, and colours for dark terminals."""
 
 
-_DIFF = {"+": "green", "-": "red", "@": "cyan"}
+DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 """The terminal's own colours: they can be read on light and dark."""
 
 
 def diff(text: str) -> None:
     """A diff; what stands around a change is in the colour of all text."""
     for drawn in text.splitlines():
-        console.print(Text(visible(drawn), _DIFF.get(drawn[:1], "")), soft_wrap=True)
+        console.print(Text(visible(drawn), DIFF_COLOURS.get(drawn[:1], "")), soft_wrap=True)
 
 
 def say_command(words: str, *, indent: str = "", comment: str = "") -> None:

@@ -53,7 +53,7 @@ JUDGE = (
         before="and not context.is_reviewed:",
         after="and context.exempt:",
         tests=RED,
-        says="protected_change",
+        says="changed_tests",
     ),
     Mutant(
         name="a quote must stand in the issue",
