@@ -34,6 +34,7 @@ def noise(seed: int, size: int) -> bytes:
 
 async def test_a_kilobyte_that_unfolds_to_gigabytes_is_refused_before_it_does(ground: Ground) -> None:
     session = await ground.session()
+    before_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     pack = delta_bomb(15 * MIB, 3000 * MIB)
     assert len(pack) < 2000
     said = await sent(ground, session, pack)
@@ -45,7 +46,8 @@ async def test_a_kilobyte_that_unfolds_to_gigabytes_is_refused_before_it_does(gr
     assert "to read one git may take 1024 MiB of memory and 120 s of the processor." in said
     assert "unpack index-pack abnormal exit" in said
     largest_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert largest_kib < 1024 * 1024, "the largest program that a test here waited for"
+    # Of all programs that tests here waited for: one that a mutant let grow may have been larger.
+    assert largest_kib == before_kib or largest_kib < 1024 * 1024
     assert pushed(ground, session) == ground.base
 
 
