@@ -104,8 +104,12 @@ def judge_review(
     told = f"{count(len(parts), 'part')} reviewed, {count(against, 'finding')}"
     if notes := len(weights) - against:
         told += f", {count(notes, 'note')}"
-    if held := sum(one.justified for answer in in_form for one in answer.claims):
-        told += f", {count(held, 'changed test')} as the issue asks"
+    asked = {one.number: one.needs_quote for one in claims}
+    held = [asked[one.number] for answer in in_form for one in answer.claims if one.justified]
+    if expected := sum(held):
+        told += f", {count(expected, 'changed test')} as the issue asks"
+    if explained := len(held) - sum(held):
+        told += f", {count(explained, 'red test')} with a reason"
     if Severity.FAIL in weights:
         return _result(CheckScore.FAIL, told, findings)
     problem = next((answer for answer in answers if isinstance(answer, ReviewProblem)), None)

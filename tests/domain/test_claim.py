@@ -68,7 +68,7 @@ def test_what_the_issue_asks_for_stands_on_the_card() -> None:
     assert isinstance(answer, ReviewAnswer)
     made = judge_review([PART], [answer], RUBRIC, CLAIMS)
     assert (made.score, made.findings) == (CheckScore.PASS, ())
-    assert made.summary.endswith("2 changed tests as the issue asks")
+    assert made.summary.endswith("1 changed test as the issue asks, 1 red test with a reason")
     assert claims_line(CHECKS) == "changes what 1 test expects, leaves 1 test of the task red"
 
 
