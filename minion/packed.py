@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 PREFIX = "zlib:"
 PLAIN_BYTES = 64 * 1024
 """What is smaller stays as it is, for people who look at it."""
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 """Of a report as it was written."""
 _PIECE = 256 * 1024
 

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from tree_sitter import Node
 
@@ -29,18 +30,22 @@ _ASKS_FOR_TESTS = re.compile(
     r"|\btest coverage\b|\btests? for\b"
 )
 _DEFINES = frozenset({"def", "class", "function", "func", "const", "let", "var", "type", "interface"})
+_DEFINITIONS = frozenset({
+    "function_definition", "class_definition", "decorated_definition", "function_declaration", "class_declaration",
+    "method_declaration", "type_declaration", "interface_declaration", "type_alias_declaration", "export_statement",
+})  # fmt: skip
 _ANNOTATIONS = frozenset({"type_annotation", "type", "decorator_annotation"})
 
 
 def is_code(change: Change) -> bool:
     """Whether a changed file may decide what a program does, by its path."""
-    return not all(
-        is_test_path(path)
-        or _DOCUMENTS.fullmatch(path)
-        or _CONFIGURATION.fullmatch(path)
-        or guard_of(path) is not None
-        for path in change.paths
-    )
+    return any(map(_may_be_code, change.paths))
+
+
+def _may_be_code(path: str) -> bool:
+    if is_test_path(path) or guard_of(path) is not None:
+        return False
+    return bool(language_of(path)) or not (_DOCUMENTS.fullmatch(path) or _CONFIGURATION.fullmatch(path))
 
 
 def exemption(changes: Sequence[Change], sources: Iterable[Source], title: str) -> str:
@@ -58,7 +63,7 @@ def exemption(changes: Sequence[Change], sources: Iterable[Source], title: str) 
         return ""
     if all(before == after for before, after in pairs):
         return "only layout, comments or annotations are changed"
-    if _definitions(found.values(), "before") == _definitions(found.values(), "after"):
+    if _is_moved(list(found.values())):
         return "definitions are moved, and nothing else"
     before, after = ([one for pair in pairs for one in pair[side] or ()] for side in (0, 1))
     return "names are changed, and nothing else" if _is_renamed(before, after) else ""
@@ -81,7 +86,7 @@ def _meaningful(root: Node) -> Iterator[str]:
     pending = [root]
     while pending:
         node = pending.pop()
-        if node.type in COMMENTS or node.type in _ANNOTATIONS or _is_docstring(node):
+        if node.type in COMMENTS or _is_annotation(node) or _is_docstring(node):
             continue
         children = node.children
         if not children or node.type in {"string", "template_string"}:
@@ -92,6 +97,12 @@ def _meaningful(root: Node) -> Iterator[str]:
             for one in reversed(children)
             if one.type not in {":", "->"} or node.type not in {"typed_parameter", "function_definition"}
         )
+
+
+def _is_annotation(node: Node) -> bool:
+    """A type of a parameter or a result. That of a field is none: dataclasses and the like are made of it."""
+    of_field = node.type == "type" and node.parent is not None and node.parent.type == "assignment"
+    return node.type in _ANNOTATIONS and not of_field
 
 
 def _is_docstring(node: Node) -> bool:
@@ -118,21 +129,42 @@ def _is_renamed(before: Sequence[str], after: Sequence[str]) -> bool:
     return True
 
 
-def _definitions(sources: Iterable[Source], side: str) -> Counter[str] | None:
-    """What stands at the top of all files together but for imports, each by its words; order does not count."""
-    found: Counter[str] = Counter()
-    for source in sources:
-        text, path = (
-            (source.before, source.old_path or source.path)
-            if side == "before"
-            else (source.after, source.path)
-        )
-        root = parse(path, text) if text is not None else None
-        if root is None and text is not None:
-            return Counter({f"{side} {source.path}": 1})
-        for one in named(root):
-            if not one.type.startswith(
-                ("import", "future_import", "package", "export_clause")
-            ) and not _is_docstring(one):
-                found[" ".join(_meaningful(one))] += 1
+def _is_moved(sources: Sequence[Source]) -> bool:
+    """Whether the same definitions stand in other files or in another order, and every other statement is where it was. Imports may
+    differ only where a definition went to another file."""
+    before = [_top(source.old_path or source.path, source.before) for source in sources]
+    after = [_top(source.path, source.after) for source in sources]
+    sides = [
+        (old, new) for old, new in zip(before, after, strict=True) if old is not None and new is not None
+    ]
+    if len(sides) != len(sources):
+        return False
+    if any(old.others != new.others for old, new in sides):
+        return False
+    whole = [sum((side[place].definitions for side in sides), Counter[str]()) for place in (0, 1)]
+    crossed = any(old.definitions != new.definitions for old, new in sides)
+    return whole[0] == whole[1] and (crossed or all(old.imports == new.imports for old, new in sides))
+
+
+class _Top(NamedTuple):
+    """What stands at the top of a file, each statement by its words."""
+
+    definitions: Counter[str]
+    imports: list[str]
+    others: list[str]
+
+
+def _top(path: str, text: bytes | None) -> _Top | None:
+    found = _Top(Counter(), [], [])
+    root = parse(path, text) if text is not None else None
+    if text is not None and root is None:
+        return None
+    for one in named(root):
+        told = " ".join(_meaningful(one))
+        if one.type.startswith(("import", "future_import", "package")):
+            found.imports.append(told)
+        elif one.type in _DEFINITIONS:
+            found.definitions[told] += 1
+        elif not _is_docstring(one):
+            found.others.append(told)
     return found

@@ -53,7 +53,8 @@ class Subject(StrEnum):
     FAILED = "failed"
     PROTECTED_CHANGE = "protected_change"
     CHANGED_TESTS = "changed_tests"
-    """What tests expect is not what they expected, or a red one stays red, and no review comes that says whether that is right."""
+    """What tests expect is not what they expected, or a red one was rewritten or stays red, and nobody but a person can say whether that
+    is right."""
     UNPROVEN = "unproven"
     SCOPE = "scope"
     SCOPE_REQUEST = "scope_request"
@@ -237,7 +238,7 @@ _ASKED: dict[Subject, _Asked] = {
     ),
     Subject.CHANGED_TESTS: _Asked(
         kind=DecisionKind.APPROVAL,
-        title="the change makes tests expect something else, or leaves one red; is that meant?",
+        title="the change rewrites tests, or leaves one red; is that meant?",
         verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
     Subject.UNPROVEN: _Asked(

@@ -99,6 +99,8 @@ REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LIN
 
 TOLD_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-test-left", "unproven")
 """Rules of findings that are named before all others, in this order."""
+ABOUT_TESTS = frozenset({*TOLD_FIRST, "expectation-changed"})
+"""Of these a person may say, after the last revision, that they are meant: a test can be wrong."""
 TOLD_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
 """Rules of findings that are told and held against nobody."""
 

@@ -104,7 +104,7 @@ def left_of_task(left: Sequence[Case], context: ChangeContext) -> LeftRed:
             found[LEFT].append(told)
     return LeftRed(
         findings=tuple(found[LEFT][:MOST_NAMED]),
-        claims=tuple(found[EXPLAINED][:MOST_NAMED]),
+        claims=tuple(found[EXPLAINED]),
         notes=tuple(found[FAILING_BEFORE][:MOST_NAMED]),
     )
 

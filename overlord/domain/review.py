@@ -98,8 +98,10 @@ def judge_review(
     severities = rubric.severities
     found = [_finding(finding) for answer in in_form for finding in answer.findings]
     found += [finding for answer in in_form for finding in unjustified(answer.claims, claims)]
-    findings = tuple(sorted(found, key=lambda finding: list(Severity).index(severities[finding.rule])))
-    weights = [severities[finding.rule] for finding in findings]
+    # A rubric may know nothing of tests, as that of skills; what is not justified is sent back all the same.
+    weight = {finding.rule: severities.get(finding.rule, Severity.NEEDS_REVISION) for finding in found}
+    findings = tuple(sorted(found, key=lambda finding: list(Severity).index(weight[finding.rule])))
+    weights = [weight[finding.rule] for finding in findings]
     against = sum(weight is not Severity.NOTE for weight in weights)
     told = f"{count(len(parts), 'part')} reviewed, {count(against, 'finding')}"
     if notes := len(weights) - against:

@@ -61,14 +61,16 @@ def messages_for(
     prompt: str,
     fence: str,
     claims: Sequence[Claim] = (),
+    asked_for: str = "",
 ) -> list[dict[str, str]]:
     """One request's messages. `prompt` is `config/prompts/review.md`; `fence` a random word made for this request;
-    `claims` what is to be said of tests."""
+    `claims` what is to be said of tests, `asked_for` what people said to the job after its issue."""
     rules = "\n".join(f"- {rule.id}: {rule.question}" for rule in rubric.rules)
     system = prompt.format(fence=fence, rubric=rules, number=part.number, total=part.total)
     made = "\n".join(_check(check) for check in checks)
     sections: tuple[tuple[str, str, int | None], ...] = (
         ("issue", f"{issue.title}\n\n{issue.body}", ISSUE_CHARS),
+        ("what people asked for since", asked_for, ISSUE_CHARS),
         ("guidance of the repository", guidance, GUIDANCE_CHARS),
         ("checks made so far", made, CHECKS_CHARS),
         ("questions about tests", "\n".join(one.describe() for one in claims), None),

@@ -6,6 +6,7 @@ tree-sitter was chosen by measurement: 1,000 functions (87,001 nodes) are read a
 
 from collections.abc import Iterator
 from functools import cache
+from threading import local
 
 import tree_sitter_go
 import tree_sitter_javascript
@@ -13,7 +14,9 @@ import tree_sitter_python
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-LARGEST_SOURCE = 2_000_000
+EFFORT = 40
+"""What may be done with a file for each byte of it: characters and nodes that are gone over. 1,000 ordinary functions take 4."""
+LARGEST_SOURCE = 1_000_000
 """Bytes. What is larger is compared line by line."""
 _LANGUAGES = {
     ".py": "python",
@@ -48,13 +51,28 @@ def parse(path: str, source: bytes) -> Node | None:
     language = language_of(path)
     if not language or len(source) > LARGEST_SOURCE:
         return None
+    _effort.left = EFFORT * max(len(source), 10_000)
     root = _parser(language).parse(source).root_node
     return None if root.has_error else root
 
 
 def words(node: Node | None) -> str:
     """A node's source without comments, its words parted by single blanks: equal where only the looks differ."""
-    return " ".join(leaves(node)) if node is not None else ""
+    if node is None:
+        return ""
+    text = " ".join(leaves(node))
+    _spend(len(text))
+    return text
+
+
+class TooIntricate(ValueError):
+    """Reading a file takes more than its length explains: it was made for that."""
+
+
+def _spend(effort: int) -> None:
+    _effort.left -= effort
+    if _effort.left < 0:
+        raise TooIntricate
 
 
 def leaves(node: Node) -> Iterator[str]:
@@ -77,12 +95,17 @@ def named(node: Node | None) -> list[Node]:
 
 def within(node: Node, *types: str) -> Iterator[Node]:
     """Every node of these types inside, outermost first, in the order of the source."""
-    pending = [node]
+    pending, seen = [node], 0
     while pending:
         one = pending.pop()
+        seen += 1
+        if seen == _AT_ONCE:
+            _spend(seen)
+            seen = 0
         if one.type in types and one != node:
             yield one
         pending.extend(reversed(one.children))
+    _spend(seen)
 
 
 def text_of(node: Node | None) -> str:
@@ -95,6 +118,9 @@ def line_of(node: Node) -> int:
     return node.start_point[0] + 1
 
 
+_AT_ONCE = 256
+_effort = local()
+_effort.left = 0
 _WHOLE = frozenset({
     "string", "template_string", "interpreted_string_literal", "raw_string_literal", "rune_literal", "regex",
 })  # fmt: skip

@@ -4,11 +4,11 @@ Wording and layout do not count, and neither does a value that is expected now a
 the review say (`comparison`, `claim`). Moved, renamed and merged assertions are followed as far as their words are the same.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.domain.syntax import language_of, parse
+from overlord.domain.syntax import TooIntricate, language_of, parse
 from overlord.domain.testcode import STRICTEST, Assertion, Held, Strength, TestCode, Weakness, is_looser
 from overlord.domain.testcode_go import read_go
 from overlord.domain.testcode_python import read_python
@@ -40,7 +40,7 @@ def read_tests(path: str, source: bytes) -> Codes | None:
     read = {"python": read_python, "go": read_go}.get(language_of(path), read_script)
     try:
         return read(root)
-    except RecursionError:
+    except (RecursionError, TooIntricate):
         return None
 
 
@@ -52,6 +52,8 @@ class Compared:
         self._deletions = deletions
         self._pairs: dict[str, tuple[Codes, Codes]] = {}
         self._unread: list[Source] = []
+        self._proving: dict[str, dict[str, bool]] = {}
+        self._new: dict[str, tuple[set[str], set[str]]] = {}
         for source in sources:
             before = (
                 read_tests(source.old_path or source.path, source.before) if source.before is not None else {}
@@ -61,6 +63,11 @@ class Compared:
                 self._pairs[source.path] = (before, after)
             elif before is not None and language_of(source.path):
                 self._unread.append(source)
+        self._fresh: dict[str, TestCode] = {}
+        for before, after in self._pairs.values():
+            for code in after.values():
+                if code.name and code.name not in before:
+                    self._fresh.setdefault(code.bare_name, code)
         self._known = {code.name for before, _ in self._pairs.values() for code in before.values()}
 
     @property
@@ -71,15 +78,15 @@ class Compared:
     def proves(self, path: str, name: str) -> bool | None:
         """Whether a changed file's test of this name asserts what the code could fail; None where that cannot be told. Without a path,
         which not every report tells, any changed file's."""
-        pairs = [self._pairs[path]] if path in self._pairs else [] if path else list(self._pairs.values())
-        wanted = name.partition("/")[0]  # of Go's, which names its subtests so
-        found = [
-            code
-            for _, after in pairs
-            for code in after.values()
-            if wanted in {code.name, code.bare_name} or code.name.endswith(f" > {name}") or code.name == name
-        ]
-        return any(code.proves for code in found) if found else None
+        if path and path not in self._pairs:
+            return None
+        known = self._proving.setdefault(path, {})
+        if not known:
+            for _, after in [self._pairs[path]] if path else self._pairs.values():
+                for code in after.values():
+                    for called in _names(code):
+                        known[called] = known.get(called, False) or code.proves
+        return known.get(name, known.get(name.partition("/")[0]))  # Go's subtests stand behind a slash
 
     def weaknesses(self) -> Iterator[Weakness]:
         """What proves less than at base."""
@@ -88,12 +95,12 @@ class Compared:
                 message = f"{source.path} could be parsed before and cannot any more, so nobody knows what its tests prove."
                 yield Weakness(rule="unreadable-test", message=message, file=source.path)
         gained = Counter(text for path in self._pairs for text in self._gained(path))
+        if self._deletions:
+            yield from (deletion(path, code) for path, code in self.deleted())
         for path, (before, after) in self._pairs.items():
             for code in before.values():
                 now = after.get(code.name) or self._moved(code)
-                if now is None:
-                    yield from self._deleted(path, code)
-                elif now.text != code.text or not code.name:
+                if now is not None and (now.text != code.text or not code.name):
                     yield from _Pair(path, code, now, gained).weaknesses()
                     used = code.text if code.name else " ".join(one.text for one in before.values())
                     yield from _stand_ins(path, code, now, used.split())
@@ -117,27 +124,27 @@ class Compared:
 
     def _moved(self, code: TestCode) -> TestCode | None:
         """The function of this name in another changed file or class, where it was not before."""
-        for before, after in self._pairs.values():
-            for now in after.values():
-                if now.bare_name == code.bare_name and now.name and now.name not in before:
-                    return now
-        return None
+        return self._fresh.get(code.bare_name) if code.name else None
 
-    def _deleted(self, path: str, code: TestCode) -> Iterator[Weakness]:
-        if not self._deletions or not code.is_test or self._is_renamed(path, code):
-            return
-        message = f"{path} has fewer tests than before; gone: {code.name}."
-        yield Weakness(rule="tests-deleted", message=message, file=path)
+    def deleted(self) -> Iterator[tuple[str, TestCode]]:
+        """Tests that are in no changed file any more, under this name or with what they assert, each with its file."""
+        for path, (before, after) in self._pairs.items():
+            for code in before.values():
+                is_there = code.name in after or self._moved(code) is not None
+                if code.is_test and not is_there and not self._is_renamed(path, code):
+                    yield path, code
 
     def _is_renamed(self, path: str, code: TestCode) -> bool:
         """Whether new tests of the file assert all that it asserted, or expect all that it expected."""
-        fresh = [one for one in self._pairs[path][1].values() if one.is_test and one.name not in self._known]
-        now = [one for test in fresh for one in test.asserts]
+        if path not in self._new:
+            tests = [
+                one for one in self._pairs[path][1].values() if one.is_test and one.name not in self._known
+            ]
+            now = [one for test in tests for one in test.asserts]
+            self._new[path] = {one.text for one in now}, {one.expected for one in now}
         texts, expected = {one.text for one in code.asserts}, {one.expected for one in code.asserts}
-        if not texts:
-            return False
-        return texts <= {one.text for one in now} or (
-            "" not in expected and expected <= {one.expected for one in now}
+        return bool(texts) and (
+            texts <= self._new[path][0] or ("" not in expected and expected <= self._new[path][1])
         )
 
 
@@ -154,7 +161,7 @@ class _Pair:
         lost, gained = list(self._before.asserts), list(self._after.asserts)
         for old, new in _same(lost, gained):
             yield from self._held(old, new)
-        taken = list(_partners(lost, gained))
+        taken = _partners(lost, gained)
         for old, new in taken:
             yield from self._changed(old, new)
         gone = [old for old in lost if not self._is_elsewhere(old, [new for _, new in taken])]
@@ -209,34 +216,56 @@ class _Pair:
         return Weakness(rule=rule, message=message, file=self._path, line=line, evidence=evidence)
 
 
-def _same(lost: list[Assertion], gained: list[Assertion]) -> Iterator[tuple[Assertion, Assertion]]:
-    """Take the assertions that stand on both sides off both lists."""
-    by_text: dict[str, list[Assertion]] = {}
-    for one in gained:
-        by_text.setdefault(one.text, []).append(one)
-    for old in list(lost):
-        if alike := by_text.get(old.text):
-            # The one that is held the least: a second copy that never runs takes nothing away.
-            new = min(alike, key=lambda one: len(one.held))
-            alike.remove(new)
-            lost.remove(old)
-            gained.remove(new)
-            yield old, new
+def deletion(path: str, code: TestCode) -> Weakness:
+    """That a test is gone."""
+    message = f"{path} has fewer tests than before; gone: {code.name}."
+    return Weakness(rule="tests-deleted", message=message, file=path)
 
 
-def _partners(lost: list[Assertion], gained: list[Assertion]) -> Iterator[tuple[Assertion, Assertion]]:
+def _names(code: TestCode) -> Iterator[str]:
+    """What a report may call a test: with its class or groups, with some of them, or without."""
+    yield code.name
+    yield code.bare_name
+    rest = code.name
+    while " > " in rest:
+        rest = rest.partition(" > ")[2]
+        yield rest
+
+
+_Pairs = list[tuple[Assertion, Assertion]]
+
+
+def _matched(lost: list[Assertion], gained: list[Assertion], key: Callable[[Assertion], str]) -> _Pairs:
+    """Pairs with the same key, the least held first; both lists are left with the rest."""
+    by_key: dict[str, deque[Assertion]] = {}
+    for one in sorted(gained, key=lambda one: len(one.held)):
+        if key(one):
+            by_key.setdefault(key(one), deque()).append(one)
+    pairs: _Pairs = []
+    rest = []
+    for old in lost:
+        alike = by_key.get(key(old))
+        if alike:
+            pairs.append((old, alike.popleft()))
+        else:
+            rest.append(old)
+    taken = {id(new) for _, new in pairs}
+    lost[:], gained[:] = rest, [one for one in gained if id(one) not in taken]
+    return pairs
+
+
+def _same(lost: list[Assertion], gained: list[Assertion]) -> _Pairs:
+    """Take the assertions that stand on both sides off both lists. A second copy that never runs takes nothing away."""
+    return _matched(lost, gained, lambda one: one.text)
+
+
+def _partners(lost: list[Assertion], gained: list[Assertion]) -> _Pairs:
     """What became of each lost assertion, if anything did: by what it looks at, by what it expects, by its place."""
-    for alike in (
-        lambda old, new: old.subject == new.subject,
-        lambda old, new: bool(old.expected) and old.expected == new.expected,
-        lambda _old, _new: True,
-    ):
-        for old in list(lost):
-            new = next((one for one in gained if alike(old, one)), None)
-            if new is not None:
-                lost.remove(old)
-                gained.remove(new)
-                yield old, new
+    pairs = _matched(lost, gained, lambda one: one.subject)
+    pairs += _matched(lost, gained, lambda one: one.expected)
+    rest = list(zip(lost, gained, strict=False))
+    del lost[: len(rest)], gained[: len(rest)]
+    return pairs + rest
 
 
 def _stand_ins(path: str, before: TestCode, after: TestCode, used: Sequence[str]) -> Iterator[Weakness]:

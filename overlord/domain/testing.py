@@ -7,7 +7,7 @@ more than none passed. Everything else is named. Controls (`minion/guarded_contr
 on the new code. What no test proves is asked for one once (`proof`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from minion.protocol import CheckReport, CheckStep, Finding, StepOutcome, StepResult, Tree
@@ -17,13 +17,15 @@ from overlord.domain.comparison import compare
 from overlord.domain.decision import Subject
 from overlord.domain.diff import FileDiff
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
+from overlord.domain.junit import Case
 from overlord.domain.paths import is_test_path, restored_paths
 from overlord.domain.proof import UNPROVEN, ProofPolicy, proving, unproven, why_unproven
-from overlord.domain.red import MESSAGE_CHARS, left_of_task
+from overlord.domain.red import MESSAGE_CHARS, MOST_NAMED, left_of_task
 from overlord.domain.report import why_unread
 from overlord.domain.scope import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, aligned, is_controlled, read_run
+from overlord.domain.testcode_compare import deletion
+from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, aligned, bare_name, is_controlled, read_run
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
@@ -231,8 +233,9 @@ def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: Chan
     comparison = compare(runs)
     summary = f"{comparison.figures} in {head.duration_s:.1f} s"
     left = left_of_task(comparison.left, context)
-    broken = (*comparison.broken, *left.findings)
-    notes = (*comparison.claims, *left.claims, *comparison.notes, *left.notes)
+    broken = (*comparison.broken, *left.findings, *_deleted(runs, context))
+    claims = (*comparison.claims, *left.claims)
+    notes = (*claims[:MOST_NAMED], *comparison.notes, *left.notes)
     proven = any(proving(runs, comparison.fixed, context.compared))
     why = "" if proven else why_unproven(runs)
     if broken:
@@ -244,9 +247,23 @@ def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: Chan
         finding = _output_finding(head, "no-test-ran", "Not one test passed.")
         return _result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
     made = _result(CheckScore.PASS, summary, *notes)
-    if (comparison.claims or left.claims) and not context.is_reviewed:
+    if claims and (not context.is_reviewed or len(claims) > MOST_NAMED):
         made = replace(made, subject=Subject.CHANGED_TESTS)
     return _with_proof(made, why, context)
+
+
+def _deleted(runs: Runs, context: ChangeContext) -> Iterator[Finding]:
+    """Tests that are gone and that no run would miss, since the command does not run them."""
+    known = {name for case in runs.base.cases.values() for name in _called(case)}
+    for path, code in context.compared.deleted() if context.compared is not None else ():
+        if not known & {code.name, code.bare_name, code.name.rpartition(" > ")[2]}:
+            weak = deletion(path, code)
+            yield Finding(check=CheckName.TESTS, rule=weak.rule, message=visible(weak.message), file=path)
+
+
+def _called(case: Case) -> tuple[str, str]:
+    name = bare_name(case)
+    return name, name.rpartition(" > ")[2]
 
 
 def _asks(context: ChangeContext) -> bool:

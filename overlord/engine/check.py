@@ -1,10 +1,10 @@
 """Tests and lint: one check session runs every command of the judge, and what it reports becomes two checks."""
 
+import asyncio
 import sqlite3
 from dataclasses import dataclass, replace
 
 from minion.protocol import Brief, CheckReport, CheckStep, SessionKind, StepResult
-from overlord.domain.change_context import ChangeContext
 from overlord.domain.checks_file import ChecksFile, ChecksFileError
 from overlord.domain.decision import Subject
 from overlord.domain.diff import parse_diff
@@ -42,6 +42,15 @@ class _Plan:
     steps: tuple[CheckStep, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What a report says, and the baseline it brought."""
+
+    tests: CheckResult
+    lint: CheckResult
+    measured: StepResult | None
+
+
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Start the check session, or take in its report."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
@@ -56,22 +65,59 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         await parts.database.write(Point.CHECK_LOST, lambda c: _lose(c, parts, job, over))
         return True
     plan = await _plan(parts, job, row, session.layer)
-    context = await _context(parts, job, row, plan, over)
-    await parts.database.write(Point.CHECK_JUDGED, lambda c: _judge(c, parts, job, row, plan, over, context))
+    judged = await _judge(parts, job, row, plan, over)
+
+    def written(connection: sqlite3.Connection) -> None:
+        _close(connection, parts, row, over, *_settled(connection, parts, job, plan, judged))
+
+    await parts.database.write(Point.CHECK_JUDGED, written)
     return True
 
 
-async def _context(
-    parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: endings.Over
-) -> ChangeContext:
-    return await context_of(
+async def _judge(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: endings.Over) -> _Judged:
+    """What the session's report says of the change. A large one takes seconds, in which nothing else waits for it."""
+    report = over.session.report if isinstance(over.session.report, CheckReport) else None
+    context = await context_of(
         parts,
         job,
         plan.material,
-        report=over.session.report if isinstance(over.session.report, CheckReport) else None,
+        report=report,
         baseline=plan.baseline,
         is_reviewed=is_reviewed(parts, job.space, row),
     )
+    changes = plan.material.changes
+    tests = await asyncio.to_thread(
+        judge_tests,
+        plan.baseline,
+        report,
+        over.ending,
+        changes,
+        plan.checks,
+        is_own=plan.is_own,
+        context=context,
+    )
+    lint = await asyncio.to_thread(
+        judge_lint,
+        report,
+        over.ending,
+        plan.lint,
+        changes=changes,
+        diff=plan.material.diff,
+        checks=plan.checks,
+    )
+    measured = baseline_of(report) if plan.baseline is None else None
+    return _Judged(tests=tests, lint=lint, measured=measured)
+
+
+def _settled(
+    connection: sqlite3.Connection, parts: Parts, job: Job, plan: _Plan, judged: _Judged
+) -> tuple[CheckResult, CheckResult]:
+    """The same with a person's word about this repository, and the baseline kept that was measured."""
+    if judged.measured is not None:
+        at = parts.clock.now()
+        baselines.put(connection, job.space, plan.material.base, plan.baseline_key, judged.measured, at=at)
+    changes = plan.material.changes
+    return untested.by_policy(connection, job.space, judged.tests, changes, own=plan.is_own), judged.lint
 
 
 def is_reviewed(parts: Parts, space: str, row: EvaluationRow) -> bool:
@@ -121,18 +167,19 @@ async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer:
     steps = tuple(step for step in brief.steps if step.name != BASELINE_STEP)
     asked = tuple(step for step in plan.steps if step.name != BASELINE_STEP)
     is_same = (brief.head_sha, brief.base_sha, steps) == (row.head_sha, job.base_sha, asked)
-    return last if is_same else None
+    has_baseline = plan.baseline is not None or baseline_of(last.report) is not None
+    return last if is_same and has_baseline else None
 
 
 async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, known: Session) -> bool:
     """Judge what was reported once more: what was said of the work since may count."""
     over = endings.Over(session=known, ending=Ending(kind=EndKind.EXITED))
-    context = await _context(parts, job, row, plan, over)
+    judged = await _judge(parts, job, row, plan, over)
 
-    def judged(connection: sqlite3.Connection) -> None:
-        _add(connection, parts, row, *_results(connection, parts, job, plan, over, context))
+    def written(connection: sqlite3.Connection) -> None:
+        _add(connection, parts, row, *_settled(connection, parts, job, plan, judged))
 
-    await parts.database.write(Point.CHECK_JUDGED, judged)
+    await parts.database.write(Point.CHECK_JUDGED, written)
     return True
 
 
@@ -199,42 +246,6 @@ def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.
     endings.close(connection, parts, over)
     data: dict[str, Json] = {"session": over.session.id, "ending": over.ending.kind}
     jobs.note(connection, job.id, EventName.CHECK_LOST, at=parts.clock.now(), data=data)
-
-
-def _judge(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    row: EvaluationRow,
-    plan: _Plan,
-    over: endings.Over,
-    context: ChangeContext,
-) -> None:
-    _close(connection, parts, row, over, *_results(connection, parts, job, plan, over, context))
-
-
-def _results(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    plan: _Plan,
-    over: endings.Over,
-    context: ChangeContext,
-) -> tuple[CheckResult, CheckResult]:
-    report = over.session.report if isinstance(over.session.report, CheckReport) else None
-    changes = plan.material.changes
-    measured = baseline_of(report) if plan.baseline is None else None
-    if measured is not None:
-        at = parts.clock.now()
-        baselines.put(connection, job.space, plan.material.base, plan.baseline_key, measured, at=at)
-    made = judge_tests(
-        plan.baseline, report, over.ending, changes, plan.checks, is_own=plan.is_own, context=context
-    )
-    tests = untested.by_policy(connection, job.space, made, changes, own=plan.is_own)
-    lint = judge_lint(
-        report, over.ending, plan.lint, changes=changes, diff=plan.material.diff, checks=plan.checks
-    )
-    return tests, lint
 
 
 def _close(

@@ -13,7 +13,9 @@ from overlord.domain.checks_file import ChecksFileError
 from overlord.domain.contract import Contract
 from overlord.domain.decision import Subject, ask, never_granted
 from overlord.domain.evaluation import (
+    ABOUT_TESTS,
     REQUIRED,
+    TOLD_LAST,
     CheckName,
     CheckResult,
     CheckScore,
@@ -274,14 +276,21 @@ def verdict_event(
 
 def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
     """What the decision is about that a job now waits for."""
-    if event is EventName.ATTEMPTS_SPENT:
-        return Subject.ESCALATION
     sound = (CheckScore.PASS, CheckScore.NOT_JUDGED)
+    if event is EventName.ATTEMPTS_SPENT:
+        against = [made for made in checks if made.score not in sound]
+        return Subject.CHANGED_TESTS if against and all(map(_is_about_tests, against)) else Subject.ESCALATION
     decisive = [made for made in checks if made.score not in sound] or list(checks)
     named = [made.subject for made in decisive if made.subject]
     if named:
         return Subject(named[0])
     return Subject.FAILED if event is EventName.FAILED else Subject.CHECKS_UNAVAILABLE
+
+
+def _is_about_tests(made: CheckResult) -> bool:
+    """Whether all that a check holds against a change is what it made of tests, which a person may find right."""
+    rules = {found.rule for found in made.findings} - TOLD_LAST
+    return bool(rules) and rules <= ABOUT_TESTS
 
 
 def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> str:

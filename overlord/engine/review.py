@@ -10,6 +10,7 @@ from functools import cache
 
 from structlog.contextvars import bind_contextvars
 
+from minion.protocol import Brief, SessionKind
 from overlord.domain.claim import Claim, claims_for, claims_of
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult
@@ -24,9 +25,10 @@ from overlord.engine.parts import Parts
 from overlord.errors import ModelRefused
 from overlord.points import Point
 from overlord.settings import packaged
-from overlord.store import evaluations
+from overlord.store import evaluations, sessions
 from overlord.store.evaluations import EvaluationRow
 from overlord.store.evidence import record
+from overlord.store.rows import adapter
 
 PART_CHARS = 60_000
 """As much of a diff as one request holds."""
@@ -63,7 +65,8 @@ async def _review(
     pieces = review_parts(material.diff, material.changes, PART_CHARS)
     rubric = parts.rubric if await evolve.of_job(parts, job) is None else skill_rubric()
     guidance = await dispatch.guidance(parts, job, material.base)
-    claims, issue = claims_of(row.checks), f"{job.issue.title}\n{job.issue.body}"
+    claims, asked_for = claims_of(row.checks), await _asked_for(parts, job)
+    issue = f"{job.issue.title}\n{job.issue.body}\n{asked_for}"
     answers = []
     for piece in pieces:
         asked = claims_for(claims, piece.files, [one.files for one in pieces])
@@ -76,6 +79,7 @@ async def _review(
             prompt=packaged("prompts/review.md"),
             fence=f"data-{secrets.token_hex(8)}",
             claims=asked,
+            asked_for=asked_for,
         )
 
         def read(
@@ -85,6 +89,19 @@ async def _review(
 
         answers.append(await _asked(parts, session, messages, read))
     return judge_review(pieces, answers, rubric, claims)
+
+
+async def _asked_for(parts: Parts, job: Job) -> str:
+    """What people who may write here said to the job since it was claimed: answers, messages, reviews and comments it worked on."""
+    told: dict[str, None] = {}
+    for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
+        if session.kind is SessionKind.WORK:
+            brief: Brief = adapter(Brief).validate_json(session.brief)
+            people = [found for found in brief.findings if found.check == "people"]
+            told |= dict.fromkeys(answer.answer for answer in brief.answers)
+            told |= dict.fromkeys(message.text for message in brief.messages)
+            told |= dict.fromkeys(f"{found.message}\n{found.evidence}" for found in people)
+    return "\n\n".join(told)
 
 
 @cache

@@ -83,3 +83,24 @@ def test_other_languages_are_compared_alike() -> None:
     )
     assert exempt(("calc.ts", before, before.replace("+", "-"))) == ""
     assert exempt(("calc.rb", "a\n", "a # b\n")) == ""
+
+
+@pytest.mark.parametrize("path", ["history.py", "app/news.js", "authors.go", "docs/tool.py"])
+def test_a_program_is_one_whatever_it_is_called(path: str) -> None:
+    assert exempt((path, "a = 1\n", "a = 2\n")) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "from a import total\n\n\ndef f():\n    return total()\n",
+            "from b import total\n\n\ndef f():\n    return total()\n",
+        ),
+        ("@dataclass\nclass Order:\n    price: int\n", "@dataclass\nclass Order:\n    price: str\n"),
+        ("app.use(one)\napp.use(two)\n", "app.use(two)\napp.use(one)\n"),
+    ],
+    ids=["another import", "another field", "another order"],
+)
+def test_what_may_matter_is_no_exemption(before: str, after: str) -> None:
+    assert exempt(("calc.py", before, after)) == ""

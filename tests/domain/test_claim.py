@@ -10,6 +10,8 @@ from overlord.domain.claim import claims_for, claims_line, claims_of
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
 from overlord.domain.review_request import messages_for
+from overlord.domain.rubric import load_rubric
+from overlord.settings import packaged
 from tests.domain.test_review import ISSUE as SOME_ISSUE
 from tests.domain.test_review import PART, PROMPT, RUBRIC
 
@@ -106,3 +108,10 @@ def test_an_answer_that_leaves_one_out_or_invents_a_quote_does_not_count(
 def test_a_question_goes_with_the_part_that_has_its_file() -> None:
     parts = [("b.py",), ("a.py", "b.py"), ("a.py",)]
     assert [[one.number for one in claims_for(CLAIMS, part, parts)] for part in parts] == [[2], [1], []]
+
+
+def test_a_rubric_that_knows_nothing_of_tests_sends_back_all_the_same() -> None:
+    answer = read(said(1, justified=False, quote=""), said(2, quote=""))
+    assert isinstance(answer, ReviewAnswer)
+    made = judge_review([PART], [answer], load_rubric(packaged("rubric_skill.yaml"), "skills"), CLAIMS)
+    assert (made.score, len(made.findings)) == (CheckScore.NEEDS_REVISION, 1)

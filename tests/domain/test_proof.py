@@ -124,3 +124,14 @@ def test_a_command_that_says_yes_or_no_proves_by_that(base: int, on_base: int | 
     report = CheckReport(steps=tuple(steps))
     result = judge_tests(None, report, EXITED, TESTS, checks, context=replace(context(), compared=None))
     assert (result.score is CheckScore.PASS) is proven
+
+
+def test_a_deleted_test_that_the_command_does_not_run_is_seen_in_the_diff() -> None:
+    gone = Source(path="web/x.test.js", before=b"it('adds', () => { expect(f()).toBe(1); });", after=None)
+    steps = (ran(BASELINE_STEP, {OLD: OK}), ran("base_tests", {OLD: OK}), ran(TESTS_STEP, {OLD: OK}))
+    known = ChangeContext(compared=Compared([gone], deletions=False), proof=ProofPolicy.OFF)
+    made = judge_tests(None, CheckReport(steps=steps), EXITED, TESTS, context=known)
+    assert (made.score, rules(made)) == (CheckScore.NEEDS_REVISION, ["tests-deleted"])
+    run_here = Source(path="test_a.py", before=b"def test_old():\n    assert f()\n", after=b"")
+    known = ChangeContext(compared=Compared([run_here], deletions=False), proof=ProofPolicy.OFF)
+    assert rules(judge_tests(None, CheckReport(steps=steps), EXITED, TESTS, context=known)) == []

@@ -51,7 +51,7 @@ JEST = json.dumps({
     "numFailedTests": 1,
     "testResults": [
         {
-            "name": "/work/step-2/tree/jt/calc.test.js",
+            "name": "/home/minion/step-2/tree/jt/calc.test.js",
             "status": "failed",
             "message": "",
             "assertionResults": [
@@ -61,7 +61,7 @@ JEST = json.dumps({
             ],
         },
         {
-            "name": "/work/step-2/tree/jt/torn.test.js",
+            "name": "/home/minion/step-2/tree/jt/torn.test.js",
             "status": "failed",
             "message": "SyntaxError: Unexpected token",
             "assertionResults": [],

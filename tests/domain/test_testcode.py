@@ -278,3 +278,19 @@ HONEST = {
 def test_an_honest_change_is_left_alone(path: str, old: str, new: str) -> None:
     assert old in FILES[path]
     assert found(path, FILES[path], FILES[path].replace(old, new, 1)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def test_x():\n    " + "check_a(" * 40_000 + ")" * 40_000,
+        "def test_x():\n    assert " + "(" * 40_000 + "1" + ")" * 40_000,
+        "def test_x():\n" + "".join(f"    assert f({n}) == {n}\n" for n in range(30_000)),
+        "".join(f"def test_{n}(): pass\n" for n in range(40_000)),
+    ],
+    ids=["calls in calls", "brackets", "assertions", "tests"],
+)
+def test_a_file_made_to_take_long_is_given_up_or_done_in_a_moment(source: str) -> None:
+    """Measured in what is gone over, not in time; the suite's own limit would end what never ends."""
+    found("tests/test_calc.py", PYTHON, source)
+    found("tests/test_calc.py", source, PYTHON)

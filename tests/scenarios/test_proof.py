@@ -4,7 +4,7 @@ import json
 
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
-from overlord.embedded.play import Turn, edit, say, submit, write
+from overlord.embedded.play import Turn, blocked, edit, say, submit, write
 from tests.world import CALC, FIX, REPO, World, made_world
 
 TEST = CALC["tests/test_calc.py"]
@@ -110,3 +110,34 @@ async def test_where_proof_is_required_a_person_decides() -> None:
         [decision] = await world.decisions()
         assert decision.subject is Subject.UNPROVEN
         assert "the new tests pass without this change as well (test_twice)" in decision.body
+
+
+async def test_a_red_test_that_is_wrong_itself_may_be_mended_where_a_person_says_so() -> None:
+    wrong = {**CALC, "calc.py": CALC["calc.py"].replace("a - b", "a + b")}
+    wrong["tests/test_calc.py"] = TEST.replace("add(2, 2) == 4", "add(2, 2) == 5")
+    async with made_world(wrong) as world:
+        await world.issue("test_add expects 5 of 2 + 2")
+        world.model_will(edit("tests/test_calc.py", "== 5", "== 4"), submit("The test was wrong."))
+        for _ in range(2):
+            world.model_will(submit("It is the test that is wrong."))
+        await world.settle()
+        [decision] = await world.decisions()
+        assert decision.subject is Subject.CHANGED_TESTS
+        assert "-    assert add(2, 2) == 5\n+    assert add(2, 2) == 4" in decision.body
+        await world.answer(decision, Verb.ACCEPT)
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW
+        assert "**Tests that were red at base:**" in world.forge.pulls(REPO)[0].body
+
+
+async def test_what_a_person_answered_may_be_quoted_like_the_issue() -> None:
+    async with made_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(blocked("Is double() meant as well?"))
+        await world.settle()
+        [decision] = await world.decisions()
+        world.model_will(*CHANGES, submit("Both."))
+        world.model.will(reviewed(quote=WORDS), when="You review one change")
+        await world.answer(decision, Verb.REPLY, WORDS)
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW

@@ -50,8 +50,8 @@ JUDGE = (
     Mutant(
         name="without a review a person answers claims",
         file="overlord/domain/testing.py",
-        before="and not context.is_reviewed:",
-        after="and context.exempt:",
+        before="if claims and (not context.is_reviewed or len(claims) > MOST_NAMED):",
+        after="if claims and context.exempt:",
         tests=RED,
         says="changed_tests",
     ),
