@@ -72,7 +72,14 @@ def _fetch(start: Start, brief: Brief) -> Trees:
     try:
         git = Git(shell.search_path(start.search_path))
         ready = ReadyCopy.given(start.environment, brief.base_sha)
-        return Trees(start.home, shim.url + REPOSITORY_PATH, brief, git, ready=ready)
+        return Trees(
+            start.home,
+            shim.url + REPOSITORY_PATH,
+            brief,
+            git,
+            ready=ready,
+            patience_s=start.door.patience_s,
+        )
     finally:
         shim.close()
 

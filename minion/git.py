@@ -2,7 +2,8 @@
 
 import re
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from minion.errors import GitFailed
@@ -76,6 +77,18 @@ class Git:
         if check and done.returncode != 0:
             raise failure(arguments[0], done.stderr)
         return done.stdout
+
+
+def persistently(attempt: Callable[[], str], *, patience_s: float) -> str:
+    """Repeat what failed only because the way to the door was cut, for so long: an Overlord that restarts is back by then."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            return attempt()
+        except GitFailed as error:
+            if not error.transient or time.monotonic() >= until:
+                raise
+        time.sleep(min(1.0, patience_s))
 
 
 def failure(command: str, said: str) -> GitFailed:

@@ -16,7 +16,7 @@ from minion.beat import Beat
 from minion.environment import expanded, places
 from minion.errors import BadStart, GitFailed, SetupFailed
 from minion.finish import Made, finish
-from minion.git import Git
+from minion.git import Git, persistently
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -98,7 +98,10 @@ class Setup:
         git = Git(shell.search_path(self._start.search_path))
         try:
             words = ("clone", "--quiet", "--no-checkout", "--template=", shim.url + REPOSITORY_PATH)
-            git.run(self._start.home, *words, str(self._tree))
+            persistently(
+                lambda: git.run(self._start.home, *words, str(self._tree)),
+                patience_s=self._start.door.patience_s,
+            )
         finally:
             shim.close()
         git.run(self._tree, "remote", "remove", "origin")

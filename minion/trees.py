@@ -12,7 +12,7 @@ from typing import IO
 
 from minion.conversion import EVERYTHING
 from minion.errors import GitFailed
-from minion.git import Git
+from minion.git import Git, persistently
 from minion.protocol import Brief, CheckStep, Tree
 from minion.ready import ReadyCopy
 
@@ -23,16 +23,26 @@ class Trees:
     """Copies of base and head of one brief."""
 
     def __init__(
-        self, home: Path, remote: str, brief: Brief, git: Git, *, ready: ReadyCopy | None = None
+        self,
+        home: Path,
+        remote: str,
+        brief: Brief,
+        git: Git,
+        *,
+        ready: ReadyCopy | None = None,
+        patience_s: float = 0.0,
     ) -> None:
-        """Fetch everything there is, or what a ready copy of base has not. Raises GitFailed or OSError."""
+        """Fetch everything there is, or what a ready copy of base has not; a cut way to `remote` is tried again for `patience_s`.
+        Raises GitFailed or OSError."""
+        self._patience_s = patience_s
         self._git = git
         self._brief = brief
         self._ready = ready
         self._kept: IO[bytes] = tempfile.TemporaryFile(dir=home)  # noqa: SIM115
         store = home / "store.git"
         if ready is None:
-            git.run(home, "clone", "--quiet", "--bare", "--template=", remote, str(store))
+            words = ("clone", "--quiet", "--bare", "--template=", remote, str(store))
+            persistently(lambda: git.run(home, *words), patience_s=patience_s)
         else:
             self._fetch_head(store, remote, ready)
         with tarfile.open(fileobj=self._kept, mode="w") as archive:
@@ -68,7 +78,8 @@ class Trees:
         (store / "packed-refs").write_text(f"{brief.base_sha} refs/heads/base\n")
         if brief.head_sha != brief.base_sha:
             wanted = f"+refs/heads/{brief.branch}:refs/heads/head"
-            self._git.run(store, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, wanted)
+            words = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", remote, wanted)
+            persistently(lambda: self._git.run(store, *words), patience_s=self._patience_s)
         shutil.rmtree(store / "objects" / "info")
 
     def _unpack(self, directory: Path) -> None:

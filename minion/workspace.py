@@ -8,7 +8,6 @@ have pushed too: then the save goes on top of that, so that what lies on the bra
 import re
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from minion.checkout import Checkout
 from minion.errors import GitFailed
-from minion.git import Git
+from minion.git import Git, persistently
 from minion.protocol import Brief
 from minion.ready import ReadyCopy
 
@@ -198,15 +197,7 @@ class Workspace:
         return self._git.run(self.root, "write-tree", extra=extra).strip()
 
     def _persistently(self, attempt: Callable[[], str]) -> str:
-        """Repeat what failed only because the way to the door was cut."""
-        until = time.monotonic() + self.patience_s
-        while True:
-            try:
-                return attempt()
-            except GitFailed as error:
-                if not error.transient or time.monotonic() >= until:
-                    raise
-            time.sleep(min(1.0, self.patience_s))
+        return persistently(attempt, patience_s=self.patience_s)
 
 
 def _named(error: GitFailed) -> GitFailed:

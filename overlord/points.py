@@ -125,6 +125,7 @@ class Point(StrEnum):
     MODEL_OUTAGE_NOTED = "model_outage_noted"
 
     PULL_VETTED = "pull_vetted"
+    SKILL_READ = "skill_read"
     VETTING_TOLD = "vetting_told"
     VETTINGS_FORGOTTEN = "vettings_forgotten"
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from minion.protocol import Comment
 from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Posted
 from overlord.domain.conversation import Labelling, PostedComment, Reaction
-from overlord.domain.definition import Definitions
+from overlord.domain.definition import Occurrences
 from overlord.domain.extent import Mirror
 from overlord.domain.forge import HeadChecks, PulledFile, Review, ReviewComment, TreeEntry
 from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
@@ -28,9 +28,9 @@ from overlord.domain.names import RepositoryName as RepositoryName  # noqa: PLC0
 from overlord.domain.names import SessionId as SessionId  # noqa: PLC0414
 from overlord.domain.names import Sha as Sha  # noqa: PLC0414
 from overlord.domain.scope import Change, Merge
+from overlord.domain.session import Account
 from overlord.domain.session import Ending as Ending  # noqa: PLC0414
 from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414
-from overlord.domain.session import Session
 
 
 class Clock(Protocol):
@@ -251,7 +251,10 @@ class Git(Protocol):
     ) -> Mapping[str, bytes]:
         """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
 
-    async def definitions(self, name: RepositoryName, commit: Sha, symbols: Sequence[str]) -> Definitions: ...
+    async def occurrences(self, name: RepositoryName, commit: Sha, words: Sequence[str]) -> Occurrences:
+        """Where the code of a commit defines symbols, and has them or whole phrases; what a bounded search does not come to is left
+        out."""
+
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -350,8 +353,8 @@ class Model(Protocol):
 class Assistant(Protocol):
     """A metered call without tools, for code that needs a model's opinion: the gateway's own way in for the engine."""
 
-    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]]) -> str:
-        """The text of one reply, on the account of `session`, by the model that is named for its kind. Raises
+    async def answer(self, account: Account, messages: Sequence[Mapping[str, str]]) -> str:
+        """The text of one reply, on an account, by the model that is named for its kind. Raises
         ModelUnavailable when there was none, ModelRefused when the endpoint or a budget said no."""
         ...
 

@@ -275,7 +275,7 @@ def test_a_model_that_gives_no_replies_is_named_with_its_jobs_and_for_how_long_i
     store: sqlite3.Connection,
 ) -> None:
     session = prepare(store)
-    purse = exchanges.purse(store, session, (), at=NOW)
+    purse = exchanges.purse(store, session.account(REPO), (), at=NOW)
     exchanges.reserve(store, purse, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=NOW)
     tried: dict[str, Any] = {"kind": FaultKind.BUSY, "detail": "429: Slow down", "since": NOW}
     for model in ("gpt-x", "gpt-y"):

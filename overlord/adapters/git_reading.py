@@ -14,7 +14,7 @@ from overlord.adapters.git_diff import (
 from overlord.adapters.git_listing import LISTING_CHANGES, listed
 from overlord.adapters.git_memory import Memory
 from overlord.adapters.git_symbols import search
-from overlord.domain.definition import Definitions
+from overlord.domain.definition import Occurrences
 from overlord.domain.scope import Change
 from overlord.errors import GitFailed
 from overlord.home import Home
@@ -81,12 +81,15 @@ class GitReading:
             lambda found: sum(map(len, found.values())),
         )
 
-    async def definitions(self, name: RepositoryName, commit: Sha, symbols: Sequence[str]) -> Definitions:
-        async def ask() -> Definitions:
-            return await search(self._home.mirror(name), commit, symbols)
+    async def occurrences(self, name: RepositoryName, commit: Sha, words: Sequence[str]) -> Occurrences:
+        async def ask() -> Occurrences:
+            return await search(self._home.mirror(name), commit, words)
 
-        question = ("definitions", name, commit, tuple(symbols))
-        return await self._memory.recall(question, ask, lambda found: 100 * sum(map(len, found.values())))
+        def size(found: Occurrences) -> int:
+            return 100 * sum(map(len, (*found.definitions.values(), *found.mentions.values())))
+
+        question = ("occurrences", name, commit, tuple(words))
+        return await self._memory.recall(question, ask, size)
 
     async def _read_files(
         self, name: RepositoryName, commit: Sha, paths: Sequence[str], limit_bytes: int

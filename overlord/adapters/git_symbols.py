@@ -1,4 +1,4 @@
-"""Where a commit defines names, by one search through its text: bounded in what it reads back and in time."""
+"""Where a commit has names and phrases, by one search through its text: bounded in what it reads back and in time."""
 
 import asyncio
 import re
@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from overlord.adapters.git_command import git
-from overlord.domain.definition import MOST_SYMBOLS, SUFFIXES, Definitions, definitions, is_symbol
+from overlord.domain.definition import (
+    MOST_SYMBOLS,
+    SUFFIXES,
+    Occurrences,
+    is_sought,
+    occurrences,
+)
 from overlord.ports import Sha
 
 MOST_FOUND_BYTES = 2_000_000
@@ -16,15 +22,16 @@ _BUILT = ("*.min.js", "*/node_modules/*", "*/dist/*")
 
 
 async def search(
-    mirror: Path, commit: Sha, symbols: Sequence[str], *, within_s: float = SEARCH_S
-) -> Definitions:
-    """The files that define each of the symbols. What is not found in time, or stands behind too much else, is not found."""
-    wanted = sorted({symbol for symbol in symbols if is_symbol(symbol)})[:MOST_SYMBOLS]
+    mirror: Path, commit: Sha, words: Sequence[str], *, within_s: float = SEARCH_S
+) -> Occurrences:
+    """The files that define each of the symbols, and those that have it or a phrase. What is not found in time, or stands behind
+    too much else, is not found."""
+    wanted = sorted({word for word in words if is_sought(word)})[:MOST_SYMBOLS]
     if not wanted:
-        return {}
+        return Occurrences()
     arguments = (
         *("grep", "-I", "-F", "-w", "-z", "--no-color", "--no-line-number", f"--max-count={_MOST_IN_A_FILE}"),
-        *(word for symbol in wanted for word in ("-e", symbol)),
+        *(word for given in wanted for word in ("-e", given)),
         *(commit, "--"),
         *(f"*.{suffix}" for suffix in SUFFIXES),
         *(f":(exclude){pattern}" for pattern in _BUILT),
@@ -33,8 +40,8 @@ async def search(
         async with asyncio.timeout(within_s):
             told = await git(mirror, *arguments, limit_bytes=MOST_FOUND_BYTES, fine=(0, 1))
     except TimeoutError:
-        return {}
-    return definitions(wanted, _lines(commit, told))
+        return Occurrences()
+    return occurrences(wanted, _lines(commit, told))
 
 
 def _lines(commit: Sha, told: bytes) -> Iterator[tuple[str, str]]:

@@ -2,11 +2,13 @@
 files bear."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 
+from overlord.domain.definition import Occurrences
 from overlord.domain.named_files import in_links
 from overlord.domain.path_kind import fold, is_code, is_doc, is_sample, is_source, is_test, stem_of
 from overlord.domain.scope_text import Frame, Name, Place, Told, words
@@ -19,7 +21,15 @@ MOST_DEFINING = 3
 """A name that more files define says little about any of them."""
 MOST_BEARING = 5
 """A name that more files bear says little about any of them."""
+RARE_CHARS = 7
+"""A word of the title so long that the one file it is the name of is hardly meant by chance."""
 MOST_IN_DIRECTORY = 6
+MOST_READING = 1
+MOST_CALLING = 2
+MOST_SPEAKING = 2
+"""Tests that are opened for what they speak of."""
+LEAST_WEIGHT = 0.7
+"""Of a test, to be meant: a name that hardly another test speaks of, or several that some do."""
 INNERMOST = 2
 """How many frames of a stack trace are thought to be to blame."""
 _PATH = re.compile(r"[^\s`'\"<>()\[\]{}|*,;!?=]{3,400}")
@@ -39,6 +49,7 @@ _CHANGELOG = re.compile(
     r"(?<![\w-])(?:change ?log(?!-)|release notes|changes\.(?:md|rst|txt)|history\.(?:md|rst))\b",
     re.IGNORECASE,
 )
+_README = re.compile(r"\breadme\b", re.IGNORECASE)
 _RENAME = re.compile(r"\b(?:rename|replace)\b", re.IGNORECASE)
 _MIGRATION = re.compile(r"migration", re.IGNORECASE)
 _PROSE = tuple(place for place in Place if place is not Place.BLOCK)
@@ -48,7 +59,7 @@ _COMMAND_LINE = frozenset(
     map(fold, ("cli", "main", "options", "flags", "args", "arguments", "cmdline", "defs", "command"))
 )
 _DULL_WORDS = """
-test tests docs doc src source lib index main core util utils base common types type error errors file files name
+test tests docs doc src source lib index main core util utils base common types type error errors exception exceptions file files name
 names path paths version config default new old list set get add create delete update edit read write open close run
 build release text time date key value data model item result order line lines word package packages command commands
 script scripts example examples example app api client server request response html json yaml python node rust go
@@ -80,13 +91,19 @@ class Evidence:
     """False where a single word of the title may be there by chance."""
 
 
-def gather(
-    told: Told, labels: Sequence[str], tree: Tree, definitions: Mapping[str, Sequence[str]]
-) -> tuple[Evidence, ...]:
+def gather(told: Told, labels: Sequence[str], tree: Tree, occurrences: Occurrences) -> tuple[Evidence, ...]:
     """The files an issue speaks of, each with what speaks for it most; the clearest first."""
     denied = {path for clause in told.denied for path in _resolved(clause, tree)}
     named = list(_named(told, tree))
-    found = [*named, *_blamed(told.frames, tree), *_defining(told, tree, definitions), *_bearing(told, tree)]
+    found = [
+        *named,
+        *_blamed(told.frames, tree),
+        *_defining(told, tree, occurrences.definitions),
+        *_saying(told, tree, occurrences),
+        *_reading(told, tree, occurrences),
+        *_calling(told, tree, occurrences),
+        *_bearing(told, tree),
+    ]
     denied -= {item.path for item in named}
     best: dict[str, Evidence] = {}
     for item in found:
@@ -106,6 +123,10 @@ def speaks_of_everything(told: Told) -> bool:
 
 def speaks_of_changelog(told: Told) -> bool:
     return _said(told, _CHANGELOG, *_PROSE)
+
+
+def speaks_of_readme(told: Told) -> bool:
+    return _said(told, _README, *_PROSE)
 
 
 def speaks_of_migration(told: Told) -> bool:
@@ -203,6 +224,54 @@ def _defining(told: Told, tree: Tree, definitions: Mapping[str, Sequence[str]]) 
     yield from _running(told.frames, tree, definitions)
 
 
+def _saying(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+    """Code that holds a message the text quotes."""
+    for phrase in told.phrases:
+        files = _code(occurrences.mentions.get(phrase, ()), tree)
+        if len(files) <= MOST_DEFINING:
+            for path in files:
+                yield Evidence(
+                    path=path, strength=Strength.DEFINED, why=f"says “{phrase}”, quoted in the text"
+                )
+
+
+def _reading(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+    """Code that holds an option the text names."""
+    for option in told.options:
+        files = _code(occurrences.mentions.get(option, ()), tree)
+        if len(files) <= MOST_READING:
+            for path in files:
+                yield Evidence(path=path, strength=Strength.DEFINED, why=f"has the option `{option}`")
+
+
+def _calling(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+    """Code beside what defines a name, that uses it while hardly anything else does."""
+    for name in told.names():
+        for part in name.parts if name.place >= Place.TEXT else ():
+            home = _code(occurrences.definitions.get(part, ()), tree)
+            files = [path for path in _code(occurrences.mentions.get(part, ()), tree) if path not in home]
+            if len(home) != 1 or len(files) > MOST_CALLING:
+                continue
+            for path in files:
+                if path.rpartition("/")[0] == home[0].rpartition("/")[0]:
+                    why = f"uses `{part}`, named in {name.place.told}"
+                    yield Evidence(path=path, strength=Strength.DEFINED, why=why)
+
+
+def tests_speaking(told: Told, tree: Tree, occurrences: Occurrences) -> tuple[tuple[str, str], ...]:
+    """The tests that speak of most of what the text names, and of what: a name counts the more, the fewer files have it."""
+    weight: defaultdict[str, float] = defaultdict(float)
+    said: dict[str, str] = {}
+    names = (part for name in told.names() if name.place is not Place.BLOCK for part in name.parts)
+    for word in dict.fromkeys((*told.phrases, *told.options, *names)):
+        tests = [path for path in occurrences.mentions.get(word, ()) if path in tree.tests]
+        for path in tests:
+            weight[path] += 1 / len(tests)
+            said.setdefault(path, word)
+    best = sorted(weight, key=lambda path: (-weight[path], path))
+    return tuple((path, said[path]) for path in best[:MOST_SPEAKING] if weight[path] >= LEAST_WEIGHT)
+
+
 def _running(
     frames: Sequence[Frame], tree: Tree, definitions: Mapping[str, Sequence[str]]
 ) -> Iterator[Evidence]:
@@ -255,10 +324,13 @@ def _bearing(told: Told, tree: Tree) -> Iterator[Evidence]:
         ]
         if len(sources) > MOST_BEARING or (strength <= Strength.CLEAR and len(tests) > 1):
             tests = []
+        is_rare = len(sources) == 1 and len(key) >= RARE_CHARS
         for some in (sources, tests, pages, others if strength > Strength.CLEAR else []):
             if len(some) <= MOST_BEARING:
                 yield from (
-                    Evidence(path=path, strength=strength, why=why, is_firm=strength > Strength.CLEAR)
+                    Evidence(
+                        path=path, strength=strength, why=why, is_firm=is_rare or strength > Strength.CLEAR
+                    )
                     for path in some
                 )
 

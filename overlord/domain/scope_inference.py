@@ -7,7 +7,16 @@ that names what it is about gets those files alone. Where nothing can be said, t
 from collections.abc import Collection, Mapping, Sequence
 
 from minion.protocol import Issue, Scope, ScopeMode
-from overlord.domain.path_kind import is_doc, is_source, opens_protected, suffix_of
+from overlord.domain.definition import Occurrences
+from overlord.domain.path_kind import (
+    is_code,
+    is_doc,
+    is_sample,
+    is_source,
+    is_test,
+    opens_protected,
+    suffix_of,
+)
 from overlord.domain.scope import exact_pattern
 from overlord.domain.scope_evidence import (
     Evidence,
@@ -17,6 +26,8 @@ from overlord.domain.scope_evidence import (
     speaks_of_docs,
     speaks_of_everything,
     speaks_of_migration,
+    speaks_of_readme,
+    tests_speaking,
 )
 from overlord.domain.scope_reason import Inference, Reason
 from overlord.domain.scope_text import Place, Told, read
@@ -25,6 +36,8 @@ from overlord.domain.scope_tree import Tree
 MOST_FILES = 8
 """More files than these are no targeted fix: their packages are opened."""
 MOST_ROOTS = 6
+FEW_SOURCES = 8
+"""Where there is no more code than this, all of it is opened unless the text names files: to choose among so few gains nothing."""
 MOST_TESTS = 6
 UNTESTED = frozenset({"html", "css", "scss", "sh", "bash", "zsh", "fish"})
 
@@ -35,11 +48,11 @@ NOTHING_SAID = Inference(scope=Scope.unrestricted())
 def infer(
     issue: Issue,
     paths: Collection[str],
-    definitions: Mapping[str, Sequence[str]],
+    occurrences: Occurrences,
     labels: Mapping[str, Sequence[str]],
     always: Sequence[str] = (),
 ) -> Inference:
-    """The scope for an issue on a commit's paths. `definitions` says which files define what `scope_text.candidates` found
+    """The scope for an issue on a commit's paths. `occurrences` says where the code has what `scope_text.candidates` found
     in the issue, `labels` which patterns a label opens; `always` are patterns that every scope but an unrestricted one
     has. No pattern opens a protected path, whoever wrote it."""
     tree, told = Tree(paths), read(issue)
@@ -47,32 +60,67 @@ def infer(
     for label in issue.labels:
         for pattern in labels.get(label, ()):
             opened.pattern(pattern, f"label {label}")
-    found = gather(told, issue.labels, tree, definitions)
-    clear = [item for item in found if item.strength >= Strength.CLEAR]
-    about_docs = speaks_of_docs(told, issue.labels)
-    is_enough = any(
-        is_source(item.path) or item.strength is Strength.NAMED or (about_docs and is_doc(item.path))
-        for item in clear
-    )
-    if about_docs and not is_enough and tree.docs():
-        for directory in tree.docs():
-            opened.directory(directory, "the text speaks of documentation")
-    elif speaks_of_everything(told):
-        _open_packages(opened, clear or found, everything=True)
-    elif len(clear) > MOST_FILES:
-        _open_packages(opened, clear)
-    elif is_enough:
-        _open_files(opened, clear, told)
-    elif not opened.is_open and found:
-        _open_packages(opened, found)
-    if speaks_of_changelog(told):
-        for path in tree.changelogs():
-            opened.file(path, "the text speaks of the changelog")
+    _open_for(opened, told, issue, occurrences)
+    _open_beside(opened, told)
     if not opened.is_open:
         return NOTHING_SAID
     for pattern in always:
         opened.pattern(pattern, "always open in this repository")
     return opened.inference()
+
+
+def _open_for(opened: "_Opened", told: Told, issue: Issue, occurrences: Occurrences) -> None:
+    """What the text is about: files where it is clear, else packages or documentation."""
+    tree = opened.tree
+    found = gather(told, issue.labels, tree, occurrences)
+    clear = [item for item in found if item.strength >= Strength.CLEAR]
+    about_docs = speaks_of_docs(told, issue.labels)
+    is_enough = any(_says_enough(item, about_docs=about_docs) for item in clear)
+    if about_docs and not is_enough and tree.docs():
+        for directory in tree.docs():
+            opened.directory(directory, "the text speaks of documentation")
+    elif speaks_of_everything(told):
+        _open_packages(opened, clear or found, everything=True)
+    elif len(clear) > MOST_FILES or (is_enough and _is_front_door(clear)):
+        _open_packages(opened, clear)
+    elif is_enough:
+        _open_files(opened, clear, told, occurrences)
+    elif not opened.is_open and found:
+        _open_packages(opened, found)
+
+
+def _open_beside(opened: "_Opened", told: Told) -> None:
+    """Pages at the root that the text asks for besides."""
+    if speaks_of_changelog(told):
+        for path in opened.tree.changelogs():
+            opened.file(path, "the text speaks of the changelog")
+    if opened.is_open and speaks_of_readme(told):
+        for path in opened.tree.readmes():
+            opened.file(path, "the text speaks of the README")
+
+
+def _says_enough(item: Evidence, *, about_docs: bool) -> bool:
+    """Whether such a file may be all that the text is about."""
+    return (
+        is_source(item.path)
+        or item.strength is Strength.NAMED
+        or (about_docs and is_doc(item.path))
+        or _is_data(item)
+    )
+
+
+def _is_front_door(clear: Sequence[Evidence]) -> bool:
+    """Whether all the code that is clear is what packages show: what it does is seldom done there."""
+    sources = [item for item in clear if is_source(item.path)]
+    return bool(sources) and all(
+        item.path.endswith("/__init__.py") and item.strength is not Strength.NAMED for item in sources
+    )
+
+
+def _is_data(item: Evidence) -> bool:
+    """Whether it is a file beside the code, that several words of the text are the name of."""
+    is_other = not (is_code(item.path) or is_doc(item.path) or is_test(item.path) or is_sample(item.path))
+    return is_other and item.strength is Strength.DEFINED
 
 
 class _Opened:
@@ -114,15 +162,18 @@ def _reasons(opened: Mapping[str, str]) -> tuple[Reason, ...]:
     return tuple(Reason(pattern=pattern, why=why) for pattern, why in opened.items())
 
 
-def _open_files(opened: _Opened, found: Sequence[Evidence], told: Told) -> None:
+def _open_files(opened: _Opened, found: Sequence[Evidence], told: Told, occurrences: Occurrences) -> None:
     """These files and their tests: those there are, or one that may be made. A migration is one of the models beside it."""
     names = [name.parts for name in told.names() if name.place is not Place.BLOCK]
+    untested: list[str] = []
     for item in found:
         opened.file(item.path, item.why)
     for item in found:
         if not is_source(item.path) or suffix_of(item.path) in UNTESTED:
             continue
         said = [part for parts in names for part in parts if part in item.why]
+        for path in opened.tree.private_parts_of(item.path):
+            opened.file(path, f"a private part of {item.path}")
         tests = opened.tree.tests_of(item.path, said)
         for test in tests[:MOST_TESTS]:
             opened.file(test, f"tests of {item.path}")
@@ -130,7 +181,19 @@ def _open_files(opened: _Opened, found: Sequence[Evidence], told: Told) -> None:
         if migrations in opened.tree.directories and speaks_of_migration(told):
             opened.directory(migrations, f"migrations of {item.path}")
         if not tests:
-            _open_new_test(opened, item.path)
+            untested.append(item.path)
+    is_told = any(item.strength is Strength.NAMED for item in found) or not any(
+        is_source(item.path) for item in found
+    )
+    if not is_told and len(every := opened.tree.sources) <= FEW_SOURCES:
+        for path in every:
+            opened.file(path, "there is hardly more code than this")
+    speaking = tests_speaking(told, opened.tree, occurrences)
+    for test, word in speaking:
+        opened.file(test, f"a test that speaks of `{word}`")
+    if not speaking:
+        for path in untested:
+            _open_new_test(opened, path)
 
 
 def _open_new_test(opened: _Opened, path: str) -> None:
@@ -161,7 +224,7 @@ def _open_packages(opened: _Opened, found: Sequence[Evidence], *, everything: bo
             if everything or homes
             else "no code is named, only other files"
         )
-        roots = dict.fromkeys(tree.main_roots(), why)
+        roots = dict.fromkeys(tree.main_roots(everything=everything), why)
         loose |= dict.fromkeys(tree.loose_sources(), why)
     for root, why in roots.items():
         opened.directory(root, why)

@@ -10,11 +10,13 @@ from enum import IntEnum
 from itertools import islice
 
 from minion.protocol import Issue
-from overlord.domain.definition import MOST_SYMBOLS, is_symbol
+from overlord.domain.definition import MOST_SYMBOLS, is_phrase, is_symbol
 
 MOST_TEXT = 100_000
 LONGEST_LINE = 2_000
 MOST_PLAIN = 8
+MOST_PHRASES = 5
+MOST_OPTIONS = 5
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _QUOTE = re.compile(r"\s{0,3}> ?")
 _SPAN = re.compile(r"`([^`\n]{1,300})`")
@@ -31,6 +33,12 @@ _FRAME = re.compile(
     r"((?:[A-Za-z]:)?[\w@./\\~+-]{1,1000}\.[A-Za-z]{1,5}):\d+\b"
 )
 _NAME = re.compile(r"(?<![\w$./\\-])[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?:\(\))?", re.ASCII)
+_QUOTED = re.compile(r"\"([^\"\n]{12,300})\"|“([^”\n]{12,300})”|`([^`\n]{12,300})`|'([^'\n]{12,300})'")
+_ERROR = re.compile(
+    r"\b(?:\w{0,60}(?:Error|Exception|Warning)(?: \[\w{1,60}\])?|[Ee]rror|panic|fatal|warning): {1,3}(\S[^\n]{11,300})"
+)
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]{1,60}")
+_SAID = re.compile(r"[A-Za-z][A-Za-z ,’-]*[A-Za-z]")
 _WORD = re.compile(r"[a-z0-9]+")
 _PARTS = re.compile(r"\.|::|#")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[a-z]\d?[A-Z]", re.ASCII)
@@ -90,6 +98,8 @@ class Told:
     denied: tuple[str, ...]
     """Clauses that say what is not to blame."""
     frames: tuple[Frame, ...]
+    quoted: tuple[str, ...] = ()
+    """What stands in quotes, or behind the name of an error."""
 
     @property
     def title(self) -> str:
@@ -100,6 +110,27 @@ class Told:
         """Words of the title that may be names of code as well as ordinary words."""
         found = re.findall(r"(?<![\w-])[A-Za-z]{6,40}(?![\w-])", self.title)
         return tuple(islice(dict.fromkeys(found), MOST_PLAIN))
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """Messages that the text quotes, without what is different each time: code may hold them as they are."""
+        found: dict[str, None] = {}
+        for text in self.quoted:
+            piece = max((match[0] for match in _SAID.finditer(text)), key=len, default="")
+            if is_phrase(piece):
+                found[piece] = None
+        return tuple(islice(found, MOST_PHRASES))
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of a command line that are named outside of blocks."""
+        said = (
+            match[0]
+            for one in self.passages
+            if one.place > Place.COMMENT
+            for match in _OPTION.finditer(one.text)
+        )
+        return tuple(islice(dict.fromkeys(said), MOST_OPTIONS))
 
     def names(self) -> tuple[Name, ...]:
         """Names of code, each at the place where it counts most, in order of weight and mention."""
@@ -123,7 +154,9 @@ def read(issue: Issue) -> Told:
     for text, place in ((issue.body, Place.TEXT), *((c.body, Place.COMMENT) for c in issue.comments)):
         left = MOST_TEXT - sum(len(passage.text) for passage in passages)
         _read_text(text[: max(0, left)], place, passages, denied, frames)
-    return Told(passages=tuple(passages), denied=tuple(denied), frames=tuple(frames))
+    return Told(
+        passages=tuple(passages), denied=tuple(denied), frames=tuple(frames), quoted=tuple(_quoted(issue))
+    )
 
 
 def candidates(issue: Issue) -> tuple[str, ...]:
@@ -136,7 +169,16 @@ def candidates(issue: Issue) -> tuple[str, ...]:
         for part in (*named, *called, *told.plain)
         if len(part) > 2 and is_symbol(part) and part not in _COMMON
     )
-    return tuple(islice(dict.fromkeys(fitting), MOST_SYMBOLS))
+    others = (*told.phrases, *told.options)
+    return (*islice(dict.fromkeys(fitting), MOST_SYMBOLS - len(others)), *others)
+
+
+def _quoted(issue: Issue) -> Iterator[str]:
+    for text in (issue.title, issue.body, *(comment.body for comment in issue.comments)):
+        for line in text[:MOST_TEXT].splitlines():
+            for pattern in (_ERROR, _QUOTED):
+                for match in pattern.finditer(line[:LONGEST_LINE]):
+                    yield next(filter(None, match.groups()))
 
 
 def _read_text(

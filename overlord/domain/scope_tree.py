@@ -48,6 +48,11 @@ class Tree:
         return path in self._there
 
     @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """The code that does the work."""
+        return tuple(filter(is_source, self.paths))
+
+    @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
         """Paths by their last part, in lower case and without what compilers change of it."""
         found: defaultdict[str, list[str]] = defaultdict(list)
@@ -220,23 +225,35 @@ class Tree:
         packages = [parent for parent in parents if f"{parent}/__init__.py" in self._there]
         return packages[-1] if packages else (parents[-1] if parents else "")
 
-    def main_roots(self) -> tuple[str, ...]:
+    def main_roots(self, *, everything: bool = False) -> tuple[str, ...]:
         """The package roots that hold the code, and nothing but tests and documentation left out."""
-        sources = (path for path in self.paths if is_source(path))
         roots = (
             path.split("/")[0] if suffix_of(path) == "go" and "/" in path else self.package_root(path)
-            for path in sources
+            for path in self.sources
         )
         held: defaultdict[str, int] = defaultdict(int)
         for root in roots:
             held[root] += 1
         held.pop("", None)
         most = max(held.values(), default=0)
-        return tuple(sorted(root for root, files in held.items() if files * 10 >= most))
+        return tuple(sorted(root for root, files in held.items() if everything or files * 10 >= most))
 
     def changelogs(self) -> tuple[str, ...]:
         """The files at the root that tell what changed."""
         return tuple(path for path in self.paths if "/" not in path and _CHANGELOG.match(path))
+
+    def readmes(self) -> tuple[str, ...]:
+        """The files at the root that one reads first."""
+        return tuple(path for path in self.paths if "/" not in path and path.lower().startswith("readme"))
+
+    def private_parts_of(self, path: str) -> tuple[str, ...]:
+        """Files beside one that are called as it is with an underscore before: `_termui_impl.py` of `termui.py`."""
+        directory, _, name = path.rpartition("/")
+        begins = f"_{name[: name.rfind('.')]}"
+        beside = self.files_in(directory) if directory else ()
+        return tuple(
+            one for one in beside if re.match(rf"{re.escape(begins)}(?:_\w+)?\.", one.rpartition("/")[2])
+        )
 
     def loose_sources(self) -> tuple[str, ...]:
         """Code that lies in no directory; not more than a few files."""

@@ -62,6 +62,20 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Whose books a request to a model goes on: a session's, or a repository's alone, where it is about no job."""
+
+    id: str
+    """The session's, or what tells one undertaking from another."""
+    space: str
+    kind: SessionKind
+    job_id: JobId | None = None
+    """None for a repository's."""
+    budgets: tuple[Budget, ...] = ()
+    """The session's own caps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A row: what was asked, what it says, how it ended."""
 
@@ -109,6 +123,10 @@ class Session:
         if self.nusd_budget is None:
             return (tokens,)
         return (tokens, Budget(per=Per.SESSION, unit=Unit.USD, limit=self.nusd_budget))
+
+    def account(self, space: str) -> Account:
+        """Its books. `space` is its job's."""
+        return Account(id=self.id, space=space, kind=self.kind, job_id=self.job_id, budgets=self.budgets)
 
 
 def prepared(

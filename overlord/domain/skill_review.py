@@ -1,5 +1,6 @@
 """The verdict on skill files: each by itself, and beside the others of its repository. What is rejected never goes in."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,8 +118,8 @@ def review_skill(content: bytes, file: str) -> SkillReview:
 def _too_wide(triggers: Triggers) -> Iterator[SkillFinding]:
     """Triggers that fit whatever an issue says: such a skill would speak to every session."""
     for pattern in triggers.file_patterns:
-        if not pattern.strip("*./?"):
-            message = f"The file pattern {pattern!r} fits every file, so the skill is offered for whatever is changed."
+        if _is_wide(pattern):
+            message = f"The file pattern {pattern!r} fits nearly every file, so the skill is offered for whatever is changed."
             yield SkillFinding(rule=WIDE, level=Level.FLAG, message=message)
     for keyword in triggers.keywords:
         if keyword.casefold() in _IN_EVERY_ISSUE:
@@ -126,6 +127,12 @@ def _too_wide(triggers: Triggers) -> Iterator[SkillFinding]:
                 f"The keyword {keyword!r} is in most issues, so the skill is offered for nearly all of them."
             )
             yield SkillFinding(rule=WIDE, level=Level.FLAG, message=message)
+
+
+def _is_wide(pattern: str) -> bool:
+    """Whether a pattern says nothing of a file: no word of two letters in it."""
+    said = [word for word in re.split(r"[*?./\[\]{},!-]+", pattern) if word]
+    return all(len(word) < 2 for word in said) and "*" in pattern
 
 
 def review_skills(files: Mapping[str, bytes]) -> tuple[SkillReview, ...]:

@@ -50,7 +50,7 @@ OVERRIDE_RULES = (
         "This turns round what stands elsewhere, or goes around what refuses it.",
         r"\b(?:list|items?|rules?|prohibitions?|warnings?|lines?)\s+(?:above|below|here)\b[^\n.]{0,30}\b(?:inverted|reversed|opposite|required)\b",
         r"^\s*new\s+instructions?\s*:",
-        r"\b(?:write|edit|access|it)\s+(?:is|was)\s+(?:refused|denied|blocked)\b[^\n.]{0,80}\b(?:anyway|all\s+the\s+same|nevertheless)\b",
+        r"\b(?:write|edit|access|it)\s+(?:is|was)\s+(?:refused|denied|blocked)\b(?!\s+anyway)[^\n.]{0,80}\b(?:anyway|all\s+the\s+same|nevertheless)\b",
         r"\bignore(?:all|any|the|your|every|these)*(?:previous|prior|above|earlier)(?:instructions|rules)\b",
     ),
     rule(

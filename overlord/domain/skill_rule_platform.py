@@ -138,5 +138,6 @@ PLATFORM_RULES = (
         r"\((?:\?:)?(?:\[[^\]\n]{1,40}\]|\\?[\w.])[+*]\)[+*]",
         r"\((?:\?:)?(?:\.\*|\.\+|\\[wsSdW][+*])(?:[^()\n]{0,20})\)[+*]",
         r"\((?:\?:)?([a-z])\|\1+[a-z]?\)[+*]",
+        unless=r"\b(?:never|avoid|must not|exponential\w*|catastrophic\w*|backtrack\w*)\b",
     ),
 )

@@ -29,14 +29,16 @@ from overlord.domain.skill_reading import (
 )
 from overlord.domain.skill_rule import Level, Rule
 from overlord.domain.skill_rule_command import COMMAND_RULES
+from overlord.domain.skill_rule_intent import INTENT_RULES
 from overlord.domain.skill_rule_override import OVERRIDE_RULES
 from overlord.domain.skill_rule_platform import PLATFORM_RULES
 from overlord.domain.skill_rule_program import PROGRAM_RULES
 from overlord.domain.skill_rule_speech import SPEECH_RULES
 from overlord.domain.skill_rule_world import WORLD_RULES
+from overlord.domain.skill_slow_pattern import slow_patterns
 from overlord.domain.text import visible
 
-SAID: Sequence[Rule] = (*SPEECH_RULES, *OVERRIDE_RULES)
+SAID: Sequence[Rule] = (*SPEECH_RULES, *OVERRIDE_RULES, *INTENT_RULES)
 RULES: Sequence[Rule] = (*SAID, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES, *PLATFORM_RULES)
 _MIDST = re.compile(
     r"\b(?:cannot|can|could|may|might|not|never|who|that|which|they|people|nobody|would)$", re.IGNORECASE
@@ -143,6 +145,7 @@ class _Reader:
                 yield from _judged(whole, find)
         for read in (*lines, *wholes):
             yield from _strange_letters(read)
+            yield from _slow(read)
             if outgrows(read.text, self._names):
                 message = "This line comes to more than people read of it, once its names are filled in."
                 yield held("skill/disguise", Level.REJECT, message, read.number, read.text)
@@ -230,6 +233,20 @@ def _strange_letters(line: LogicalLine) -> Iterator[SkillFinding]:
             break
 
 
+def _slow(line: LogicalLine) -> Iterator[SkillFinding]:
+    for start, pattern in slow_patterns(line.text):
+        begins, ends = sentence(line.text, start, start + len(pattern))
+        if not _WARNS.search(line.text, begins, ends):
+            message = (
+                f"{visible(pattern)[:80]!r} can take longer than anybody waits, on a text made for that."
+            )
+            yield held("skill/slow-pattern", Level.FLAG, message, line.number_at(start), line.text)
+
+
+_WARNS = re.compile(
+    r"\b(?:never|avoid|must not|do not|don['’]t|exponential\w*|catastrophic\w*|backtrack\w*|explod\w*)\b",
+    re.IGNORECASE,
+)
 _LOCAL = re.compile(r"localhost|127\.0|0\.0\.0\.0")
 _ELSEWHERE = re.compile(r"(?:https?|ftp)://(?!localhost|127\.0|0\.0\.0\.0|\[::1\])", re.IGNORECASE)
 

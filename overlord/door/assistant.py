@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from starlette.exceptions import HTTPException
 
-from overlord.domain.session import Session
+from overlord.domain.session import Account
 from overlord.door import gateway
 from overlord.door.parts import DoorParts
 from overlord.errors import ModelRefused, ModelUnavailable
@@ -17,18 +17,27 @@ class DoorAssistant:
     def __init__(self, parts: DoorParts) -> None:
         self._parts = parts
 
-    async def answer(self, session: Session, messages: Sequence[Mapping[str, str]]) -> str:
+    async def answer(self, account: Account, messages: Sequence[Mapping[str, str]]) -> str:
         raw = json.dumps({"messages": [dict(message) for message in messages]}).encode()
         try:
-            response = await gateway.answer(self._parts, session, raw)
+            response = await gateway.answer(self._parts, account, raw)
         except HTTPException as error:
             raise ModelRefused(f"the request was refused: {error.detail}") from None
         body = bytes(response.body).decode(errors="replace")
         if response.status_code >= 500 or response.status_code == 429:
             raise ModelUnavailable(f"the model gave no reply ({response.status_code})")
         if response.status_code >= 400:
-            raise ModelRefused(f"the model refused ({response.status_code}): {body[:300]}")
+            raise ModelRefused(f"the model refused ({response.status_code}): {_why(body)[:300]}")
         return _text(body)
+
+
+def _why(body: str) -> str:
+    """The message of an error, as endpoints and the gateway write one; all that was said where there is none."""
+    try:
+        said = json.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return body
+    return said if isinstance(said, str) else body
 
 
 def _text(body: str) -> str:

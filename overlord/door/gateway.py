@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from minion.protocol import SessionKind
 from overlord.domain.model_fault import FaultKind, ModelFault, read_refusal
-from overlord.domain.session import Session
+from overlord.domain.session import Account, Session
 from overlord.door import wire
 from overlord.door.meter import Meter
 from overlord.door.parts import DoorParts
@@ -53,39 +53,40 @@ async def completions(request: Request, parts: DoorParts, session: Session) -> R
     """`POST /v1/chat/completions`: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
     if session.kind is not SessionKind.WORK:
         raise HTTPException(403, "a check session has no model")
-    return await answer(parts, session, await wire.read_bytes(request, limit=MAX_REQUEST_BYTES))
-
-
-async def answer(parts: DoorParts, session: Session, raw: bytes) -> Response:
-    """One chat completion on a session's account, along the endpoints of the one model it may use."""
+    raw = await wire.read_bytes(request, limit=MAX_REQUEST_BYTES)
     job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
-    own = parts.settings.space(job.space)
-    model = own.model_for(session.kind)
+    return await answer(parts, session.account(job.space), raw)
+
+
+async def answer(parts: DoorParts, account: Account, raw: bytes) -> Response:
+    """One chat completion on an account, along the endpoints of the one model it may use."""
+    own = parts.settings.space(account.space)
+    model = own.model_for(account.kind)
     asked = read_request(raw, model=model, completion=own.budget.completion_tokens)
     candidates = parts.settings.models[model]
     for candidate in candidates[:-1]:
-        reply = await _persistently(parts, session, asked, candidate, is_last=False)
+        reply = await _persistently(parts, account, asked, candidate, is_last=False)
         if not isinstance(reply, _Failed):
             return reply
-    reply = await _persistently(parts, session, asked, candidates[-1], is_last=True)
+    reply = await _persistently(parts, account, asked, candidates[-1], is_last=True)
     return reply.response if isinstance(reply, _Failed) else reply
 
 
 async def _persistently(
-    parts: DoorParts, session: Session, asked: Asked, candidate: Candidate, *, is_last: bool
+    parts: DoorParts, account: Account, asked: Asked, candidate: Candidate, *, is_last: bool
 ) -> Response | _Failed:
     """Ask one endpoint as often as the settings say; one that wants a long rest is left for the next."""
     retries = parts.settings.retries
     model = parts.settings.model_name(candidate)
     for attempt in range(1, retries.attempts + 1):
-        reply = await _once(parts, session, asked, candidate)
+        reply = await _once(parts, account, asked, candidate)
         if not isinstance(reply, _Failed):
             break
         is_tried = attempt < retries.attempts
         wants_long = reply.retry_after_s > retries.longest_wait_s
         backoff = retries.first_wait_s * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load
         wait_s = min(retries.longest_wait_s, max(backoff, reply.retry_after_s)) if is_tried else 0.0
-        if is_last and (over := await parts.outages.failed(session, model, reply.fault, wait_s=wait_s)):
+        if is_last and (over := await parts.outages.failed(account, model, reply.fault, wait_s=wait_s)):
             return wire.error_response(GIVEN_UP, "model_unavailable", over)
         if not is_tried or (wants_long and not is_last):
             break
@@ -93,10 +94,10 @@ async def _persistently(
     return reply
 
 
-async def _once(parts: DoorParts, session: Session, asked: Asked, candidate: Candidate) -> Response | _Failed:
+async def _once(parts: DoorParts, account: Account, asked: Asked, candidate: Candidate) -> Response | _Failed:
     endpoint, model = parts.settings.endpoint(candidate.endpoint), parts.settings.model_name(candidate)
     body = asked.written(model=model, limit_parameter=endpoint.limit_parameter)
-    meter = await Meter.reserve(parts, session, asked, model=model, request_bytes=len(body))
+    meter = await Meter.reserve(parts, account, asked, model=model, request_bytes=len(body))
     if isinstance(meter, Response):
         return meter
     async with AsyncExitStack() as owned:
@@ -105,8 +106,8 @@ async def _once(parts: DoorParts, session: Session, asked: Asked, candidate: Can
             reply = await owned.enter_async_context(parts.endpoint(candidate.endpoint).complete(body))
             if reply.status >= 300:
                 meter.status, meter.is_free = reply.status, True
-                return await _refusal(parts, session, reply, meter, model)
-            await parts.outages.answered(session, model)
+                return await _refusal(parts, account, reply, meter, model)
+            await parts.outages.answered(account, model)
             if asked.stream and reply.headers.get("content-type", "").startswith("text/event-stream"):
                 return await _streamed(reply, asked, meter, owned)
             return await _whole(reply, meter)
@@ -145,7 +146,7 @@ async def _first(chunks: AsyncIterator[bytes], reader: StreamReader) -> bytes:
 
 
 async def _refusal(
-    parts: DoorParts, session: Session, reply: ModelResponse, meter: Meter, model: str
+    parts: DoorParts, account: Account, reply: ModelResponse, meter: Meter, model: str
 ) -> Response | _Failed:
     """The provider's own words, without what is nobody's business; ours where they are about more than this request."""
     data = await _read(reply, MAX_ERROR_BYTES)
@@ -153,11 +154,11 @@ async def _refusal(
     meter.trouble = text[:1000]
     fault = read_refusal(reply.status, text, model)
     if fault is None:
-        await parts.outages.answered(session, model)
+        await parts.outages.answered(account, model)
         kind = reply.headers.get("content-type", "application/json")
         return Response(text, reply.status, media_type=kind)
     if not fault.passes:
-        why = await parts.outages.failed(session, model, fault)
+        why = await parts.outages.failed(account, model, fault)
         status = reply.status if reply.status in SAID_AS_IT_IS else GIVEN_UP
         return wire.error_response(status, f"model_{fault.kind}", why)
     status = reply.status if reply.status in WAITED_OUT else 503

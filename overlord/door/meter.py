@@ -16,13 +16,13 @@ from starlette.responses import Response
 
 from overlord.domain.budget import NANO, Cost, TokenUsage, estimate_tokens
 from overlord.domain.price import Price
-from overlord.domain.session import Session
+from overlord.domain.session import Account
 from overlord.door import wire
 from overlord.door.parts import DoorParts
 from overlord.door.reply import Said, StreamReader, skills_asked_for
 from overlord.door.request import Asked
 from overlord.points import Point
-from overlord.store import exchanges, jobs, skill_uses
+from overlord.store import exchanges, skill_uses
 from overlord.store.exchanges import Purse, Refusal
 
 log = structlog.get_logger()
@@ -54,7 +54,7 @@ class Meter:
 
     @classmethod
     async def reserve(
-        cls, parts: DoorParts, session: Session, asked: Asked, *, model: str, request_bytes: int
+        cls, parts: DoorParts, account: Account, asked: Asked, *, model: str, request_bytes: int
     ) -> Self | Response:
         """Set aside what the request can cost. 402 when a budget is spent; one that is only reserved is waited for."""
         price = parts.settings.price(model)
@@ -62,7 +62,7 @@ class Meter:
         cost = Cost(tokens=most.total, nusd=price.cost_nusd(most) if price else None)
         while True:
             seen, at = parts.flight.landings, parts.clock.now()
-            take = partial(_take, parts=parts, session=session, cost=cost, model=model, at=at)
+            take = partial(_take, parts=parts, account=account, cost=cost, model=model, at=at)
             purse, taken = await parts.database.write(Point.EXCHANGE_RESERVED, take)
             if not isinstance(taken, Refusal):
                 parts.flight.take_off()
@@ -91,7 +91,8 @@ class Meter:
             )
         finally:
             self._parts.flight.land()
-            self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
+            if self._purse.session:
+                self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
         await self._record(usage, nusd)
@@ -125,6 +126,8 @@ class Meter:
         self._parts.transcripts.write(self._purse.session, facts, self._asked.messages, message)
 
     async def _record(self, usage: TokenUsage, nusd: int | None) -> None:
+        if not self._purse.session:
+            return  # the transcript is a session's
         facts = {
             "at": self._parts.clock.now().isoformat(),
             "exchange": self._exchange,
@@ -149,11 +152,11 @@ def _take(
     connection: sqlite3.Connection,
     *,
     parts: DoorParts,
-    session: Session,
+    account: Account,
     cost: Cost,
     model: str,
     at: datetime,
 ) -> tuple[Purse, int | Refusal]:
-    budget = parts.settings.space(jobs.get(connection, session.job_id).space).budget
-    purse = exchanges.purse(connection, session, budget.shared(), at=at)
+    budget = parts.settings.space(account.space).budget
+    purse = exchanges.purse(connection, account, budget.shared(), at=at)
     return purse, exchanges.reserve(connection, purse, cost=cost, model=model, at=at)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from overlord.domain.model_fault import ModelFault, ModelOutage, minutes_text
-from overlord.domain.session import Session
+from overlord.domain.session import Account
 from overlord.points import Point
 from overlord.ports import Clock
 from overlord.settings import Settings
@@ -34,25 +34,25 @@ class Outages:
     _noted: dict[str, ModelOutage] | None = None
     """The rows, as they were last read or written; None before the first look."""
 
-    async def failed(self, session: Session, model: str, fault: ModelFault, *, wait_s: float = 0.0) -> str:
+    async def failed(self, account: Account, model: str, fault: ModelFault, *, wait_s: float = 0.0) -> str:
         """An attempt of a session had no reply, and the next comes after `wait_s`. Why it is not to try again; empty where it may."""
         now = self.clock.monotonic()
-        _, began = self._trying.setdefault(session.id, (model, now))
+        _, began = self._trying.setdefault(account.id, (model, now))
         patience_s = self.settings().retries.give_up_s
         if not fault.passes:
-            self.forget(session.id)
+            self.forget(account.id)
             await self.note(model, fault)
             return f"{fault.describe(model)}. {fault.advice}"
         if now - began + wait_s >= min(SAID_AFTER_S, patience_s):
             await self.note(model, fault, since_s=now - began, left_s=max(0.0, patience_s - (now - began)))
         if now - began + wait_s < patience_s:
             return ""
-        self.forget(session.id)
+        self.forget(account.id)
         return f"{fault.describe(model)}; it was tried for {minutes_text(now - began)}. {fault.advice}"
 
-    async def answered(self, session: Session, model: str) -> None:
+    async def answered(self, account: Account, model: str) -> None:
         """The model answers."""
-        self.forget(session.id)
+        self.forget(account.id)
         await self.end(model)
 
     async def end(self, model: str) -> None:

@@ -9,13 +9,15 @@ from overlord.embedded.play import Play, Turn, say
 
 REVIEW = "You review one change"
 """How a request for a review begins."""
+VETTING = "You review one skill"
+"""How a request to read a proposed skill begins."""
 _QUESTIONS = re.compile(r'source="questions about tests">\n(.*?)\n</', re.DOTALL)
 _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 
 
 def is_review(opening: str) -> bool:
     """Whether a conversation asks for a review."""
-    return opening.startswith(REVIEW)
+    return opening.startswith((REVIEW, VETTING))
 
 
 def finds(opening: str, findings: Sequence[dict[str, Any]], *, quote: str = "") -> Turn:

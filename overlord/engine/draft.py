@@ -13,7 +13,7 @@ from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.commands_skill import rest_proposal
 from overlord.domain.job import Job
 from overlord.domain.proposal import EnhancementProposal
-from overlord.domain.session import Session
+from overlord.domain.session import Account, Session
 from overlord.domain.skill import SkillFileError, is_skill_path, parse_skill
 from overlord.domain.skill_draft import DraftKind, SkillDraft
 from overlord.domain.skill_drafting import Unwritten, Written, request_for, skill_path, written_in
@@ -79,7 +79,7 @@ async def step(parts: Parts, draft: SkillDraft) -> None:
         prompt=packaged("prompts/draft.md"),
         fence=f"data-{secrets.token_hex(8)}",
     )
-    found = await _asked(parts, draft, session, asked)
+    found = await _asked(parts, draft, session.account(job.space), asked)
     note = partial(
         _written,
         parts=parts,
@@ -116,12 +116,12 @@ def _evidence(connection: sqlite3.Connection, draft: SkillDraft) -> tuple[Enhanc
 
 
 async def _asked(
-    parts: Parts, draft: SkillDraft, session: Session, messages: list[dict[str, str]]
+    parts: Parts, draft: SkillDraft, account: Account, messages: list[dict[str, str]]
 ) -> Written | Unwritten:
     found: Written | Unwritten = Unwritten(reason="it was not asked for")
     for _ in range(TRIES):
         try:
-            text = await parts.assistant.answer(session, messages)
+            text = await parts.assistant.answer(account, messages)
         except ModelRefused as error:
             return Unwritten(reason=defused_line(str(error)))
         found = await asyncio.to_thread(written_in, parts.held.redactor.redact(text), draft)

@@ -21,8 +21,10 @@ from overlord.domain.skill_judge import at_base_instead, check_skill, is_moved_o
 from overlord.domain.skill_match import at_base_of
 from overlord.domain.skill_record import Origin
 from overlord.domain.skill_review import SkillReview, review_skills
+from overlord.domain.skill_verdict import SkillVerdict, verdict_of
 from overlord.domain.text import defused_line
 from overlord.engine import draft as drafting
+from overlord.engine import skill_model_review
 from overlord.engine.draft import NotDrafted, at_base, fail
 from overlord.engine.opening import opened
 from overlord.engine.parts import Parts
@@ -54,6 +56,9 @@ async def step(parts: Parts, number: int) -> bool:
 async def _judged(parts: Parts, draft: SkillDraft) -> None:
     files = await at_base(parts, draft.space)
     findings = await asyncio.to_thread(judge_draft, draft, files)
+    if draft.kind is not DraftKind.RETIRE and verdict_of(findings) is not SkillVerdict.REJECT:
+        found = await skill_model_review.review(parts, draft.space, {draft.path: draft.text})
+        findings = (*findings, *found.findings[draft.path])
     present = b"" if draft.kind is DraftKind.NEW else files.get(draft.path, b"")
     base_text, at = present.decode(errors="replace"), parts.clock.now()
     await parts.database.write(

@@ -39,9 +39,9 @@ async def worked_out(
     except ScopeFileError as error:
         raise ScopeError(str(error)) from None
     paths = await git.listing(name, base)
-    names = await git.definitions(name, base, candidates(issue))
+    found_at = await git.occurrences(name, base, candidates(issue))
     # Of the labels that both name the settings' word counts, and case does not, as at the forge.
     opened = {label.casefold(): patterns for label, patterns in (*file.labels.items(), *said.items())}
     labels = {label: opened[label.casefold()] for label in issue.labels if label.casefold() in opened}
     # With many files this takes seconds.
-    return await asyncio.to_thread(infer, issue, frozenset(paths), names, labels, file.always)
+    return await asyncio.to_thread(infer, issue, frozenset(paths), found_at, labels, file.always)

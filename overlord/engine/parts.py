@@ -51,6 +51,8 @@ class Parts:
     """Skill files by the names of their contents, which never change."""
     vetting_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
     """What vetting has asked of the forge for a space, and since when by the daemon's own clock."""
+    skill_reading_rests: dict[str, float] = field(default_factory=dict)
+    """Until when, by the daemon's own clock, no model is asked to read the skills of a space, because it gave no reply."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
     unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)

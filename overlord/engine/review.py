@@ -18,7 +18,7 @@ from overlord.domain.job import Job
 from overlord.domain.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
 from overlord.domain.review_request import Part, messages_for, review_parts
 from overlord.domain.rubric import Rubric, load_rubric
-from overlord.domain.session import Session
+from overlord.domain.session import Account, Session
 from overlord.engine import account, dispatch, evolve
 from overlord.engine.material import Material, material_of
 from overlord.engine.parts import Parts
@@ -87,7 +87,7 @@ async def _review(
         ) -> ReviewAnswer | ReviewProblem:
             return parse_review(text, piece, rubric, asked, issue)
 
-        answers.append(await _asked(parts, session, messages, read))
+        answers.append(await _asked(parts, session.account(job.space), messages, read))
     return judge_review(pieces, answers, rubric, claims)
 
 
@@ -112,12 +112,12 @@ def skill_rubric() -> Rubric:
 
 async def _asked(
     parts: Parts,
-    session: Session,
+    account: Account,
     messages: list[dict[str, str]],
     read: Callable[[str], ReviewAnswer | ReviewProblem],
 ) -> ReviewAnswer | ReviewProblem:
     for _ in range(TRIES):
-        text = await parts.assistant.answer(session, messages)
+        text = await parts.assistant.answer(account, messages)
         answer = read(text)
         if isinstance(answer, ReviewAnswer):
             return answer

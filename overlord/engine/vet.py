@@ -17,6 +17,7 @@ from overlord.domain.skill import SKILLS_DIRECTORY, is_skill_path
 from overlord.domain.skill_draft import SkillDraft
 from overlord.domain.skill_judge import known_to_approver
 from overlord.domain.skill_review import SkillReview
+from overlord.domain.skill_verdict import SkillVerdict
 from overlord.domain.text import plain_line
 from overlord.domain.untrusted_yaml import MAX_BYTES
 from overlord.domain.vetting import (
@@ -37,6 +38,7 @@ from overlord.domain.vetting import (
     saying,
     shortened,
 )
+from overlord.engine import skill_model_review
 from overlord.engine.equip import MOST_FILES
 from overlord.engine.parts import Parts
 from overlord.engine.standing import Standing
@@ -159,7 +161,8 @@ class _Look:
                 return found
             base = await self._at_base(pull.base_branch)
             beside = fingerprint(base)
-            files = await self._judged(pull, change, base)
+            files, is_partial = await self._judged(pull, change, base)
+            beside = AGAIN if is_partial else beside
         except ForgeMissing:
             raise
         except ForgeRefused as error:
@@ -180,7 +183,8 @@ class _Look:
 
     async def _judged(
         self, pull: Pull, change: Change, base: Mapping[str, TreeEntry]
-    ) -> tuple[VettedFile, ...]:
+    ) -> tuple[tuple[VettedFile, ...], bool]:
+        """Its files, and whether a model gave no reply about one of them, so that they are looked at again."""
         self._count(3)
         head = await self.parts.forge.folder(self.name, Sha(pull.head_sha), SKILLS_DIRECTORY)
         seen = [path for path in change.left[:MOST_CHANGED] if is_skill_path(path)]
@@ -196,7 +200,23 @@ class _Look:
             raise ForgeTooLarge(f"its base has {len(others):,} skills, and {MOST_FILES} are read at most")
         beside = {path: await self._remembered(entry.sha) for path, entry in others}
         files = await asyncio.to_thread(judge, change, contents, beside)
-        return await self._as_approved(pull, files, contents)
+        files, is_partial = await self._read_by_model(files, contents)
+        return await self._as_approved(pull, files, contents), is_partial
+
+    async def _read_by_model(
+        self, files: tuple[VettedFile, ...], contents: Mapping[str, bytes | None]
+    ) -> tuple[tuple[VettedFile, ...], bool]:
+        """With what a model holds against those that the rules let through."""
+        texts = {
+            file.path: content.decode()
+            for file in files
+            if file.verdict is not SkillVerdict.REJECT and (content := contents.get(file.path)) is not None
+        }
+        found = await skill_model_review.review(self.parts, self.name, texts)
+        more = found.findings
+        return tuple(
+            replace(file, findings=(*file.findings, *more.get(file.path, ()))) for file in files
+        ), found.is_partial
 
     async def _content(self, entry: TreeEntry | None) -> bytes | None:
         """What a file holds; None for what is no plain file there."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from minion.protocol import SessionKind
 from overlord.domain.budget import Budget, Cost, Per, Spending, TokenUsage, Unit
 from overlord.domain.event import EventName, Json, LedgerEvent
-from overlord.domain.session import Session
+from overlord.domain.session import Account
 from overlord.store import grants, ledger
 from overlord.store.rows import insert, select, update
 
@@ -30,7 +30,8 @@ class Purse:
     """Whose spending it is, on which day, and under which caps."""
 
     session: str
-    job: int
+    """Empty where no job is concerned."""
+    job: int | None
     space: str
     day: str
     """The UTC date."""
@@ -56,16 +57,21 @@ class Refusal:
 
 
 def purse(
-    connection: sqlite3.Connection, session: Session, shared: Iterable[Budget], *, at: datetime
+    connection: sqlite3.Connection, account: Account, shared: Iterable[Budget], *, at: datetime
 ) -> Purse:
-    """A session's caps: its own, and the `shared` ones with what people added to them. A draft of a skill was asked for by a
+    """An account's caps: its own, and the `shared` ones with what people added to them. A draft of a skill was asked for by a
     person, long after the job whose books it is on: that job's cap is neither held against it nor filled by it."""
-    space = connection.execute("SELECT space FROM jobs WHERE id = ?", (session.job_id,)).fetchone()["space"]
-    day = at.date().isoformat()
-    found = Purse(session=session.id, job=session.job_id, space=space, day=day, budgets=session.budgets)
-    counted = (cap for cap in shared if session.kind is not SessionKind.DRAFT or cap.per is not Per.JOB)
+    found = Purse(
+        session="" if account.job_id is None else account.id,
+        job=account.job_id,
+        space=account.space,
+        day=at.date().isoformat(),
+        budgets=account.budgets,
+    )
+    has_job_cap = account.job_id is not None and account.kind is not SessionKind.DRAFT
+    counted = (cap for cap in shared if has_job_cap or cap.per is not Per.JOB)
     raised = (replace(cap, limit=cap.limit + _added(connection, found, cap)) for cap in counted)
-    return replace(found, budgets=(*session.budgets, *raised))
+    return replace(found, budgets=(*account.budgets, *raised))
 
 
 def _added(connection: sqlite3.Connection, purse: Purse, budget: Budget) -> int:
@@ -95,7 +101,7 @@ def reserve(
         if not standing.allows(amount):
             return Refusal(budget=budget, may_pass=standing.may_allow(amount))
     columns = {
-        "session_id": purse.session,
+        "session_id": purse.session or None,
         "job_id": purse.job,
         "space": purse.space,
         "day": purse.day,
@@ -133,9 +139,9 @@ def settle(
 
 
 def exhaust(connection: sqlite3.Connection, purse: Purse, budget: Budget, *, at: datetime) -> None:
-    """A session was refused for good: remember which budget is spent, the first time."""
+    """A request was refused for good: its session remembers which budget is spent, the first time."""
     row = connection.execute("SELECT exhausted FROM sessions WHERE id = ?", (purse.session,)).fetchone()
-    if row["exhausted"] is None:
+    if row is not None and row["exhausted"] is None:
         update(connection, "sessions", purse.session, {"exhausted": budget})
     spent = spending(connection, purse, budget).spent
     _tell_once(connection, EventName.BUDGET_SPENT, purse, budget, spent=spent, at=at)

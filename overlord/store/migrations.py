@@ -85,8 +85,8 @@ _FIRST = (
     "CREATE INDEX sessions_of_job ON sessions (job_id)",
     """CREATE TABLE exchanges (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        session_id TEXT NOT NULL REFERENCES sessions (id),
-        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        session_id TEXT REFERENCES sessions (id),
+        job_id INTEGER REFERENCES jobs (id),
         space TEXT NOT NULL,
         day TEXT NOT NULL,
         at TEXT NOT NULL,

@@ -7,6 +7,7 @@ import pytest
 
 from overlord.adapters import git_symbols
 from overlord.adapters.git import GitMirrors
+from overlord.domain.definition import Occurrences
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, Sha
@@ -48,17 +49,35 @@ def ground(tmp_path: Path) -> Ground:
 
 async def test_the_files_that_define_each_name_and_no_others(ground: Ground) -> None:
     head = await ground.see(FILES)
-    assert await ground.git.definitions(NAME, head, ["parse_url", "Host", "absent", "text"]) == {
+    found = await ground.git.occurrences(NAME, head, ["parse_url", "Host", "absent", "text"])
+    assert found.definitions == {
         "Host": ("src/host.py", "strange\nname.py", "web/host.ts"),
         "parse_url": ("a b/ü.go", "src/url.py"),
     }
-    assert await ground.git.definitions(NAME, head, ["absent"]) == {}
+    assert await ground.git.occurrences(NAME, head, ["absent"]) == Occurrences()
 
 
-@pytest.mark.parametrize("symbols", [[], ["--help"], ["a b"], ["-O/tmp/x"], ["a\nb"], ["nul\0"], [".*"]])
+async def test_the_code_that_has_a_phrase_or_an_option(ground: Ground) -> None:
+    files: Files = {
+        "src/cli.py": 'add("--force")\nraise Error(f"Got unexpected extra argument ({name})")\n',
+        "tests/test_cli.py": 'run("--force")\n',
+        "src/more.py": 'add("--force-all")\n',
+        "docs/cli.md": "--force: Got unexpected extra argument\n",
+    }
+    head = await ground.see(files)
+    found = await ground.git.occurrences(NAME, head, ["--force", "Got unexpected extra argument"])
+    assert found == Occurrences(
+        mentions={
+            "--force": ("src/cli.py", "tests/test_cli.py"),
+            "Got unexpected extra argument": ("src/cli.py",),
+        }
+    )
+
+
+@pytest.mark.parametrize("symbols", [[], ["--help me"], ["a b"], ["-O/tmp/x"], ["a\nb"], ["nul\0"], [".*"]])
 async def test_what_is_no_name_is_not_looked_for(ground: Ground, symbols: Sequence[str]) -> None:
     head = await ground.see(FILES)
-    assert await ground.git.definitions(NAME, head, symbols) == {}
+    assert await ground.git.occurrences(NAME, head, symbols) == Occurrences()
 
 
 async def test_a_commit_that_is_not_there_is_no_empty_one_and_one_that_is_is_asked_once(
@@ -66,9 +85,9 @@ async def test_a_commit_that_is_not_there_is_no_empty_one_and_one_that_is_is_ask
 ) -> None:
     head = await ground.see(FILES)
     with pytest.raises(GitFailed, match="git grep failed"):
-        await ground.git.definitions(NAME, Sha("0" * 40), ["Host"])
-    known = await ground.git.definitions(NAME, head, ["Host"])
-    assert await ground.git.definitions(NAME, head, ["Host"]) is known
+        await ground.git.occurrences(NAME, Sha("0" * 40), ["Host"])
+    known = await ground.git.occurrences(NAME, head, ["Host"])
+    assert await ground.git.occurrences(NAME, head, ["Host"]) is known
 
 
 async def test_a_search_is_bounded_in_what_it_reads_and_in_time(ground: Ground) -> None:
@@ -79,5 +98,5 @@ async def test_a_search_is_bounded_in_what_it_reads_and_in_time(ground: Ground) 
     head = await ground.see(many)
     mirror = ground.home.mirror(NAME)
     found = await git_symbols.search(mirror, head, ["Host"])
-    assert 0 < len(found["Host"]) < len(many)
-    assert await git_symbols.search(mirror, head, ["Host"], within_s=0) == {}
+    assert 0 < len(found.definitions["Host"]) < len(many)
+    assert await git_symbols.search(mirror, head, ["Host"], within_s=0) == Occurrences()

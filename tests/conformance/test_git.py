@@ -289,8 +289,9 @@ async def test_files_are_read_at_a_commit_and_nothing_else_is(begun: Begun) -> N
 
 
 async def test_what_defines_a_name_is_found(begun: Begun) -> None:
-    found = await begun.git.definitions(NAME, begun.base, ["add", "nothing"])
-    assert found == {"add": ("calc.py",)}
+    found = await begun.git.occurrences(NAME, begun.base, ["add", "nothing"])
+    assert found.definitions == {"add": ("calc.py",)}
+    assert "calc.py" in found.mentions["add"]
 
 
 async def test_dropped_paths_are_as_they_were_at_base(begun: Begun) -> None:

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.definition import LONGEST_LINE, SUFFIXES, defines, definitions, is_symbol
+from overlord.domain.definition import (
+    LONGEST_LINE,
+    MOST_MENTIONING,
+    SUFFIXES,
+    defines,
+    is_option,
+    is_phrase,
+    is_symbol,
+    occurrences,
+)
 
 DEFINING = [
     ("a.py", "def thing(x):"),
@@ -74,7 +83,37 @@ def test_a_line_that_only_uses(path: str, line: str) -> None:
 
 def test_each_file_is_told_once_in_the_order_of_the_lines() -> None:
     lines = [("b.py", "def one():"), ("a.py", "class two:"), ("b.py", "one = 1"), ("a.py", "def one():")]
-    assert definitions(["two", "one", "three"], lines) == {"two": ("a.py",), "one": ("b.py", "a.py")}
+    found = occurrences(["two", "one", "three"], lines)
+    assert found.definitions == {"two": ("a.py",), "one": ("b.py", "a.py")}
+
+
+def test_what_speaks_of_a_word_has_it_as_a_whole() -> None:
+    lines = [
+        ("a.py", "one(two)"),
+        ("b.py", "one_two = bone"),
+        ("c.py", 'raise Error("Got unexpected extra argument")'),
+        ("d.py", 'add("--force")'),
+        ("e.py", 'add("--force-all")'),
+    ]
+    found = occurrences(["one", "Got unexpected extra argument", "--force", "absent"], lines)
+    assert found.mentions == {
+        "one": ("a.py",),
+        "Got unexpected extra argument": ("c.py",),
+        "--force": ("d.py",),
+    }
+
+
+def test_what_many_files_speak_of_says_nothing_of_any() -> None:
+    lines = [(f"{number}.py", "one()") for number in range(MOST_MENTIONING)]
+    assert len(occurrences(["one"], lines).mentions["one"]) == MOST_MENTIONING
+    assert occurrences(["one"], [*lines, ("more.py", "one()")]).mentions == {}
+
+
+def test_what_is_an_option_or_a_phrase() -> None:
+    assert all(map(is_option, ["--force", "--no-color", "--x9"]))
+    assert not any(map(is_option, ["-f", "--", "--F", "--a b", "---a", "--a\n", "--" + "a" * 80]))
+    assert all(map(is_phrase, ["Got unexpected extra argument", "a b c", "it's not, what it is"]))
+    assert not any(map(is_phrase, ["two words", "a  ", "a b \n", "-e a b", "a (b) c d", "a b " + "c" * 130]))
 
 
 def test_what_is_a_symbol() -> None:

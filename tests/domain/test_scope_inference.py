@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue, Scope, ScopeMode, is_protected
-from overlord.domain.definition import MOST_SYMBOLS
+from overlord.domain.definition import MOST_SYMBOLS, Occurrences
 from overlord.domain.scope_inference import NOTHING_SAID, infer
 from overlord.domain.scope_reason import Inference
 from overlord.domain.scope_text import candidates
@@ -61,9 +61,14 @@ def inferred(
     defined: Mapping[str, Sequence[str]] = DEFINED,
     labels: Mapping[str, Sequence[str]] | None = None,
     always: Sequence[str] = (),
+    mentioned: Mapping[str, Sequence[str]] | None = None,
 ) -> Inference:
-    known = {symbol: defined[symbol] for symbol in candidates(one) if symbol in defined}
-    return infer(one, paths, known, labels or {}, always)
+    words, mentioned = candidates(one), mentioned or {}
+    found = Occurrences(
+        definitions={word: tuple(defined[word]) for word in words if word in defined},
+        mentions={word: tuple(mentioned[word]) for word in words if word in mentioned},
+    )
+    return infer(one, paths, found, labels or {}, always)
 
 
 def patterns(*arguments: str, labels: Sequence[str] = ()) -> tuple[str, ...]:
@@ -117,8 +122,8 @@ def test_each_pattern_says_why_it_is_there() -> None:
         ("src/acme/models.py", "named in the text"),
         ("src/acme/url.py", "defines `parse_url`, named in the title"),
         ("src/acme/core/engine.py", "defines `Engine`, named in the title"),
-        ("tests/test_models.py", "where tests of src/acme/models.py would be"),
         ("tests/test_url.py", "tests of src/acme/url.py"),
+        ("tests/test_models.py", "where tests of src/acme/models.py would be"),
         ("tests/test_engine.py", "where tests of src/acme/core/engine.py would be"),
         ("CHANGELOG.md", "the text speaks of the changelog"),
         ("NEWS", "always open in this repository"),
@@ -245,7 +250,8 @@ def test_packages_are_those_of_their_manifests() -> None:
 
 
 def test_what_a_name_says_by_chance_counts_for_nothing_beside_what_is_defined() -> None:
-    paths = ["src/view.py", "src/rate.py", "tests/test_rate.py"]
+    others = [f"src/part{number}.py" for number in range(8)]
+    paths = ["src/view.py", "src/rate.py", "tests/test_rate.py", *others]
     found = inferred(issue("The `limit` on a view"), paths, {"limit": ["src/rate.py"]})
     assert found.scope.patterns == ("src/rate.py", "tests/test_rate.py")
     alone = inferred(issue("The limit on a preview"), [*paths, "src/preview.py"], {})
@@ -296,3 +302,73 @@ def test_no_text_opens_what_is_protected_or_outside_and_none_ends_it(
         assert plain.split("/")[0] in roots or "/" not in plain
         assert not is_protected(plain.removesuffix("/**"))
     assert not any(found.scope.allows(path) for path in paths if is_protected(path))
+
+
+def opened(title: str, body: str = "", *, said: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return inferred(issue(title, body), mentioned=said).scope.patterns
+
+
+MORE_TESTS = "tests/test_core/test_all.py"
+
+
+def test_code_that_holds_the_message_the_text_quotes_is_opened() -> None:
+    host = "src/acme/deep/under/host.py"
+    message = {"Got no such thing": [host]}
+    assert host in opened('It says "Got no such thing (7)"', said=message)
+    assert host in opened("Bug", "    ValueError: Got no such thing: 7", said=message)
+    many = [path for path in PATHS if path.startswith("src/acme/") and path.endswith(".py")]
+    assert host not in opened('It says "Got no such thing"', said={"Got no such thing": many})
+
+
+def test_code_that_has_the_option_is_opened_where_one_file_has_it() -> None:
+    assert "src/acme/url.py" in opened("`--force` asks", said={"--force": ["src/acme/url.py"]})
+    both = opened("`--force` asks", said={"--force": ["src/acme/url.py", "src/acme/models.py"]})
+    assert "src/acme/models.py" not in both
+
+
+def test_a_test_that_speaks_of_what_the_text_names_is_opened() -> None:
+    one = opened("`Engine` fails", said={"Engine": ["src/acme/core/engine.py", MORE_TESTS]})
+    assert MORE_TESTS in one
+    two = [MORE_TESTS, "tests/test_url.py"]
+    assert MORE_TESTS not in opened("`Engine` fails", said={"Engine": ["src/acme/core/engine.py", *two]})
+    named_twice = opened("`Engine` and `Gear` fail", said={"Engine": two, "Gear": [MORE_TESTS]})
+    assert MORE_TESTS in named_twice
+
+
+def test_code_beside_a_definition_that_alone_uses_it_is_opened() -> None:
+    assert "src/acme/core/gear.py" in opened("`Engine` fails", said={"Engine": ["src/acme/core/gear.py"]})
+    assert "src/acme/url.py" not in opened("`Engine` fails", said={"Engine": ["src/acme/url.py"]}), (
+        "it is elsewhere"
+    )
+
+
+def test_what_a_package_shows_opens_the_package() -> None:
+    found = inferred(issue("`shown` fails"), defined={"shown": ["src/acme/__init__.py"]})
+    assert "src/acme/**" in found.scope.patterns
+
+
+def test_the_readme_is_opened_where_it_is_spoken_of_besides() -> None:
+    assert "README.md" in patterns("Bug in src/acme/url.py", "Say so in the README.")
+    assert "README.md" not in patterns("Bug in src/acme/url.py", "Say so.")
+    assert inferred(issue("Please", "I read the README")) == NOTHING_SAID
+
+
+def test_hardly_any_code_is_opened_as_a_whole() -> None:
+    paths = frozenset(["lib/index.js", "lib/parse.js", "lib/utils.js", "test/parse.js", "README.md"])
+    assert set(inferred(issue("Bug in lib/parse.js"), paths).scope.patterns) == {
+        "lib/parse.js",
+        "test/parse.js",
+    }
+    found = inferred(issue("`parse` fails"), paths, {"parse": ["lib/parse.js"]})
+    assert set(found.scope.patterns) == {"lib/index.js", "lib/parse.js", "lib/utils.js", "test/parse.js"}
+
+
+def test_a_private_part_goes_with_what_it_is_a_part_of() -> None:
+    paths = PYTHON | {"src/acme/_url_impl.py", "src/acme/_urls.py"}
+    found = inferred(issue("Bug in src/acme/url.py"), paths).scope.patterns
+    assert "src/acme/_url_impl.py" in found and "src/acme/_urls.py" not in found
+
+
+def test_a_file_beside_the_code_that_the_title_names_in_words_is_enough() -> None:
+    found = inferred(issue("typo in colour table"), PYTHON | {"data/colour/table.json"})
+    assert found.scope.patterns == ("data/colour/table.json",)

@@ -98,8 +98,13 @@ async def test_the_judge_has_a_model_of_its_own_where_one_is_named(
         own = await gate.another_session(kind=kind, token_budget=100_000)
         other = await gate.another_session(9, space=OTHER, kind=kind, token_budget=100_000)
         assistant = DoorAssistant(gate.keeper.parts)
-        assert await assistant.answer(own, [{"role": "user", "content": "Is it good?"}]) == "Yes."
-        assert await assistant.answer(other, [{"role": "user", "content": "Is it dear?"}]) == "Dear, yes."
+        assert (
+            await assistant.answer(own.account(REPO), [{"role": "user", "content": "Is it good?"}]) == "Yes."
+        )
+        assert (
+            await assistant.answer(other.account(OTHER), [{"role": "user", "content": "Is it dear?"}])
+            == "Dear, yes."
+        )
         assert await answered(gate) == ["owl", "whale"]
 
 

@@ -30,7 +30,7 @@ LOOKS: dict[type[object], set[str]] = {
     },
     Git: {
         *("branch_head", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "sizes", "read_file"),
-        *("listing", "read_files", "definitions", "remote_head", "mirrors"),
+        *("listing", "read_files", "occurrences", "remote_head", "mirrors"),
     },
     Runner: {"find", "sessions", "logs", "ground", "has_layer", "downloads", "follow", "close"},
     Chat: {"identity", "find", "person", "group"},

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from overlord.domain.definition import Definitions, definitions, is_symbol
+from overlord.domain.definition import Occurrences, is_sought, occurrences
 from overlord.domain.extent import Mirror
 from overlord.domain.scope import Change, Merge
 from overlord.embedded.forge.repository import Content
@@ -187,14 +187,14 @@ class MemoryGit:
             if path in tree and tree[path].mode != SUBMODULE
         }
 
-    async def definitions(self, name: RepositoryName, commit: Sha, symbols: Sequence[str]) -> Definitions:
+    async def occurrences(self, name: RepositoryName, commit: Sha, words: Sequence[str]) -> Occurrences:
         lines = [
             (path, line)
             for path, entry in sorted(self._tree(name, commit).items())
             if entry.mode not in {LINK, SUBMODULE}
             for line in entry.data.decode(errors="replace").splitlines()
         ]
-        return definitions(sorted(symbol for symbol in symbols if is_symbol(symbol)), lines)
+        return occurrences(sorted(word for word in words if is_sought(word)), lines)
 
     @outward(Point.PUSH)
     async def push(

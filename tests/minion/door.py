@@ -138,6 +138,8 @@ class Door:
     """When each completion was asked for, and when it was answered."""
     held_brief: Callable[["_Handler"], None] | None = None
     """Called before the brief is given."""
+    cuts_git: int = 0
+    """How many of git's requests have their connection closed without a word."""
     refuses_reports: bool = False
     remembers: bool = True
     """Whether requests are kept, and read to see how far the conversation is; a benchmark wants neither."""
@@ -326,6 +328,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
 
     def _git(self, body: bytes) -> None:
+        if self.door.cuts_git:
+            self.door.cuts_git -= 1
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
         path, _, query = self.path.partition("?")
         environment = {
             **GIT_ENVIRONMENT,

@@ -67,6 +67,15 @@ def test_base_fails_and_the_change_passes(judge: Judge) -> None:
     assert head.duration_s > 0
 
 
+@pytest.mark.parametrize("cuts", [1, 2])
+def test_a_way_to_the_repository_that_is_cut_is_tried_again(make_door: MakeDoor, run: Run, cuts: int) -> None:
+    door = make_door(CALC, change=FIXED, kind=SessionKind.CHECK, steps=(check_step(),))
+    door.cuts_git = cuts
+    assert run(door) == 0
+    [result] = door.check_report.steps
+    assert (result.outcome, cases(result)) == (StepOutcome.RAN, {"test_add": True})
+
+
 def test_tests_a_change_weakened_are_restored_from_base(judge: Judge) -> None:
     weakened = {
         "test_calc.py": "def test_add():\n    assert True\n",

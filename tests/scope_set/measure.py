@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from minion.protocol import Comment, Issue, ScopeMode
+from overlord.domain.definition import Occurrences
 from overlord.domain.scope_inference import infer
 from overlord.domain.scope_reason import Inference
 from overlord.domain.scope_text import candidates
@@ -105,15 +106,28 @@ def paths_of(layout: str) -> frozenset[str]:
 
 
 @cache
-def symbols_of(layout: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = yaml.safe_load((HERE / "symbols" / f"{layout}.yaml").read_text("utf-8"))
-    return found
+def occurrences_of(layout: str) -> Occurrences:
+    found: dict[str, dict[str, list[str]]] = yaml.safe_load(
+        (HERE / "occurrences" / f"{layout}.yaml").read_text("utf-8")
+    )
+    return Occurrences(
+        definitions={word: tuple(files) for word, files in found["definitions"].items()},
+        mentions={word: tuple(files) for word, files in found["mentions"].items()},
+    )
+
+
+def asked_for(case: Case) -> Occurrences:
+    """What the search finds of an issue's words."""
+    known, words = occurrences_of(case.layout), frozenset(candidates(case.issue))
+    return Occurrences(
+        definitions={word: files for word, files in known.definitions.items() if word in words},
+        mentions={word: files for word, files in known.mentions.items() if word in words},
+    )
 
 
 def outcome(case: Case) -> Outcome:
-    paths, known = paths_of(case.layout), symbols_of(case.layout)
-    asked = {symbol: known[symbol] for symbol in candidates(case.issue) if symbol in known}
-    inference = infer(case.issue, paths, asked, {})
+    paths = paths_of(case.layout)
+    inference = infer(case.issue, paths, asked_for(case), {})
     named = set(inference.scope.patterns) if inference.scope.mode is ScopeMode.EXPLICIT else set()
     allowed = {path for path in paths | case.files | named if inference.scope.allows(path)}
     return Outcome(case=case, inference=inference, allowed=len(allowed), right=len(allowed & case.files))

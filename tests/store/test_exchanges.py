@@ -15,7 +15,7 @@ from overlord.store.database import Database
 from overlord.store.exchanges import Purse, Refusal
 from overlord.store.grants import GrantKind
 from overlord.store.migrations import migrate
-from tests.records import NOW
+from tests.records import NOW, REPO
 from tests.stored import claim, prepare
 
 DAY_TOKENS = Budget(per=Per.DAY, unit=Unit.TOKENS, limit=1000)
@@ -25,7 +25,7 @@ JOB_TOKENS = Budget(per=Per.JOB, unit=Unit.TOKENS, limit=500)
 
 def reserve(connection: sqlite3.Connection, session: Session, tokens: int, *caps: Budget) -> int | Refusal:
     """At a dollar for a thousand tokens."""
-    purse = exchanges.purse(connection, session, caps, at=NOW)
+    purse = exchanges.purse(connection, session.account(REPO), caps, at=NOW)
     cost = Cost(tokens=tokens, nusd=tokens * NANO // 1000)
     return exchanges.reserve(connection, purse, cost=cost, model="m", at=NOW)
 
@@ -36,7 +36,7 @@ def settle(
     assert isinstance(exchange, int)
     exchanges.settle(
         connection,
-        exchanges.purse(connection, session, caps, at=NOW),
+        exchanges.purse(connection, session.account(REPO), caps, at=NOW),
         exchange,
         usage=TokenUsage(prompt=tokens),
         nusd=tokens * NANO // 1000,
@@ -104,9 +104,11 @@ async def test_what_people_add_raises_the_caps_of_that_day(database: Database) -
         grants.add(c, session.job_id, GrantKind.TOKENS, 50, by="cli:alice", at=NOW)
         grants.add(c, session.job_id, GrantKind.USD, NANO, by="cli:alice", at=NOW)
         caps = (JOB_TOKENS, SPACE_USD, DAY_TOKENS)
-        limits = [budget.limit for budget in exchanges.purse(c, session, caps, at=NOW).budgets[1:]]
+        limits = [
+            budget.limit for budget in exchanges.purse(c, session.account(REPO), caps, at=NOW).budgets[1:]
+        ]
         assert limits == [550, 2 * NANO, 1050]
-        tomorrow = exchanges.purse(c, session, caps, at=NOW + timedelta(days=1)).budgets[1:]
+        tomorrow = exchanges.purse(c, session.account(REPO), caps, at=NOW + timedelta(days=1)).budgets[1:]
         assert [budget.limit for budget in tomorrow] == [550, NANO, 1000]
 
     await database.write("by hand", act)
@@ -119,7 +121,7 @@ async def test_people_are_told_once_of_a_budget_that_nears_its_end_and_once_of_i
         session = prepare(c, token_budget=100)
         for tokens in (79, 1, 5):
             settle(c, session, reserve(c, session, tokens), tokens)
-        purse = exchanges.purse(c, session, (), at=NOW)
+        purse = exchanges.purse(c, session.account(REPO), (), at=NOW)
         exchanges.exhaust(c, purse, purse.budgets[0], at=NOW)
         exchanges.exhaust(c, purse, purse.budgets[0], at=NOW)
         assert sessions.get(c, session.id).exhausted == purse.budgets[0]
@@ -148,7 +150,7 @@ def test_no_order_of_requests_goes_over_a_cap(requests: list[tuple[int, int, boo
     connection.row_factory = sqlite3.Row
     migrate(connection)
     session = prepare(connection, token_budget=200)
-    purse: Purse = exchanges.purse(connection, session, (), at=NOW)
+    purse: Purse = exchanges.purse(connection, session.account(REPO), (), at=NOW)
     spent = 0
     for most, share, is_settled in requests:
         exchange = reserve(connection, session, most)
