@@ -282,8 +282,9 @@ class CheckStep:
     capture: bool = False
     """Keep what the command writes to standard output as it is."""
     watched: tuple[str, ...] = ()
-    """Changed lines, as `calc.py:10-14`: a failed test that is run again is told to touch them if it calls a function that holds
-    one (pytest only)."""
+    """Changed lines, as `calc.py:10-14`: a test run again is told to touch them if it calls a function with one (pytest only)."""
+    files: tuple[str, ...] = ()
+    """The test files to run, where `command` is empty; empty means all there are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

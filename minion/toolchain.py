@@ -48,7 +48,9 @@ def plan(
     words = step.command
     if not words:
         found = find_tests(tree)
-        return found if isinstance(found, StepOutcome) else _pytest(found, results, environment)
+        if isinstance(found, StepOutcome):
+            return found
+        return _pytest(step.files or found, results, environment)
     if words[0] == "pytest":
         return _pytest(words[1:], results, environment)
     if words[:3] in {("python", "-m", "pytest"), ("python3", "-m", "pytest")}:

@@ -7,6 +7,7 @@ more than none passed. Everything else is named. Controls (`minion/guarded_contr
 on the new code. What no test proves is asked for one once (`proof`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -22,16 +23,28 @@ from overlord.domain.paths import is_test_path, restored_paths
 from overlord.domain.proof import UNPROVEN, ProofPolicy, proving, unproven, why_unproven
 from overlord.domain.red import MESSAGE_CHARS, MOST_NAMED, left_of_task
 from overlord.domain.report import why_unread
-from overlord.domain.scope import Change
+from overlord.domain.scope import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.session import Ending, EndKind
 from overlord.domain.testcode_compare import deletion
-from overlord.domain.testrun import NOTHING_RAN, RERUNS, Runs, aligned, bare_name, is_controlled, read_run
+from overlord.domain.testrun import (
+    NOTHING_RAN,
+    RERUNS,
+    Runs,
+    aligned,
+    bare_name,
+    beside,
+    is_controlled,
+    read_run,
+)
 from overlord.domain.text import visible
 
 BASELINE_STEP = "baseline"
 BASE_TESTS_STEP = "base_tests"
 TESTS_STEP = "tests"
 NEW_ON_BASE_STEP = "new_on_base"
+MOST_ALONE = 200
+"""Test files of a change that are named to the runner."""
+_TEST_MODULE = re.compile(r"test_.*\.py|.*_test\.py")
 MOST_WATCHED = 2_000
 """Changed lines; a larger change touches whatever its tests import."""
 
@@ -50,9 +63,11 @@ def plan_tests(
     """
     command = checks.tests if checks else None
     restore = restored_paths(changes)
-    steps = [replace(_step(TESTS_STEP, command, timeout_s), watched=tuple(watched))]
+    alone = files_alone(changes, checks)
+    steps = [replace(_step(TESTS_STEP, command, timeout_s), watched=tuple(watched), files=alone)]
     if restore:
-        steps.insert(0, _step(BASE_TESTS_STEP, command, timeout_s, restore=restore))
+        on_head = _step(BASE_TESTS_STEP, command, timeout_s, restore=restore)
+        steps.insert(0, replace(on_head, watched=tuple(watched) if alone else ()))
     if with_baseline:
         steps.insert(0, _step(BASELINE_STEP, command, timeout_s, tree=Tree.BASE))
     code = tuple(sorted({path for change in changes for path in change.paths if not is_test_path(path)}))
@@ -64,6 +79,24 @@ def plan_tests(
         if len(on_base.command) > 1 or command is not None:
             steps.append(replace(on_base, reruns=0))
     return tuple(steps)
+
+
+def files_alone(changes: Sequence[Change], checks: ChecksFile | None) -> tuple[str, ...]:
+    """The test files of the change that are run by themselves, for all others run as they are at base already; empty where the
+    change's tests are run as a whole: by a command of the repository's own, or where what decides about other tests is changed."""
+    touched = {path for change in changes for path in change.paths}
+    restored = [path for path in restored_paths(changes) if path in touched]
+    if (checks and checks.tests) or len(restored) < len(restored_paths(changes)):
+        return ()
+    if not restored or not all(_TEST_MODULE.fullmatch(path.rpartition("/")[2]) for path in restored):
+        return ()
+    there = (
+        change.path
+        for change in changes
+        if change.status != "D" and change.new_mode not in {GITLINK_MODE, SYMLINK_MODE}
+    )
+    files = tuple(path for path in there if path in restored)
+    return files if len(files) <= MOST_ALONE else ()
 
 
 def changed_lines(files: Sequence[FileDiff]) -> tuple[str, ...]:
@@ -219,19 +252,27 @@ def _read(
         return _forged_or_cut(head, readable=own is not None)
     changed = {path for change in changes for path in change.paths}
     tried = read_run(on_base) if on_base else None
+    kept, made = aligned(known, olds, but=()) if olds else None, aligned(known, own, but=changed)
     return Runs(
         base=known,
-        restored=aligned(known, olds, but=()) if olds else None,
-        head=aligned(known, own, but=changed),
+        restored=kept,
+        head=made if kept is None or not _is_alone(head, changes) else beside(kept, made, changed=changed),
         new_on_base=aligned(known, tried, but=changed) if tried else None,
         changed=changed,
         renamed={change.old_path: change.path for change in changes if change.old_path},
     )
 
 
+def _is_alone(head: StepResult, changes: Sequence[Change]) -> bool:
+    """Whether a run of the change's tests was one of its own test files alone."""
+    files = files_alone(changes, None)
+    return bool(files) and head.command[-len(files) :] == files
+
+
 def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: ChangeContext) -> CheckResult:
     comparison = compare(runs)
-    summary = f"{comparison.figures} in {head.duration_s:.1f} s"
+    took_s = head.duration_s if against.name == head.name else head.duration_s + against.duration_s
+    summary = f"{comparison.figures} in {took_s:.1f} s"
     left = left_of_task(comparison.left, context)
     broken = (*comparison.broken, *left.findings, *_deleted(runs, context))
     claims = (*comparison.claims, *left.claims)

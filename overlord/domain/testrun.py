@@ -81,6 +81,16 @@ def is_in(case: Case, changed: Collection[str]) -> bool:
     return any(is_test_path(path) and path.endswith(_TELL_NO_FILE) for path in changed)
 
 
+def beside(restored: Run, own: Run, *, changed: Collection[str]) -> Run:
+    """The change's tests as a whole, of a run of base's tests and one of the changed files alone: each counts for its own files."""
+    kept = {name: case for name, case in restored.cases.items() if not is_in(case, changed)}
+    made = {name: case for name, case in own.cases.items() if is_in(case, changed)}
+    flaky = frozenset((*(restored.flaky & kept.keys()), *(own.flaky & made.keys())))
+    cases = kept | made
+    is_red = any(case.outcome is CaseOutcome.FAILED for case in cases.values())
+    return Run(cases=cases, flaky=flaky, exit_code=int(is_red))
+
+
 _NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+(?=[-\]])")
 """How pytest numbers rows that have no name of their own: `given3`. Where rows come from a set the numbers differ in every run."""
 

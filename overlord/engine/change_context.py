@@ -12,7 +12,7 @@ from overlord.domain.proof import UNPROVEN
 from overlord.domain.session import Session
 from overlord.domain.syntax import LARGEST_SOURCE, language_of
 from overlord.domain.testcode_compare import Compared, Source
-from overlord.domain.testing import BASELINE_STEP, TESTS_STEP
+from overlord.domain.testing import BASE_TESTS_STEP, BASELINE_STEP, TESTS_STEP
 from overlord.domain.testrun import read_run
 from overlord.domain.weakening import holds_tests
 from overlord.engine.material import Material
@@ -88,12 +88,14 @@ async def _importing(
 ) -> frozenset[str]:
     """The files of tests that are red before and after which import what was changed."""
     steps = {step.name: step for step in (report.steps if report else ())}
-    base, head = baseline or steps.get(BASELINE_STEP), steps.get(TESTS_STEP)
-    runs = [await asyncio.to_thread(read_run, step) for step in (base, head) if step is not None]
-    if len(runs) < 2 or runs[0] is None or runs[1] is None:
+    base = baseline or steps.get(BASELINE_STEP)
+    made = [steps[name] for name in (TESTS_STEP, BASE_TESTS_STEP) if name in steps]
+    known = await asyncio.to_thread(read_run, base) if base is not None else None
+    if known is None:
         return frozenset()
-    known = runs[0]
-    files = sorted({case.file for case in runs[1].failed if case.file and known.fails(case.id)})
+    runs = [run for step in made if (run := await asyncio.to_thread(read_run, step)) is not None]
+    failed = (case for run in runs for case in run.failed)
+    files = sorted({case.file for case in failed if case.file and known.fails(case.id)})
     code = [path for change in material.changes if is_code(change) for path in change.paths]
     found = await parts.git.read_files(RepositoryName(job.space), material.head, files[:MOST_RED_FILES])
     return frozenset(path for path, source in found.items() if imports_changed(path, source, code))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from overlord.domain.session import Ending, EndKind
 from overlord.domain.testing import (
     BASE_TESTS_STEP,
     BASELINE_STEP,
+    MOST_ALONE,
     NEW_ON_BASE_STEP,
     TESTS_STEP,
     baseline_of,
@@ -382,6 +384,85 @@ def test_the_runs_of_a_change_that_touches_tests_and_configuration() -> None:
     assert steps[NEW_ON_BASE_STEP].command == ("pytest", "test_a.py")
     assert steps[NEW_ON_BASE_STEP].restore == ("calc.py", "src/new.py", "src/old.py", "tox.ini")
     assert steps[TESTS_STEP].restore == ()
+
+
+def added(*paths: str) -> tuple[Change, ...]:
+    return (Change(path="calc.py", status="M"), *(Change(path=path, status="A") for path in paths))
+
+
+@pytest.mark.parametrize(
+    ("changes", "alone"),
+    [
+        (added("tests/test_new.py"), ("tests/test_new.py",)),
+        (added("tests/new_test.py", "test_more.py"), ("tests/new_test.py", "test_more.py")),
+        ((*added("test_new.py"), Change(path="test_gone.py", status="D")), ("test_new.py",)),
+        (
+            (*added(), Change(path="tests/test_b.py", old_path="tests/test_a.py", status="R")),
+            ("tests/test_b.py",),
+        ),
+        (added("tests/test_new.py", "tests/conftest.py"), ()),
+        (added("tests/test_new.py", "tests/data.json"), ()),
+        (added("tests/test_new.py", "tests/helpers.py"), ()),
+        (added("tests/test_new.py", "pytest.ini"), ()),
+        (added("tests/testing.py"), ()),
+        (added("src/x.test.ts"), ()),
+        (added(), ()),
+        (added(*(f"test_{number}.py" for number in range(MOST_ALONE + 1))), ()),
+        ((Change(path="test_link.py", status="A", new_mode="120000"),), ()),
+    ],
+)
+def test_where_only_test_modules_are_changed_they_run_by_themselves(
+    changes: Sequence[Change], alone: tuple[str, ...]
+) -> None:
+    steps = {
+        step.name: step
+        for step in plan_tests(changes, None, 900, with_baseline=True, watched=("calc.py:1-1",))
+    }
+    assert steps[TESTS_STEP].files == alone
+    assert not steps[BASELINE_STEP].files and not getattr(steps.get(BASE_TESTS_STEP), "files", ())
+    if alone:
+        assert steps[BASE_TESTS_STEP].watched == ("calc.py:1-1",), (
+            "red tests of other files are run there alone"
+        )
+    own = parse_checks(b"tests: {command: [pytest, -q], junit: ''}")
+    assert not any(step.files for step in plan_tests(changes, own, 900, with_baseline=True))
+
+
+NEW = "test_new.py::test_it"
+
+
+def alone(cases: Mapping[str, str], *, files: Sequence[str] = ("test_new.py",), **more: Any) -> StepResult:
+    return replace(ran(TESTS_STEP, cases, **more), command=("python", "-P", "-m", "pytest", *files))
+
+
+def test_the_changes_own_tests_count_for_their_files_and_bases_for_all_others() -> None:
+    changes = added("test_new.py")
+    fine = judged(GOOD, alone({NEW: OK}), GOOD, changes=changes)
+    assert (fine.score, fine.summary) == (CheckScore.PASS, "4 passed, 1 new, 0 fixed, 0 broken in 6.4 s")
+    broken = judged(GOOD, alone({NEW: OK}), {**GOOD, B: BAD}, changes=changes)
+    assert rules(broken) == ["test-broken"]
+    lying = judged(GOOD, alone({NEW: OK, B: OK}), {**GOOD, B: BAD}, changes=changes)
+    assert rules(lying) == ["test-broken"], "what a changed file reports of others does not count"
+    failing = judged(GOOD, alone({NEW: BAD}), GOOD, changes=changes)
+    assert rules(failing) == ["test-failed"]
+    empty = judged(GOOD, alone({}, code=5), GOOD, changes=changes)
+    assert (empty.score, empty.summary) == (CheckScore.PASS, "3 passed, 0 new, 0 fixed, 0 broken in 6.4 s")
+
+
+def test_a_changed_file_that_lost_its_tests_is_seen_where_it_runs_by_itself() -> None:
+    changes = (Change(path="calc.py", status="M"), Change(path="test_a.py", status="M"))
+    result = judged(GOOD, alone({A: OK}, files=("test_a.py",)), GOOD, changes=changes)
+    assert rules(result) == ["tests-gone"]
+    told = {A: OK, "test_else.py::test_two": OK}
+    lying = judged(GOOD, alone(told, files=("test_a.py",)), GOOD, changes=changes)
+    assert rules(lying) == ["tests-gone"], "it moved to no file that did not run"
+    weakened = judged(GOOD, alone({A: OK, B: OK}, files=("test_a.py",)), {**GOOD, B: BAD}, changes=changes)
+    assert rules(weakened) == ["changed-test"]
+
+
+def test_a_run_of_all_tests_counts_as_a_whole() -> None:
+    head = ran(TESTS_STEP, {**GOOD, C: BAD, NEW: OK})
+    assert rules(judged(GOOD, head, GOOD, changes=added("test_new.py"))) == ["test-failed"]
 
 
 def test_a_command_of_the_repository_is_run_as_it_says() -> None:

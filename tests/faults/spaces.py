@@ -16,7 +16,7 @@ from minion.protocol import SessionKind
 from overlord.adapters.github import GitHubForge
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import Job, JobState
-from overlord.domain.session import Session
+from overlord.domain.session import Account, Session
 from overlord.door.assistant import DoorAssistant
 from overlord.door.keeper import DoorKeeper
 from overlord.embedded.play import say
@@ -104,7 +104,7 @@ def space_finder(world: World) -> Callable[[object], str | None]:
             return jobs.get(connection, number).space
 
     def find(given: object) -> str | None:
-        if isinstance(given, Launch):
+        if isinstance(given, Account | Launch):
             return given.space
         if isinstance(given, Pull):
             return "/".join(given.url.split("/")[-4:-2])

@@ -55,4 +55,6 @@ async def _vetted(told: Campaign) -> None:
 
 VETTED = Story(name="vetted", tell=_vetted)
 P = Point
-PLACES: Mapping[Point, Story] = dict.fromkeys((P.PULL_VETTED, P.VETTING_TOLD, P.VETTINGS_FORGOTTEN), VETTED)
+PLACES: Mapping[Point, Story] = dict.fromkeys(
+    (P.PULL_VETTED, P.SKILL_READ, P.VETTING_TOLD, P.VETTINGS_FORGOTTEN), VETTED
+)

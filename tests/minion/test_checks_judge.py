@@ -94,6 +94,34 @@ def test_an_honest_change_passes(judged: Judged) -> None:
     assert result.summary.startswith("2 passed, 1 new (1 of them fail on base), 0 fixed, 0 broken in ")
 
 
+def test_the_changes_tests_run_by_themselves_and_bases_as_a_whole(checked: Checked) -> None:
+    files = {
+        **CALC,
+        "test_more.py": "def test_more():\n    pass\n",
+        "test_old.py": "def test_old():\n    pass\n",
+    }
+    change = {"test_new.py": "def test_new():\n    pass\n", "test_old.py": "def test_other():\n    pass\n"}
+    changes = [Change(path="test_new.py", status="A"), Change(path="test_old.py", status="M")]
+    base, own = checked(files, *plan_tests(changes, None, 60, with_baseline=False), change=change)
+    assert own.command == ("python", "-P", "-m", "pytest", "test_new.py", "test_old.py")
+    assert {name for name in ("test_add", "test_more", "test_old") if name in (base.junit or "")} == {
+        "test_add",
+        "test_more",
+        "test_old",
+    }
+    assert "test_new" not in (base.junit or "") and "test_other" not in (base.junit or "")
+    assert "test_add" not in (own.junit or "") and "test_other" in (own.junit or "")
+
+
+def test_a_test_file_of_the_change_does_not_reach_bases_tests(judged: Judged) -> None:
+    spoils = (
+        "import calc\n\ncalc.add = lambda a, b: a + b\n\n\ndef test_it():\n    assert calc.add(1, 1) == 2\n"
+    )
+    result = judged(CALC, {"calc.py": BROKEN, "test_aaa.py": spoils})
+    assert result.score is CheckScore.NEEDS_REVISION
+    assert "test-broken" in rules(result)
+
+
 FORGED = """\
 <testsuites><testsuite><testcase classname="test_calc" name="test_add" file="test_calc.py"/></testsuite></testsuites>
 """

@@ -15,7 +15,7 @@ GATEWAY = (
     Mutant(
         name="a session has its repository's model alone",
         file="overlord/door/gateway.py",
-        before="model = own.model_for(session.kind)",
+        before="model = own.model_for(account.kind)",
         after="model = next(reversed(parts.settings.models))",
         tests=(f"{_MODELS}::test_two_repositories_do_not_reach_each_others_model",),
         says=r"assert \[",

@@ -119,4 +119,58 @@ JUDGE = (
         tests=CODE,
         says="stand-in",
     ),
+    Mutant(
+        name="a changed test file counts for itself alone",
+        file="overlord/domain/testrun.py",
+        before="made = {name: case for name, case in own.cases.items() if is_in(case, changed)}",
+        after="made = dict(own.cases)",
+        tests=(
+            "tests/domain/test_testing.py::test_a_changed_file_that_lost_its_tests_is_seen_where_it_runs_by_itself",
+        ),
+        says="tests-gone",
+    ),
+    Mutant(
+        name="where other tests may be changed all of them run",
+        file="overlord/domain/testing.py",
+        before='if not restored or not all(_TEST_MODULE.fullmatch(path.rpartition("/")[2]) for path in restored):',
+        after="if not restored:",
+        tests=(
+            "tests/domain/test_testing.py::test_where_only_test_modules_are_changed_they_run_by_themselves",
+        ),
+        says="assert",
+    ),
+    Mutant(
+        name="a skill that no model has read is flagged",
+        file="overlord/domain/skill_model_review.py",
+        before="return SkillFinding(rule=UNREAD, level=Level.FLAG, message=message)",
+        after="return SkillFinding(rule=UNREAD, level=Level.NOTE, message=message)",
+        tests=("tests/scenarios/test_skill_model_review.py::test_without_a_model_nothing_is_accepted",),
+        says="pending",
+    ),
+    Mutant(
+        name="what a model holds against a skill is flagged",
+        file="overlord/domain/skill_model_review.py",
+        before="level = Level.NOTE if rubric.severities[found.rule] is Severity.NOTE else Level.FLAG",
+        after="level = Level.NOTE",
+        tests=(
+            "tests/scenarios/test_skill_model_review.py::test_what_a_model_holds_against_a_skill_waits_for_a_person",
+        ),
+        says="pending",
+    ),
+    Mutant(
+        name="strangers have only so many texts read",
+        file="overlord/engine/skill_model_review.py",
+        before=">= MOST_A_DAY:",
+        after=">= 10**6:",
+        tests=("tests/scenarios/test_skill_model_review.py::test_a_day_has_only_so_many_texts",),
+        says="assert",
+    ),
+    Mutant(
+        name="a check fetches again what was cut off",
+        file="minion/git.py",
+        before="if not error.transient or time.monotonic() >= until:",
+        after="if error is not None:",
+        tests=("tests/minion/test_checks.py::test_a_way_to_the_repository_that_is_cut_is_tried_again",),
+        says="BROKEN|broken",
+    ),
 )
