@@ -22,7 +22,7 @@ test: check
 	$(BIN)/python -m pytest -n auto --dist worksteal $(OPTIONS) || { echo $$? >.venv/test.status; exit 1; }
 
 quick: check
-	$(BIN)/python -m pytest -n auto tests/domain tests/skills tests/house $(OPTIONS)
+	$(BIN)/python -m pytest -n auto tests/domain tests/skills tests/architecture $(OPTIONS)
 
 check: .venv/test.stamp
 	$(BIN)/ruff format --check .

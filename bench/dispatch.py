@@ -1,6 +1,6 @@
 """From a claimed job to its started session, and what of that is Overlord's: beside the runner starting the same by itself.
 
-The moments are those of `overlord/points.py`. The forge is in a process of its own. What is started is no Minion but a
+The moments are those of `overlord/failpoints.py`. The forge is in a process of its own. What is started is no Minion but a
 program that waits, in both cases: how fast sessions start is not to depend on what those before them do.
 """
 
@@ -17,19 +17,19 @@ from statistics import median
 from bench.filled import AWAY
 from bench.forge import REPOSITORY, Forge, forge_apart
 from bench.table import Figure
-from overlord import points
+from overlord import failpoints
 from overlord.adapters.clock import SystemClock
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.docker.runner import DockerRunner
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.runner_choice import choose_runner
 from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
 from overlord.engine.tick import Tick
 from overlord.errors import OverlordError
+from overlord.failpoints import Moment, Point
 from overlord.home import Home
-from overlord.points import Moment, Point
 from overlord.ports import Launch, RepositoryName, Runner, SessionId, Sha
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 from overlord.store import jobs, sessions
 
 ONE_BY_ONE, AT_ONCE, ROUNDS = 7, 8, 3
@@ -154,7 +154,7 @@ async def _turning(settings: Settings) -> AsyncIterator[Overlord]:
         try:
             yield running
         finally:
-            points.listen(None)
+            failpoints.listen(None)
             stopped.set()
             running.bell.ring()
             await work
@@ -176,13 +176,13 @@ def _waiting(settings: Settings) -> Runner:
 async def _dispatched(running: Overlord, far: Forge, count: int) -> Watch:
     """So many labelled issues, from claim to started session; then everything of them is over."""
     watch = Watch()
-    points.listen(watch)
+    failpoints.listen(watch)
     watch.labelled = time.perf_counter()
     await far.open_issues(count)
     async with asyncio.timeout(DEADLINE_S):
         while not watch.is_started(count):
             await _rung(running)
-        points.listen(None)
+        failpoints.listen(None)
         await running.parts.database.write("by hand", _stop_all)
         running.bell.ring()
         while await running.parts.database.read(_holds_something):

@@ -27,7 +27,7 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import edit, submit
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 from overlord.store import jobs, ledger, sessions
 
 REPOSITORY = "bench/calc"

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from minion.protocol import Issue, SessionKind
 from overlord.adapters.clock import SystemClock
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.app import Overlord, overlord
 from overlord.domain.decision import Subject, ask
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session, SessionState, session_id
-from overlord.engine.project import projection_key
+from overlord.engine.issues.projection import projection_key
 from overlord.home import Home
 from overlord.ports import Launch, SessionId
-from overlord.settings import Settings, contract_for, load
-from overlord.store import decisions, jobs, sessions, spaces
+from overlord.settings.load import Settings, contract_for, load
+from overlord.store import decisions, jobs, sessions
 from overlord.store.database import Database
 from overlord.store.rows import update
+from overlord.store.spaces import spaces
 
 RUNNING = 8
 MIX: Sequence[tuple[JobState, float]] = (

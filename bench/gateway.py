@@ -25,17 +25,18 @@ from bench.table import Figure, publish
 from minion.protocol import COMPLETIONS_PATH, Issue, SessionKind
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.model import OpenAIModel
-from overlord.bell import Bell
-from overlord.domain.constitution import load_contract
+from overlord.config_files import packaged
+from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.session import Session, SessionState, session_id
-from overlord.door.keeper import DoorKeeper
-from overlord.door.parts import DoorParts
 from overlord.embedded.server import serve
 from overlord.home import Home
-from overlord.settings import load, packaged
-from overlord.settings_held import Held
+from overlord.session_api.parts import DoorParts
+from overlord.session_api.server import DoorKeeper
+from overlord.settings.current import Held
+from overlord.settings.load import load
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
+from overlord.wakeup import Bell
 
 EVENTS = 100
 EVENT_S = 0.02

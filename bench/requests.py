@@ -23,9 +23,9 @@ from overlord.app import Overlord, overlord
 from overlord.domain.job import JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Pull
-from overlord.engine.project import projection_key
+from overlord.engine.issues.projection import projection_key
 from overlord.home import Home
-from overlord.settings import Settings, contract_for
+from overlord.settings.load import Settings, contract_for
 from overlord.store import jobs
 from overlord.store.database import Database
 from overlord.store.rows import update

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from bench.table import Figure, publish
 from minion.protocol import Limits
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.docker.engine import DockerEngine
+from overlord.adapters.docker.runner import DockerRunner
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.home import Home
 from overlord.ports import Launch, Remote, RepositoryName, SessionId, Sha

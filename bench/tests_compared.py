@@ -8,7 +8,7 @@ import time
 from statistics import median
 
 from bench.table import Figure, publish
-from overlord.domain.testcode_compare import Compared, Source
+from overlord.domain.checks.testcode.compare import Compared, Source
 
 FUNCTIONS, FILES, TIMES = 1000, 10, 5
 GOAL_S = 0.5

@@ -18,6 +18,7 @@ RUN python3 -m venv /opt/build \
 COPY pyproject.toml README.md LICENSE /tmp/source/
 COPY minion/ /tmp/source/minion/
 COPY overlord/ /tmp/source/overlord/
+COPY config/ /tmp/source/config/
 # The lock brings what builds the package, so this step asks no index.
 RUN /opt/build/bin/pip --python /opt/overlord/bin/python install \
         --quiet --no-cache-dir --no-compile --no-deps --no-build-isolation /tmp/source \
@@ -39,7 +40,7 @@ RUN echo 'overlord:x:10002:10002::/var/lib/overlord:/usr/sbin/nologin' >>/etc/pa
     && install -d -o 10002 -g 10002 -m 700 /var/lib/overlord \
     && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 # Imports once what the daemon will, so that the standard library's byte code is there where a base leaves it out.
-RUN overlord --version && python -c 'import overlord.entrypoints.daemon, overlord.entrypoints.demo, docker.api'
+RUN overlord --version && python -c 'import overlord.entrypoints.daemon, overlord.entrypoints.demo.demo, docker.api'
 USER 10002:10002
 WORKDIR /
 ENTRYPOINT ["overlord"]

@@ -2,7 +2,7 @@
 
 The one file Overlord and the Minion share. It imports only the standard library at load time, because every
 session pays for its imports. Overlord reads what a session sends through a strict validator built from these
-same records (`overlord/door/wire.py`); the Minion trusts its door and reads with `decode`.
+same records (`overlord/session_api/wire.py`); the Minion trusts its door and reads with `decode`.
 """
 
 import json

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from minion.large import Large
 
-# The names `overlord/adapters/git_ready.py` gives them.
+# The names `overlord/adapters/git/ready.py` gives them.
 REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
 TREE, MODULES, PATH, LARGE = "tree", "modules", "path", "large"
 

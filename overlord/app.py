@@ -11,45 +11,47 @@ from typing import Any, TypeVar
 
 import structlog
 
-from overlord.adapters.children import watch_children
 from overlord.adapters.clock import SystemClock
-from overlord.adapters.git import GitMirrors
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_connection import connect
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.adapters.github.connection import connect
+from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.model import OpenAIModel
+from overlord.adapters.process.children import watch_children
 from overlord.adapters.runner_choice import choose_runner
 from overlord.adapters.space_runners import USUAL, SpaceRunners
-from overlord.bell import Bell
-from overlord.domain.chat_card import Place
+from overlord.config_files import packaged
+from overlord.domain.chat.card import Place
 from overlord.domain.event import EventName, Json, LedgerEvent
-from overlord.domain.forge import web_of
-from overlord.domain.names import ChannelId
-from overlord.domain.rubric import load_rubric
-from overlord.door.assistant import DoorAssistant
-from overlord.door.keeper import DoorKeeper
-from overlord.door.parts import DoorParts
-from overlord.engine import absence
-from overlord.engine.parts import Parts
-from overlord.engine.renew import Renewal
-from overlord.engine.speech import Speech
+from overlord.domain.identifiers import ChannelId
+from overlord.domain.repositories.forge import web_of
+from overlord.domain.review.rubric import load_rubric
+from overlord.engine.issues import missing_repository
+from overlord.engine.reload import Renewal
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
 from overlord.engine.tick import Tick
 from overlord.errors import (
     Fenced,
     ImageUnusable,
     SettingsError,
 )
+from overlord.failpoints import Point, guarded
 from overlord.home import Home
-from overlord.meters import Meters
-from overlord.points import Point, guarded
+from overlord.metrics import Meters
 from overlord.ports import Clock
 from overlord.process_limits import raise_descriptor_limit
-from overlord.settings import Settings, check_socket_path, packaged, remade, with_added
-from overlord.settings_held import Held, check
-from overlord.settings_model import PRIMARY
-from overlord.store import care, ledger, settings_notes
+from overlord.session_api.gateway.assistant import DoorAssistant
+from overlord.session_api.parts import DoorParts
+from overlord.session_api.server import DoorKeeper
+from overlord.settings.current import Held, check
+from overlord.settings.load import Settings, check_socket_path, remade, with_added
+from overlord.settings.model import PRIMARY
+from overlord.store import ledger
 from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
-from overlord.store.migrations import LATEST
+from overlord.store.schema.migrations import LATEST
+from overlord.store.spaces import managed, settings_notes
+from overlord.wakeup import Bell
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -174,7 +176,7 @@ async def overlord(
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        held = _held(settings, await database.read(care.added))
+        held = _held(settings, await database.read(managed.added))
         models, forge = _models(settings), _forge(settings, clock, meters := Meters())
         for close in (*(model.close for model in models.values()), forge.close):
             stack.push_async_callback(close)
@@ -222,7 +224,7 @@ def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) ->
         ledger.append(connection, LedgerEvent(name=EventName.DATABASE_UPGRADED, at=at, data=told))
     data: dict[str, Json] = {"pid": os.getpid(), "runner": parts.runner.name, "epoch": number}
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=at, data=data))
-    absence.look_again(connection, at=at)
+    missing_repository.look_again(connection, at=at)
     settings_notes.put(connection, None)  # whatever it said, these are the settings that were just loaded
 
 
@@ -249,7 +251,9 @@ def _speech(
     slack = settings.slack
     if not slack.is_on:
         return None
-    from overlord.adapters.slack import SlackChat  # its libraries are large, and not everybody has a chat
+    from overlord.adapters.slack.chat import (
+        SlackChat,  # its libraries are large, and not everybody has a chat
+    )
 
     chat = SlackChat(
         api_url=slack.api_url,

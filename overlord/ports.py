@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Protocol
 
 from minion.protocol import Comment
-from overlord.domain.chat import ChatIdentity, ChatMessage, ChatUser, Form, Posted
-from overlord.domain.conversation import Labelling, PostedComment, Reaction
-from overlord.domain.definition import Occurrences
-from overlord.domain.extent import Mirror
-from overlord.domain.forge import HeadChecks, PulledFile, Review, ReviewComment, TreeEntry
-from overlord.domain.forge import IssueState as IssueState  # noqa: PLC0414
-from overlord.domain.forge import Pull as Pull  # noqa: PLC0414
-from overlord.domain.forge import Repository as Repository  # noqa: PLC0414
+from overlord.domain.chat.message import ChatIdentity, ChatMessage, ChatUser, Form, Posted
+from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
+from overlord.domain.identifiers import ChannelId, MessageTs, UserId
+from overlord.domain.identifiers import RepositoryName as RepositoryName  # noqa: PLC0414
+from overlord.domain.identifiers import SessionId as SessionId  # noqa: PLC0414
+from overlord.domain.identifiers import Sha as Sha  # noqa: PLC0414
 from overlord.domain.launch import Launch as Launch  # noqa: PLC0414
 from overlord.domain.launch import Remote as Remote  # noqa: PLC0414
 from overlord.domain.launch import RunnerCapabilities as RunnerCapabilities  # noqa: PLC0414
 from overlord.domain.launch import Running as Running  # noqa: PLC0414
-from overlord.domain.names import ChannelId, MessageTs, UserId
-from overlord.domain.names import RepositoryName as RepositoryName  # noqa: PLC0414
-from overlord.domain.names import SessionId as SessionId  # noqa: PLC0414
-from overlord.domain.names import Sha as Sha  # noqa: PLC0414
-from overlord.domain.scope import Change, Merge
+from overlord.domain.repositories.extent import Mirror
+from overlord.domain.repositories.forge import HeadChecks, PulledFile, Review, ReviewComment, TreeEntry
+from overlord.domain.repositories.forge import IssueState as IssueState  # noqa: PLC0414
+from overlord.domain.repositories.forge import Pull as Pull  # noqa: PLC0414
+from overlord.domain.repositories.forge import Repository as Repository  # noqa: PLC0414
+from overlord.domain.scope.check import Change, Merge
+from overlord.domain.scope.occurrences import Occurrences
 from overlord.domain.session import Account
 from overlord.domain.session import Ending as Ending  # noqa: PLC0414
 from overlord.domain.session import EndKind as EndKind  # noqa: PLC0414

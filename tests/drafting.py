@@ -4,16 +4,17 @@ import json
 import sqlite3
 from typing import Any
 
-from overlord.commands_proposal import ApproveProposal, approve_proposal
-from overlord.commands_skill import ApproveDraft, EditDraft, approve_draft, edit_draft
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.person import Person
-from overlord.domain.proposal import ProposalType
-from overlord.domain.skill_draft import DraftState, SkillDraft
+from overlord.domain.proposals.proposal import ProposalType
+from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.embedded.play import Turn, edit, say, submit, write
 from overlord.embedded.reviewer import REVIEW
-from overlord.store import drafts, jobs, ledger
+from overlord.store import jobs, ledger
+from overlord.store.skills import drafts
+from overlord.verbs.proposal import ApproveProposal, approve_proposal
+from overlord.verbs.skill import ApproveDraft, EditDraft, approve_draft, edit_draft
 from tests.stored import claim, propose
 from tests.world import FIX, World
 

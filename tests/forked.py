@@ -62,8 +62,8 @@ def _enter(typed: Typed) -> None:
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False, buffering=buffering)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
     sys.argv = ["overlord", *typed.words]
-    from overlord.entrypoints.cli import show
     from overlord.entrypoints.cli.main import main
+    from overlord.entrypoints.terminal import show
 
     show.console.__init__(highlight=False)  # type: ignore[misc] # they look at the terminal when they are made
     show.error_console.__init__(stderr=True, highlight=False)  # type: ignore[misc]

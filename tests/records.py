@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from minion.protocol import Brief, Finding, Issue, Report, Scope, SessionKind, encode
-from overlord.domain.budget import TokenUsage
-from overlord.domain.card import Story
-from overlord.domain.constitution import load_contract
-from overlord.domain.contract import Contract
+from overlord.config_files import packaged
+from overlord.domain.budgets.budget import TokenUsage
+from overlord.domain.contracts.constitution import load_contract
+from overlord.domain.contracts.contract import Contract
+from overlord.domain.conversation.pull_card import Story
 from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.session import Session, SessionState, session_id
-from overlord.settings import packaged
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 REPO = "acme/calc"

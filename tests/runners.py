@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.docker_profile import Profile
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.docker.engine import DockerEngine
+from overlord.adapters.docker.profile import Profile
+from overlord.adapters.docker.runner import DockerRunner
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, Launch, Runner, SessionId
 from tests.memory.runner import Held, MemoryRunner, Program, State
@@ -70,7 +70,7 @@ class ProcessKit:
 
     def source(self, program: str) -> str:
         return (
-            "from pathlib import Path\nfrom overlord.adapters.process import ProcessRunner\n"
+            "from pathlib import Path\nfrom overlord.adapters.process.runner import ProcessRunner\n"
             f"runner = ProcessRunner(Path({str(self.root)!r}), command={self._command(program)!r})\n"
         )
 
@@ -205,7 +205,7 @@ class DockerKit:
 
     def source(self, program: str) -> str:
         return (
-            "from pathlib import Path\nfrom overlord.adapters.docker import DockerRunner\n"
+            "from pathlib import Path\nfrom overlord.adapters.docker.runner import DockerRunner\n"
             f"runner = DockerRunner(Path({str(self.root)!r}), image={IMAGE!r}, instance={self.instance!r},"
             f" command={self._command(program)!r})\n"
         )

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from minion.protocol import SessionKind
-from overlord.domain import proposal
 from overlord.domain.decision import Decision
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.domain.proposal import EnhancementProposal, Evidence, Pattern, Trigger
+from overlord.domain.proposals import proposal
+from overlord.domain.proposals.proposal import EnhancementProposal, Evidence, Pattern, Trigger
 from overlord.domain.session import Session
-from overlord.store import decisions, jobs, proposals, sessions
+from overlord.store import decisions, jobs, sessions
 from overlord.store.database import Database
+from overlord.store.proposals import proposals
 from tests.records import BASE, HEAD, NOW, REPO, a_decision, a_session, an_issue, contract
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.bell import Bell, ring
 from overlord.home import Home
+from overlord.wakeup import Bell, ring
 
 DEADLINE_S = 180
 
@@ -34,7 +34,7 @@ async def test_another_process_is_heard(tmp_path: Path) -> None:
     with bell.listening(path):
         assert path.parent.stat().st_mode & 0o077 == 0
         program = (
-            "import sys; from pathlib import Path; from overlord.bell import ring; ring(Path(sys.argv[1]))"
+            "import sys; from pathlib import Path; from overlord.wakeup import ring; ring(Path(sys.argv[1]))"
         )
         seen = bell.count
         await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program, str(path)], check=True)

@@ -10,30 +10,24 @@ from typing import Any
 import pytest
 
 from minion.protocol import SessionKind
-from overlord import commands, inquiries
-from overlord.domain.budget import NANO, Cost, TokenUsage
+from overlord.domain.budgets.budget import NANO, Cost, TokenUsage
 from overlord.domain.decision import Subject, Verb, ask_about_space
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.domain.model_fault import FaultKind, ModelOutage
-from overlord.domain.reference import IssueRef, JobRef, Target
+from overlord.domain.text.reference import IssueRef, JobRef, Target
 from overlord.errors import NotFound, Refused
-from overlord.settings import Settings, load
-from overlord.store import (
-    decisions,
-    evaluations,
-    exchanges,
-    grants,
-    jobs,
-    model_outages,
-    past,
-    sessions,
-    spaces,
-)
-from overlord.store.exchanges import Purse
-from overlord.store.grants import GrantKind
-from overlord.store.migrations import migrate
+from overlord.queries import overview
+from overlord.settings.load import Settings, load
+from overlord.store import decisions, job_history, jobs, sessions
+from overlord.store.budgets import exchanges, grants, model_outages
+from overlord.store.budgets.exchanges import Purse
+from overlord.store.budgets.grants import GrantKind
+from overlord.store.checks import evaluations
+from overlord.store.schema.migrations import migrate
+from overlord.store.spaces import spaces
+from overlord.verbs import commands
 from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_issue, contract, later
 from tests.stored import ask, evaluating, prepare
 
@@ -100,7 +94,7 @@ def test_status_shows_everything_that_needs_somebody(store: sqlite3.Connection) 
     spaces.pause(store, OTHER, paused=True)
     spaces.note_poll(store, REPO, at=NOW, trouble="the forge is away")
     commands.pause_work(store, commands.PauseWork(space=REPO, actor="cli:alice"), at=NOW)
-    found = inquiries.status(store, settings(), at=later(60))
+    found = overview.status(store, settings(), at=later(60))
     assert [(view.job.id, view.doing) for view in found.jobs] == [(job.id, "turn 2: ran pytest")]
     assert [(item.decision.id, item.space, item.issue_number) for item in found.waiting] == [
         (asked.id, REPO, 7),
@@ -125,7 +119,7 @@ def test_the_queue_stands_in_the_order_of_its_beginnings(store: sqlite3.Connecti
     jobs.repair(store, held.id, reason="It waits: no more than 5 pull requests")
     prepare(store, setup, SessionKind.SETUP)
     spaces.pause(store, OTHER, paused=True)
-    queue = inquiries.queue(store, settings(), at=NOW)
+    queue = overview.queue(store, settings(), at=NOW)
     assert [(item.job.id, item.why) for item in queue.jobs] == [
         (setup.id, "its environment is being set up"),
         (urgent.id, "it is next"),
@@ -134,14 +128,14 @@ def test_the_queue_stands_in_the_order_of_its_beginnings(store: sqlite3.Connecti
         (gone.id, "its repository cannot be found"),
     ]
     assert (queue.running, queue.most) == (1, 3)
-    full = inquiries.queue(store, settings(sessions={"concurrent": 1}), at=NOW)
+    full = overview.queue(store, settings(sessions={"concurrent": 1}), at=NOW)
     assert full.jobs[1].why == "1 of 1 sessions run"
     own = settings(spaces={REPO: {"sessions": {"concurrent": 1}}})
-    assert inquiries.queue(store, own, at=NOW).jobs[1].why == f"1 of 1 sessions of {REPO} run"
+    assert overview.queue(store, own, at=NOW).jobs[1].why == f"1 of 1 sessions of {REPO} run"
     prepare(store, first)
-    assert inquiries.queue(store, settings(), at=NOW).jobs[0].why == "its session is being started"
+    assert overview.queue(store, settings(), at=NOW).jobs[0].why == "its session is being started"
     commands.pause_work(store, commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), at=NOW)
-    paused = inquiries.queue(store, settings(), at=NOW)
+    paused = overview.queue(store, settings(), at=NOW)
     assert {item.why for item in paused.jobs} == {"Everything is paused by alice: lunch"}
 
 
@@ -152,16 +146,16 @@ def test_history_tells_how_jobs_ended_newest_first(store: sqlite3.Connection) ->
     end(store, merged, EventName.MERGED, at=later(3600))
     end(store, stopped, EventName.STOPPED, at=later(7200))
     jobs.note(store, stopped.id, EventName.STEP_FAILED, at=later(DAY_S), data={"trouble": "a label"})
-    found = inquiries.history(store, at=later(DAY_S))
+    found = overview.history(store, at=later(DAY_S))
     assert [(item.job.id, item.job.state, item.took_s, item.cost) for item in found.jobs] == [
         (stopped.id, JobState.CANCELLED, 7200.0, Cost(tokens=0)),
         (merged.id, JobState.COMPLETED, 3600.0, Cost(tokens=100, nusd=NANO)),
     ]
-    assert len(inquiries.history(store, at=NOW, limit=1).jobs) == 1
+    assert len(overview.history(store, at=NOW, limit=1).jobs) == 1
 
 
 def test_a_job_whose_end_no_event_tells_ended_when_it_was_last_changed(store: sqlite3.Connection) -> None:
-    assert past.ended_at(store, claimed(store, 1)) == NOW
+    assert job_history.ended_at(store, claimed(store, 1)) == NOW
 
 
 def test_why_tells_the_last_events_and_what_is_open(store: sqlite3.Connection) -> None:
@@ -174,14 +168,14 @@ def test_why_tells_the_last_events_and_what_is_open(store: sqlite3.Connection) -
         jobs.note(
             store, job.id, EventName.STEP_FAILED, at=later(number), data={"trouble": f"trouble {number}"}
         )
-    found = inquiries.why(store, job.id, at=NOW)
+    found = overview.why(store, job.id, at=NOW)
     assert (len(found.told), found.earlier) == (8, 7)
     assert found.told[-1].sentence == "a step failed and is tried again later: trouble 9"
     assert [decision.id for decision in found.decisions] == [asked.id]
     assert [finding.rule for finding in found.findings] == ["test-failed"]
     with pytest.raises(NotFound):
-        inquiries.why(store, 99, at=NOW)
-    fresh = inquiries.why(store, claimed(store, 99).id, at=NOW)
+        overview.why(store, 99, at=NOW)
+    fresh = overview.why(store, claimed(store, 99).id, at=NOW)
     assert (fresh.earlier, fresh.findings, len(fresh.told)) == (0, (), 1)
 
 
@@ -193,7 +187,7 @@ def test_costs_by_day_and_repository_and_what_caps_leave(store: sqlite3.Connecti
     spend(store, mine, 9, at=NOW - timedelta(days=7), ordinal=3)
     grants.add(store, mine.id, GrantKind.TOKENS, 50, by="cli:alice", at=NOW)
     given = settings(budget={"day_tokens": 1000, "space_day_tokens": 500, "job_tokens": 200})
-    today = inquiries.cost(store, given, at=NOW)
+    today = overview.cost(store, given, at=NOW)
     assert today.total == Cost(tokens=130, nusd=NANO)
     assert [(share.name, share.cost.tokens) for share in today.spaces] == [(REPO, 100), (OTHER, 30)]
     assert sorted((cap.space, cap.budget.limit, cap.spending.left) for cap in today.caps) == [
@@ -201,10 +195,10 @@ def test_costs_by_day_and_repository_and_what_caps_leave(store: sqlite3.Connecti
         (REPO, 550, 450),
         (OTHER, 500, 470),
     ]
-    week = inquiries.cost(store, given, at=NOW, days=inquiries.WEEK)
+    week = overview.cost(store, given, at=NOW, days=overview.WEEK)
     assert (len(week.days), week.total.tokens) == (7, 137)
     assert (week.days[0].day, week.days[6].cost.tokens) == ("2026-03-02", 7)
-    job = inquiries.job_cost(store, given, mine.id, at=NOW)
+    job = overview.job_cost(store, given, mine.id, at=NOW)
     assert [(share.name, share.cost.tokens) for share in job.sessions] == [
         ("j1-work-1", 100),
         ("j1-work-2", 7),
@@ -224,7 +218,7 @@ def test_the_briefing_is_about_what_was_since_the_last_one(store: sqlite3.Connec
     spend(store, open_one, 5, at=later(DAY_S))
     store.execute("UPDATE jobs SET state = 'in_review', pull_number = 9 WHERE id = ?", (open_one.id,))
     asked = ask(store, open_one)
-    found = inquiries.brief(store, since=later(DAY_S), at=later(2 * DAY_S))
+    found = overview.brief(store, since=later(DAY_S), at=later(2 * DAY_S))
     assert [job.id for job in found.finished] == [merged.id]
     assert [job.id for job in found.failed] == [stopped.id]
     assert [job.id for job in found.to_review] == [open_one.id]
@@ -244,16 +238,16 @@ def test_a_job_is_meant_by_its_number_its_issue_or_its_pull_request(store: sqlit
         IssueRef(number=9): second.id,
         IssueRef(number=7, space="ACME/calc"): second.id,
     }
-    assert {target: inquiries.job_meant(store, target).id for target in meant} == meant
+    assert {target: overview.job_meant(store, target).id for target in meant} == meant
     for missing in (JobRef(number=3), IssueRef(number=8), IssueRef(number=7, space=OTHER)):
         with pytest.raises(NotFound):
-            inquiries.job_meant(store, missing)
+            overview.job_meant(store, missing)
     third = claimed(store, 7, space=OTHER)
     with pytest.raises(Refused, match="say in which repository: acme/calc#7 or acme/other#7"):
-        inquiries.job_meant(store, IssueRef(number=7))
-    assert inquiries.job_meant(store, IssueRef(number=7, space=OTHER)).id == third.id
+        overview.job_meant(store, IssueRef(number=7))
+    assert overview.job_meant(store, IssueRef(number=7, space=OTHER)).id == third.id
     end(store, third, EventName.STOPPED, at=NOW)
-    assert inquiries.job_meant(store, IssueRef(number=7)).id == second.id, "the open one counts"
+    assert overview.job_meant(store, IssueRef(number=7)).id == second.id, "the open one counts"
 
 
 def test_asking_changes_nothing(store: sqlite3.Connection, tmp_path: Path) -> None:
@@ -261,13 +255,13 @@ def test_asking_changes_nothing(store: sqlite3.Connection, tmp_path: Path) -> No
     ask(store, job, verbs=(Verb.RETRY, Verb.DROP), head_sha=HEAD)
     before = list(store.iterdump())
     given, at = settings(), NOW
-    inquiries.status(store, given, at=at)
-    inquiries.queue(store, given, at=at)
-    inquiries.history(store, at=at)
-    inquiries.why(store, job.id, at=at)
-    inquiries.cost(store, given, at=at, days=7)
-    inquiries.job_cost(store, given, job.id, at=at)
-    inquiries.brief(store, since=at, at=at)
+    overview.status(store, given, at=at)
+    overview.queue(store, given, at=at)
+    overview.history(store, at=at)
+    overview.why(store, job.id, at=at)
+    overview.cost(store, given, at=at, days=7)
+    overview.job_cost(store, given, job.id, at=at)
+    overview.brief(store, since=at, at=at)
     assert list(store.iterdump()) == before
 
 
@@ -280,13 +274,13 @@ def test_a_model_that_gives_no_replies_is_named_with_its_jobs_and_for_how_long_i
     tried: dict[str, Any] = {"kind": FaultKind.BUSY, "detail": "429: Slow down", "since": NOW}
     for model in ("gpt-x", "gpt-y"):
         model_outages.put(store, ModelOutage(model=model, until=later(420), **tried), at=NOW)
-    found = inquiries.status(store, load({}), at=NOW)
+    found = overview.status(store, load({}), at=NOW)
     said = "the model gpt-x is busy (429), trying again for 7 minutes"
     assert [view.doing for view in found.jobs] == [said]
-    assert inquiries.why(store, session.job_id, at=NOW).view.doing == said
+    assert overview.why(store, session.job_id, at=NOW).view.doing == said
     assert [outage.line(NOW) for outage in found.outages] == [
         "the model gpt-x is busy (429: Slow down), trying again for 7 minutes",
         "the model gpt-y is busy (429: Slow down), for 0 seconds now",
     ]
     model_outages.end(store, "gpt-x", at=NOW)
-    assert inquiries.status(store, load({}), at=NOW).jobs[0].doing == session.id
+    assert overview.status(store, load({}), at=NOW).jobs[0].doing == session.id

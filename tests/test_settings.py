@@ -9,10 +9,11 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
-from overlord.domain.extent import Extent
+from overlord.config_files import packaged
+from overlord.domain.repositories.extent import Extent
 from overlord.errors import ContractError, SettingsError
-from overlord.settings import Settings, check_socket_path, contract_for, load, packaged
-from overlord.settings_environment import ENVIRONMENT
+from overlord.settings.env import ENVIRONMENT
+from overlord.settings.load import Settings, check_socket_path, contract_for, load
 
 CANARY = "sk-canary-0123456789"
 Configured = Callable[..., Settings]

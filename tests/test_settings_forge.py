@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from overlord.domain.redaction import Redactor
+from overlord.domain.text.redaction import Redactor
 from overlord.errors import SettingsError
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 from tests.app_keys import keys, other_forms, write_key
 
 Configured = Callable[..., Settings]

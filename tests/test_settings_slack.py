@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.errors import SettingsError
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 
 GOOD = {
     "SLACK_BOT_TOKEN": "xoxb-1",

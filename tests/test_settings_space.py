@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from overlord.errors import SettingsError
-from overlord.settings import Settings, load, with_added
+from overlord.settings.load import Settings, load, with_added
 
 Configured = Callable[[str], Settings]
 CANARY = "canary-1d2e3f"

@@ -8,9 +8,11 @@ from typing import Any
 
 from overlord.app import Overlord
 from overlord.domain.job import JobState
-from overlord.engine import converse, room
-from overlord.engine.lookout import interval_s
-from overlord.store import jobs, requests, sessions
+from overlord.engine.chat import message_projection
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.engine.sessions import capacity
+from overlord.store import jobs, sessions
+from overlord.store.chat import requests
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 
@@ -79,7 +81,7 @@ class Turning:
         moving = [
             job
             for job in open_jobs
-            if job.state in ACTIVE and job.reason != room.no_pull_left(parts, job.space)
+            if job.state in ACTIVE and job.reason != capacity.no_pull_left(parts, job.space)
         ]
         return not moving and not await self.is_live() and not await self.is_talking()
 
@@ -89,7 +91,7 @@ class Turning:
         if speech is None:
             return False
         return await self.overlord.parts.database.read(
-            lambda c: bool(requests.unanswered(c)) or converse.is_behind(c, speech)
+            lambda c: bool(requests.unanswered(c)) or message_projection.is_behind(c, speech)
         )
 
     async def runs(self) -> bool:

@@ -17,8 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from overlord import commands
-from overlord.adapters.git_command import git
+from overlord.adapters.git.command import git
 from overlord.app import Overlord, overlord
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.evaluation import CheckResult, EvaluationResult
@@ -27,14 +26,16 @@ from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn, run
-from overlord.engine.lookout import interval_s
-from overlord.engine.renew import LOOK_S
+from overlord.engine.reload import LOOK_S
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.entrypoints.chat.talk import talking
 from overlord.errors import StoreError
 from overlord.home import Home
-from overlord.settings import Settings, load
-from overlord.store import decisions, evaluations, jobs, ledger, sessions
+from overlord.settings.load import Settings, load
+from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.checks import evaluations
 from overlord.store.database import open_reader
+from overlord.verbs import commands
 from tests.github_openapi.check import served
 from tests.turning import Turning, WorldClock
 

@@ -12,7 +12,7 @@ import httpx
 
 from overlord.adapters.http import open_client
 from overlord.errors import ModelUnavailable, SettingsError
-from overlord.points import Moment, Point, reached
+from overlord.failpoints import Moment, Point, reached
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 300.0

@@ -10,14 +10,14 @@ from pathlib import Path
 import structlog
 
 import minion
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.docker_profile import Profile
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.docker.engine import DockerEngine
+from overlord.adapters.docker.profile import Profile
+from overlord.adapters.docker.runner import DockerRunner
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.errors import ContainersMissing, FarEndError, ImageUnusable, RunnerRefused, SettingsError
 from overlord.home import Home
 from overlord.ports import Runner
-from overlord.settings import Settings
+from overlord.settings.load import Settings
 
 log = structlog.get_logger()
 

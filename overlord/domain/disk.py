@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from overlord.domain.text import size_text
+from overlord.domain.text.plain import size_text
 
 AGAIN = 1.1
 """Work goes on once there is so much more than the least: a disk at the edge would begin and stop all day."""

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Finding
-from overlord.domain.budget import Budget, Cost, Spending
+from overlord.domain.budgets.budget import Budget, Cost, Spending
+from overlord.domain.conversation.steering import SteeringMessage
 from overlord.domain.decision import Decision
 from overlord.domain.job import Job
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import Pause
 from overlord.domain.session import Session
-from overlord.domain.steering import SteeringMessage
-from overlord.domain.text import count
+from overlord.domain.text.plain import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

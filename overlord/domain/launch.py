@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from overlord.domain.names import SessionId
+from overlord.domain.identifiers import SessionId
 from overlord.domain.session import Ending
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any
 
-from overlord.domain.text import count, plain_line
+from overlord.domain.text.plain import count, plain_line
 
 DETAIL_CHARS = 160
 """As much of an endpoint's own words as is shown."""

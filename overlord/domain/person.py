@@ -13,7 +13,7 @@ class Mouth(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Made where a mouth has seen who speaks, and nowhere else: `tests/house/test_people_decide.py` lists the places."""
+    """Made where a mouth has seen who speaks, and nowhere else: `tests/architecture/test_people_decide.py` lists the places."""
 
     mouth: Mouth
     name: str

@@ -6,7 +6,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from minion.protocol import Brief, CheckReport, Outcome, Report, SessionKind, encode
-from overlord.domain.budget import Budget, Per, Unit
+from overlord.domain.budgets.budget import Budget, Per, Unit
 from overlord.domain.job import JobId
 
 MAX_LOSSES = 3

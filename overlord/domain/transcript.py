@@ -1,6 +1,6 @@
 """What a session and its model said to each other, as a person reads it: a conversation of turns, calls and outputs.
 
-The transcript has one JSON line for each model call (`door/transcript.py` writes it, redacted). Everything in it comes from
+The transcript has one JSON line for each model call (`session_api/transcript.py` writes it, redacted). Everything in it comes from
 models, files and commands, so nothing is taken for granted: a line that is none is left out, and a reply may hold anything.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from overlord.domain.text import count
+from overlord.domain.text.plain import count
 
 OUTPUT_LINES = 8
 """Of a command's output, its end, where not everything is asked for."""

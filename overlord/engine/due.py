@@ -10,18 +10,24 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from overlord import inquiries
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
-from overlord.domain.turn import Waiting, in_turn
-from overlord.engine import intake, propose, room, untested
-from overlord.engine.lookout import interval_s
-from overlord.engine.parts import Parts
-from overlord.engine.project import projection_key
-from overlord.store import decisions, drafts, jobs, pauses, proposals, sessions, spaces, steering, wishes
+from overlord.domain.space_rotation import Waiting, in_turn
+from overlord.engine.intake import poll
+from overlord.engine.issues.projection import projection_key
+from overlord.engine.proposals import raise_proposals
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.engine.sessions import capacity, untested
+from overlord.queries import overview
+from overlord.store import decisions, jobs, sessions
+from overlord.store.conversation import steering
 from overlord.store.jobs import Glance
-from overlord.store.spaces import Space
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
+from overlord.store.spaces import pauses, spaces, work_requests
+from overlord.store.spaces.spaces import Space
 
 ALWAYS = frozenset({JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING})
 """States whose next fact comes from outside the database, or from a step that was cut off."""
@@ -72,7 +78,7 @@ def look(
         polls=tuple(_to_poll(connection, parts, flags, at)),
         questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
         live=live,
-        is_news=propose.is_news(connection),
+        is_news=raise_proposals.is_news(connection),
         approved=proposals.to_dispatch(connection),
         drafts=drafts.moving(connection),
         read=[message.id for message in steering.to_tell(connection)],
@@ -150,7 +156,7 @@ def _next_in_line(  # noqa: PLR0917
     yield from chosen
     pulls.update(glance.space for glance in waiting if glance.id in chosen and glance.pull_number is None)
     for glance in beyond:
-        held = room.no_pull_left(parts, glance.space)
+        held = capacity.no_pull_left(parts, glance.space)
         if pulls[glance.space] >= _most_pulls(parts, glance.space) and glance.reason != held:
             yield glance.id
 
@@ -176,7 +182,7 @@ def _within_pulls(
 def _in_turn(connection: sqlite3.Connection, parts: Parts, waiting: Sequence[Waiting]) -> Iterator[JobId]:
     """Those whose turn it is; and of a space whose environment is being set up as many as there is room for beside them.
     Its jobs may all wait for that, which others do not need."""
-    lanes = inquiries.lanes(connection, parts.settings, {item.space for item in waiting})
+    lanes = overview.lanes(connection, parts.settings, {item.space for item in waiting})
     left = parts.settings.sessions.concurrent - sessions.started_running(connection)
     apart = sessions.spaces_setting_up(connection)
     yield from in_turn([item for item in waiting if item.space not in apart], lanes, room=left)
@@ -188,9 +194,9 @@ def _to_poll(
     connection: sqlite3.Connection, parts: Parts, flags: Mapping[str, Space], at: datetime
 ) -> Iterator[str]:
     """The spaces whose turn it is, and those of issues that people wish to see worked on."""
-    wished = {wish.space for wish in wishes.waiting(connection)}
+    wished = {wish.space for wish in work_requests.waiting(connection)}
     for name in parts.settings.repositories:
         hinted, space = parts.hints.is_due(name, parts.clock.monotonic()), flags.get(name, Space(name=name))
-        if name in wished or intake.is_to_poll(space, at, interval_s(parts.settings), hinted=hinted):
+        if name in wished or poll.is_to_poll(space, at, interval_s(parts.settings), hinted=hinted):
             yield name
     yield from sorted(wished - set(parts.settings.repositories))

@@ -15,40 +15,28 @@ from structlog.contextvars import bound_contextvars
 
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
-from overlord.engine import (
-    brief,
-    collect,
-    converse,
-    deliver,
-    disk,
-    dispatch,
-    due,
-    enact,
-    ending,
-    evaluate,
-    evolve,
-    follow,
-    home,
-    inbox,
-    intake,
-    keep,
-    obey,
-    project,
-    propose,
-    prune,
-    reap,
-    retry,
-    steer,
-)
+from overlord.engine import due
+from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
+from overlord.engine.conversation import message_receipts
+from overlord.engine.delivery import deliver, follow_pulls
 from overlord.engine.due import Due
-from overlord.engine.errands import Errands
-from overlord.engine.parts import Parts
-from overlord.engine.poll_outcome import is_alike
-from overlord.engine.speech import Speech
+from overlord.engine.evaluation import evaluate
+from overlord.engine.intake import poll
+from overlord.engine.issues import projection
+from overlord.engine.proposals import open_approved, raise_proposals
+from overlord.engine.retention import disk_shortage, environments, retention
+from overlord.engine.runtime import retry
+from overlord.engine.runtime.background_steps import Errands
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.poll_outcome import is_alike
+from overlord.engine.sessions import apply_answers, cleanup, collect, dispatch, ending
+from overlord.engine.skills import lifecycle
 from overlord.errors import FarEndError, Fenced, IllegalMove
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.ports import RepositoryName
-from overlord.store import jobs, requests
+from overlord.store import jobs
+from overlord.store.chat import requests
 
 log = structlog.get_logger()
 
@@ -59,8 +47,8 @@ STEPS: Mapping[JobState, Step] = {
     JobState.RUNNING: collect.step,
     JobState.EVALUATING: evaluate.step,
     JobState.DELIVERING: deliver.step,
-    JobState.IN_REVIEW: follow.step,
-    JobState.WAITING: inbox.step,
+    JobState.IN_REVIEW: follow_pulls.step,
+    JobState.WAITING: apply_answers.step,
 }
 
 Act = Callable[[], Awaitable[bool]]
@@ -86,8 +74,8 @@ class Tick:
         self._delays: dict[str, _Delay] = {}
         self._outlived: dict[str, float] = {}
         self._errands = Errands(parts.ring)
-        self._pruned_at = -prune.EVERY_S
-        self._kept_at = -keep.EVERY_S
+        self._pruned_at = -environments.EVERY_S
+        self._kept_at = -retention.EVERY_S
         self._is_low: bool | None = None
         self._shortage = ""
         self._is_behind = False
@@ -103,13 +91,13 @@ class Tick:
         retried, put_off = self._failed_before()
         found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
         if found.questions_end:
-            await inbox.expire(parts)
+            await apply_answers.expire(parts)
         wanted = self._wanted(found)
-        if parts.clock.monotonic() - self._pruned_at >= prune.EVERY_S:
+        if parts.clock.monotonic() - self._pruned_at >= environments.EVERY_S:
             self._pruned_at = parts.clock.monotonic()
-            wanted["prune"] = self._act("prune", None, partial(prune.step, parts))
+            wanted["prune"] = self._act("prune", None, partial(environments.step, parts))
         self._look_who_asks()
-        if parts.clock.monotonic() - self._kept_at >= keep.EVERY_S:
+        if parts.clock.monotonic() - self._kept_at >= retention.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
         if parts.speech is not None:
             wanted |= await self._talk(parts.speech)
@@ -137,7 +125,7 @@ class Tick:
     async def _look_for_room(self) -> None:
         """See whether new work may begin; when it may not any more, keep house at once."""
         try:
-            is_low = await disk.look(self._parts, was_low=self._is_low)
+            is_low = await disk_shortage.look(self._parts, was_low=self._is_low)
         except (sqlite3.DatabaseError, OSError) as error:
             log.warning("disk", trouble=str(error))  # nothing can be begun either; the next pass looks again
             return
@@ -153,34 +141,34 @@ class Tick:
             self._keep_house_now()
 
     def _keep_house_now(self) -> None:
-        self._kept_at = self._pruned_at = self._parts.clock.monotonic() - keep.EVERY_S
+        self._kept_at = self._pruned_at = self._parts.clock.monotonic() - retention.EVERY_S
 
     def _wanted(self, found: Due) -> dict[str, Act]:
         """A step for everything that is due, by what it is about."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         for name in found.polls:
             key = f"poll {name}"
-            wanted[key] = self._act(key, None, partial(intake.poll, parts, RepositoryName(name)), space=name)
+            wanted[key] = self._act(key, None, partial(poll.poll, parts, RepositoryName(name)), space=name)
         if found.is_news:
-            wanted["propose"] = self._act("propose", None, partial(propose.step, parts))
+            wanted["propose"] = self._act("propose", None, partial(raise_proposals.step, parts))
         for number in found.approved:
             key = f"proposal {number}"
-            wanted[key] = self._act(key, None, partial(enact.step, parts, number))
+            wanted[key] = self._act(key, None, partial(open_approved.step, parts, number))
         for number in found.drafts:
             key = f"draft {number}"
-            wanted[key] = self._act(key, None, partial(evolve.step, parts, number))
+            wanted[key] = self._act(key, None, partial(lifecycle.step, parts, number))
         for number in found.read:
             key = f"message {number}"
-            wanted[key] = self._act(key, None, partial(steer.acknowledge, parts, number))
+            wanted[key] = self._act(key, None, partial(message_receipts.acknowledge, parts, number))
         for job in found.steps:
             step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))
         for job in found.remains:
-            reaping = partial(reap.step, parts, job)
+            reaping = partial(cleanup.step, parts, job)
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, reaping, **_about(found, job))
         for job in found.behind:
             key = _key(job.id) + PROJECTION  # beside its step, which does not wait for labels
-            wanted[key] = self._act(key, job.id, partial(project.step, parts, job), space=job.space)
+            wanted[key] = self._act(key, job.id, partial(projection.step, parts, job), space=job.space)
         for session in found.uncleared:
             key = f"clear {session.id}"
             clearing = partial(ending.clear, parts, session)
@@ -189,7 +177,7 @@ class Tick:
 
     async def _keep(self) -> bool:
         """The house-keeping of a day, tried again until it went through."""
-        await keep.step(self._parts)
+        await retention.step(self._parts)
         self._kept_at = self._parts.clock.monotonic()
         return False
 
@@ -199,19 +187,19 @@ class Tick:
         heard, due, opened, self._is_behind = await parts.database.read(
             lambda c: (
                 bool(requests.unanswered(c)),
-                brief.is_due(c, parts),
-                home.is_behind(c, parts),
-                converse.is_behind(c, speech),
+                briefing.is_due(c, parts),
+                home_tab.is_behind(c, parts),
+                message_projection.is_behind(c, speech),
             )
         )
         if heard:
-            wanted["requests"] = self._act("requests", None, partial(obey.step, parts, speech))
+            wanted["requests"] = self._act("requests", None, partial(handle_requests.step, parts, speech))
         if due:
-            wanted["briefing"] = self._act("briefing", None, partial(brief.step, parts, speech))
+            wanted["briefing"] = self._act("briefing", None, partial(briefing.step, parts, speech))
         if opened:
-            wanted["homes"] = self._act("homes", None, partial(home.step, parts, speech))
+            wanted["homes"] = self._act("homes", None, partial(home_tab.step, parts, speech))
         if self._is_behind and not speech.wait_s():
-            wanted["chat"] = self._act("chat", None, partial(converse.step, parts, speech))
+            wanted["chat"] = self._act("chat", None, partial(message_projection.step, parts, speech))
         return wanted
 
     def _failed_before(self) -> tuple[set[JobId], set[JobId]]:
@@ -350,7 +338,7 @@ def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str
     data: dict[str, Json] = {"trouble": trouble}
     job = jobs.get(connection, job_id)
     # What a job in people's hands waits for is more to them than that a label could not be set.
-    changes = {"reason": f"{PUT_OFF}{trouble}"} if job.state in project.UNDER_WAY else {}
+    changes = {"reason": f"{PUT_OFF}{trouble}"} if job.state in projection.UNDER_WAY else {}
     jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, **changes)
 
 

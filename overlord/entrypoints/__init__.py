@@ -1,1 +1,1 @@
-"""Who calls us: the daemon and the command line. They parse and render; `commands.py` acts."""
+"""Who calls us: the daemon and the command line. They parse and render; `verbs/commands.py` acts."""

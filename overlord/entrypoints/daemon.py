@@ -12,15 +12,15 @@ from collections.abc import Callable
 import structlog
 
 from overlord.app import overlord
-from overlord.door.model_watch import ModelWatch
 from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.entrypoints.chat.talk import talking
-from overlord.entrypoints.chronicle import chronicled
+from overlord.entrypoints.fact_log import chronicled
 from overlord.entrypoints.listen.listener import listening
-from overlord.entrypoints.logs import conceal
 from overlord.entrypoints.notify import Supervisor
+from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.tracing import traced
-from overlord.settings import Settings
+from overlord.session_api.gateway.model_watch import ModelWatch
+from overlord.settings.load import Settings
 
 DRAIN_S = 9.0
 """How long it may take to end what is in flight: a container engine kills after ten seconds."""

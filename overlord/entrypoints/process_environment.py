@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from overlord.settings_environment import SECRETS
+from overlord.settings.env import SECRETS
 
 _SET_DUMPABLE = 4
 """PR_SET_DUMPABLE of <linux/prctl.h>."""

@@ -1,11 +1,11 @@
 """Asking the forge for a repository before it is put into Overlord's care: a misspelt one would be polled in vain for ever."""
 
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_connection import connect
-from overlord.domain.forge import Repository
+from overlord.adapters.github.connection import connect
+from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.repositories.forge import Repository
 from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, NotFound, Refused, SettingsError
 from overlord.ports import RepositoryName
-from overlord.settings import Settings
+from overlord.settings.load import Settings
 
 NOTHING = "Nothing was added."
 UNASKED = "`--unchecked` adds it without asking"

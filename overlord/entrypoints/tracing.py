@@ -19,11 +19,13 @@ from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS
 from overlord.domain.trace import Asked, Attribute, Span, Trace
-from overlord.entrypoints.chronicle import Hear
+from overlord.entrypoints.fact_log import Hear
 from overlord.errors import NotFound
-from overlord.settings import Settings
-from overlord.store import evaluations, exchanges, jobs, sessions
-from overlord.store.exchanges import Exchange
+from overlord.settings.load import Settings
+from overlord.store import jobs, sessions
+from overlord.store.budgets import exchanges
+from overlord.store.budgets.exchanges import Exchange
+from overlord.store.checks import evaluations
 from overlord.store.ledger import Entry
 
 WAITING = 256

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from overlord.points import Moment, reached
+from overlord.failpoints import Moment, reached
 
 Result = TypeVar("Result")
 Fence = Callable[[sqlite3.Connection], None]

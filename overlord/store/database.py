@@ -23,7 +23,7 @@ import aiosqlite
 
 from overlord.errors import Fenced, StateReplaced, StoreError
 from overlord.store.commit import Commits, Fence, Transaction, commit
-from overlord.store.migrations import LATEST, migrate, schema_version
+from overlord.store.schema.migrations import LATEST, migrate, schema_version
 
 Result = TypeVar("Result")
 BUSY_TIMEOUT_S = 10.0

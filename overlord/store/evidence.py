@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from overlord.errors import StoreError
-from overlord.points import Moment, Point, reached
+from overlord.failpoints import Moment, Point, reached
 
 GRACE_S = 3600.0
 """A file is put before its row is written; what nothing names is left alone for so long."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from minion.protocol import Issue
-from overlord.domain.contract import Contract
+from overlord.domain.contracts.contract import Contract
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.job import OPEN, Job, JobId, JobState, branch_name, next_state

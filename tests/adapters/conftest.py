@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from overlord.adapters.slack import SlackChat
-from overlord.domain.names import ChannelId
+from overlord.adapters.slack.chat import SlackChat
+from overlord.domain.identifiers import ChannelId
 from overlord.embedded.chat.chat import EmbeddedChat
 from tests.adapters.slack_calls import Clock, connect
 

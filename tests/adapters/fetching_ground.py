@@ -4,9 +4,9 @@ import base64
 from pathlib import Path
 
 from minion.ready import ReadyCopy
-from overlord.adapters.git import GitMirrors
-from overlord.adapters.git_ready import MOST_BYTES
-from overlord.domain.extent import Extent
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.adapters.git.ready import MOST_BYTES
+from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, Sha

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from overlord.adapters.github import GitHubForge
-from overlord.domain.conversation import Reaction
+from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.server import serve
 from overlord.errors import FarEndError
 from overlord.ports import Pull, RepositoryName, Sha

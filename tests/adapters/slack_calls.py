@@ -12,9 +12,18 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from overlord.adapters.slack import SlackChat
-from overlord.domain.chat import ActionId, Button, Buttons, ChatMessage, Form, FormField, Paragraph, Posted
-from overlord.domain.names import ChannelId, MessageTs, UserId
+from overlord.adapters.slack.chat import SlackChat
+from overlord.domain.chat.message import (
+    ActionId,
+    Button,
+    Buttons,
+    ChatMessage,
+    Form,
+    FormField,
+    Paragraph,
+    Posted,
+)
+from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.server import serve
 from overlord.errors import FarEndError

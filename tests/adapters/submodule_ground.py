@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.extent import Extent
+from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import Unobtainable
 from overlord.ports import SessionId, Sha

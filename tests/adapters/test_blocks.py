@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from overlord.adapters.blocks import (
+from overlord.adapters.slack.blocks import (
     ALL_BYTES,
     MESSAGE_BLOCKS,
     SUMMARY_CHARS,
@@ -19,8 +19,8 @@ from overlord.adapters.blocks import (
     view_payload,
     weight,
 )
-from overlord.adapters.blocks_text import CUT, cut, cut_to_end
-from overlord.domain.chat import (
+from overlord.adapters.slack.blocks_text import CUT, cut, cut_to_end
+from overlord.domain.chat.message import (
     ActionId,
     Bold,
     Button,
@@ -42,8 +42,8 @@ from overlord.domain.chat import (
     Rule,
     Span,
 )
-from overlord.domain.names import UserId
-from overlord.domain.text import length, visible
+from overlord.domain.identifiers import UserId
+from overlord.domain.text.plain import length, visible
 from overlord.embedded.chat.block_kit import message_faults, text_fault, view_faults
 from overlord.embedded.chat.block_text import plain
 

@@ -2,8 +2,8 @@
 
 from inline_snapshot import snapshot
 
-from overlord.adapters.blocks import message_payload, view_payload
-from overlord.domain.chat import (
+from overlord.adapters.slack.blocks import message_payload, view_payload
+from overlord.domain.chat.message import (
     ActionId,
     Bold,
     Button,
@@ -23,7 +23,7 @@ from overlord.domain.chat import (
     Quote,
     Rule,
 )
-from overlord.domain.names import UserId
+from overlord.domain.identifiers import UserId
 from overlord.embedded.chat.block_kit import message_faults, view_faults
 from overlord.embedded.chat.block_text import plain
 

@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 
-from overlord.adapters.children import watch_children
+from overlord.adapters.process.children import watch_children
 
 
 async def _ended() -> tuple[int, list[str]]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.docker_profile import Profile, differences
+from overlord.adapters.docker.engine import DockerEngine
+from overlord.adapters.docker.profile import Profile, differences
+from overlord.adapters.docker.runner import DockerRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.adapters.engine import OwnEngine

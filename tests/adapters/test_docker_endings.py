@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_notes import Note, Notes
+from overlord.adapters.docker.notes import Note, Notes
+from overlord.adapters.docker.runner import DockerRunner
 from overlord.ports import Ending, EndKind, Running, SessionId
 from tests.adapters.spoken_engine import SpokenEngine, exited, running, spoken_engine
 

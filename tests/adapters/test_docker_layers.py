@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from overlord.adapters.docker import DockerRunner
-from overlord.adapters.docker_check import Wall, check_sandbox
-from overlord.adapters.docker_engine import DockerEngine
-from overlord.adapters.docker_profile import Profile
-from overlord.adapters.sandbox_check import POINTS
+from overlord.adapters.docker.engine import DockerEngine
+from overlord.adapters.docker.profile import Profile
+from overlord.adapters.docker.profile_check import Wall, check_sandbox
+from overlord.adapters.docker.runner import DockerRunner
+from overlord.adapters.docker.sandbox_check import POINTS
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import EndKind, Launch, SessionId
 from tests.puppet import open_door

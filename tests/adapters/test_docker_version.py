@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.docker import DockerRunner
+from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.runner_choice import minion_stamp
 from overlord.errors import RunnerUnavailable
 from overlord.ports import SessionId

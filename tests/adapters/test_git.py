@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
-from overlord.domain.scope import Change
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.scope.check import Change
 from overlord.errors import GitFailed, PushRefused, PushRejected
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_command, git_listing
-from overlord.adapters.git import GitMirrors
-from overlord.adapters.git_command import OverLimit, git, output_bytes
+from overlord.adapters.git import command
+from overlord.adapters.git.command import OverLimit, git, output_bytes
+from overlord.adapters.git.content import listing
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import GitFailed
 from overlord.git_limits import READING
 from overlord.ports import Sha
@@ -65,7 +66,7 @@ async def test_whatever_reads_a_sessions_objects_is_bounded(
         if name == "prepare_session":
             await ground.git.remove_session(SESSION)
         with monkeypatch.context() as patch:
-            patch.setitem(vars(git_command), "READING", replace(READING, allocation_bytes=MIB))
+            patch.setitem(vars(command), "READING", replace(READING, allocation_bytes=MIB))
             with pytest.raises(OverLimit, match="over limit"):
                 await read(ground.git, ground.base, head)
                 pytest.fail(f"{name} is not bounded")
@@ -84,7 +85,7 @@ async def test_work_is_brought_into_the_mirror_within_bounds(
         )
 
     with monkeypatch.context() as patch:
-        patch.setitem(vars(git_command), "READING", replace(READING, allocation_bytes=MIB))
+        patch.setitem(vars(command), "READING", replace(READING, allocation_bytes=MIB))
         with pytest.raises(GitFailed, match=r"pack-objects died|over limit"):
             await bring()
     made = await bring()
@@ -98,7 +99,7 @@ async def test_what_takes_too_much_to_compare_is_too_large_to_be_judged(
     commit(ground.quarantine, BRANCH, {"lines": "\n" * 5_000_000}, parent=ground.base)
     tree = await ground.git.session_tree(SESSION, BRANCH)
     assert tree is not None
-    monkeypatch.setitem(vars(git_command), "READING", replace(READING, memory_bytes=100 * MIB))
+    monkeypatch.setitem(vars(command), "READING", replace(READING, memory_bytes=100 * MIB))
     said = await ground.git.excess(SESSION, tree=tree, parent=ground.base)
     assert said == "to compare it with what was there, git needs more memory or time than it may have"
     monkeypatch.undo()
@@ -109,8 +110,8 @@ async def test_no_single_file_is_larger_than_git_may_hold_at_once(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert READING.allocation_bytes is not None
-    assert READING.allocation_bytes > git_listing.MOST_FILE_BYTES
-    monkeypatch.setitem(vars(git_listing), "MOST_FILE_BYTES", 1000)
+    assert READING.allocation_bytes > listing.MOST_FILE_BYTES
+    monkeypatch.setitem(vars(listing), "MOST_FILE_BYTES", 1000)
     commit(ground.quarantine, BRANCH, {"a": "x" * 1000, "b": "x" * 1001}, parent=ground.base)
     tree = await ground.git.session_tree(SESSION, BRANCH)
     assert tree is not None
@@ -122,7 +123,7 @@ async def test_the_kernel_ends_what_takes_too_much_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(tmp_path, "init", "--quiet", "--bare", str(tmp_path))
-    monkeypatch.setitem(vars(git_command), "READING", replace(READING, cpu_s=1))
+    monkeypatch.setitem(vars(command), "READING", replace(READING, cpu_s=1))
     spin = {"alias.spin": "!while :; do :; done"}
     with pytest.raises(OverLimit, match="died of signal 24"):
         await git(tmp_path, "spin", settings=spin, bounded=True)

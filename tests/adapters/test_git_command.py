@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git_command import git, output_bytes
+from overlord.adapters.git.command import git, output_bytes
 from overlord.errors import GitFailed, GitUnavailable
 from tests.descriptors import no_descriptor_left
 from tests.plumbing import run

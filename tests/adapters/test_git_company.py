@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.adapters.git_fetch import Fetch
+from overlord.adapters.git.fetch import Fetch
 
 ASKED = Fetch("https://forge/a/b.git", frozenset({"main"}), 10.0)
 

@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from overlord.adapters.git import KEPT_COPIES
-from overlord.adapters.git_lfs import headers_for
-from overlord.domain.extent import Extent
+from overlord.adapters.git.lfs import headers_for
+from overlord.adapters.git.mirrors import KEPT_COPIES
+from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import FarEndError, ForgeUnavailable, Unobtainable

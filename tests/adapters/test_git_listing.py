@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_listing
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.git.content import listing
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
@@ -84,21 +84,21 @@ async def test_directories_may_not_lie_too_deep(ground: Ground, depth: int, said
 async def test_a_list_may_be_as_long_as_it_was_and_some(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(git_listing), "MOST_MORE_BYTES", 1000)
+    monkeypatch.setitem(vars(listing), "MOST_MORE_BYTES", 1000)
     assert len(run(ground.quarantine, "ls-tree", "-r", ground.base)) > 1000
     assert await ground.excess(ground.work({"new": "x"})) == "", "what was there before is longer than that"
     head = ground.work({f"new{number}": "x" for number in range(20)})
     assert await ground.excess(head) == "it makes the list of files longer by 1,000 bytes or more"
-    monkeypatch.setitem(vars(git_listing), "MOST_MORE_BYTES", 2000)
+    monkeypatch.setitem(vars(listing), "MOST_MORE_BYTES", 2000)
     assert await ground.excess(head) == ""
-    monkeypatch.setitem(vars(git_listing), "MOST_LISTED_BYTES", 5000)
+    monkeypatch.setitem(vars(listing), "MOST_LISTED_BYTES", 5000)
     assert "longer" in await ground.excess(head), "nothing is accepted that is not read afterwards"
 
 
 async def test_a_large_file_counts_as_often_as_it_is_named(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(git_listing), "MOST_CHANGED_BYTES", 10_000)
+    monkeypatch.setitem(vars(listing), "MOST_CHANGED_BYTES", 10_000)
     large = "x" * 2_000
     assert await ground.excess(ground.work({f"n{number}": large for number in range(5)})) == ""
     head = ground.work({f"n{number}": large for number in range(6)})
@@ -113,7 +113,7 @@ async def test_a_commit_people_pushed_that_lists_without_end_is_a_failure_and_ha
 ) -> None:
     base = bomb(ground.far, "main", levels=4)
     await ground.git.refresh_mirror(NAME, Remote(url=str(ground.far)))
-    monkeypatch.setitem(vars(git_listing), "MOST_LISTED_BYTES", 100_000)
+    monkeypatch.setitem(vars(listing), "MOST_LISTED_BYTES", 100_000)
     with pytest.raises(GitFailed, match="is longer than 100,000 bytes"):
         await ground.git.listing(NAME, base)
     with pytest.raises(GitFailed, match="is longer than 100,000 bytes"):

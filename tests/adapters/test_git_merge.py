@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
-from overlord.domain.scope import Merge
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.scope.check import Merge
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, Sha

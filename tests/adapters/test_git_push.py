@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.adapters.git_push import refusal_of
+from overlord.adapters.git.push import refusal_of
 from overlord.errors import GitFailed, PushRefused
 
 BRANCH = "minion/issue-1"

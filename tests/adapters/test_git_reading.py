@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName

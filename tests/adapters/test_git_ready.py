@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import KEPT_COPIES, GitMirrors
-from overlord.adapters.git_index import entries
-from overlord.adapters.git_ready import MOST_PACKS
+from overlord.adapters.git.index import entries
+from overlord.adapters.git.mirrors import KEPT_COPIES, GitMirrors
+from overlord.adapters.git.ready import MOST_PACKS
 from overlord.adapters.trash import Trash
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, Sha

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import PushRejected
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha

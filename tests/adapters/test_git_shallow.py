@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
-from overlord.domain.extent import Extent
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.repositories.extent import Extent
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha

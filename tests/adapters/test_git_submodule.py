@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from minion.ready import ReadyCopy
-from overlord.adapters.git import KEPT_COPIES
-from overlord.adapters.git_submodule import DEEPEST
-from overlord.domain.extent import Extent
+from overlord.adapters.git.mirrors import KEPT_COPIES
+from overlord.adapters.git.submodule import DEEPEST
+from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import Unobtainable
 from overlord.ports import Sha

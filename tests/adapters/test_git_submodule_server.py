@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_gathering, git_listing
-from overlord.adapters.git_command import TIMEOUT_S
-from overlord.adapters.git_ready import MOST_BYTES
-from overlord.adapters.git_submodule import Module, Submodules
+from overlord.adapters.git import gathering
+from overlord.adapters.git.command import TIMEOUT_S
+from overlord.adapters.git.content import listing
+from overlord.adapters.git.ready import MOST_BYTES
+from overlord.adapters.git.submodule import Module, Submodules
 from overlord.errors import GitFailed, Unobtainable
 from overlord.ports import Remote, Sha
 from tests.adapters.far_end import served_as_files
@@ -130,7 +131,7 @@ async def test_a_submodule_that_lists_without_end_is_not_read(
 ) -> None:
     far = ground.forge.directory("acme/lib")
     base = await ground.base({"lib": ("../lib.git", bomb(far, "main", levels=4))})
-    monkeypatch.setitem(vars(git_listing), "MOST_LISTED_BYTES", 100_000)
+    monkeypatch.setitem(vars(listing), "MOST_LISTED_BYTES", 100_000)
     assert "is longer than 100,000 bytes" in await ground.refused(base)
 
 
@@ -143,7 +144,7 @@ async def test_a_server_that_takes_too_long_is_given_up_and_leaves_nothing(
     made = " ".join(f"'{place}/{half}'" for half in halves)
     before_git(tmp_path, monkeypatch, f"if [ -e {slow} ]; then touch {made}; exec sleep 1000; fi")
     slow.touch()
-    monkeypatch.setitem(vars(git_gathering), "LONGEST_S", 0.5)
+    monkeypatch.setitem(vars(gathering), "LONGEST_S", 0.5)
     assert "did not all come within" in await ground.refused(base)
     assert not [half for half in halves if (place / half).exists()]
     slow.unlink()

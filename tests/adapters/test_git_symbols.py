@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_symbols
-from overlord.adapters.git import GitMirrors
-from overlord.domain.definition import Occurrences
+from overlord.adapters.git.content import symbols as git_symbols
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.scope.occurrences import Occurrences
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, Sha

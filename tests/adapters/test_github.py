@@ -15,13 +15,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from structlog.testing import capture_logs
 
 from minion.protocol import Comment
-from overlord.adapters.etag import EtagStore, Kept
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_client import GitHubClient
-from overlord.adapters.github_operation import OPERATIONS
-from overlord.adapters.github_requests import READ_ATTEMPTS
+from overlord.adapters.github.client import GitHubClient
+from overlord.adapters.github.etag import EtagStore, Kept
+from overlord.adapters.github.forge import GitHubForge
+from overlord.adapters.github.operation import OPERATIONS
+from overlord.adapters.github.requests import READ_ATTEMPTS
 from overlord.embedded.fault import LIMIT_WAIT_S
-from overlord.embedded.forge import operation
+from overlord.embedded.forge.api import operation
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import (
     FarEndError,

@@ -10,9 +10,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from overlord.adapters.credentials import AppCredentials
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_client import GitHubClient
+from overlord.adapters.github.client import GitHubClient
+from overlord.adapters.github.credentials import AppCredentials
+from overlord.adapters.github.forge import GitHubForge
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from overlord.adapters import github_log
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_log import MOST_BYTES
-from overlord.domain.forge import FailedCheck, Review, ReviewComment, ReviewState
+from overlord.adapters.github import log as github_log
+from overlord.adapters.github.forge import GitHubForge
+from overlord.adapters.github.log import MOST_BYTES
+from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
 from overlord.embedded.server import serve
 from overlord.errors import ForgeRefused, ForgeUnavailable
 from overlord.ports import RepositoryName, Sha

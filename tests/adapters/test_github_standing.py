@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github_requests import READ_ATTEMPTS
-from overlord.adapters.github_standing import GitHubStanding
+from overlord.adapters.github.access import GitHubStanding
+from overlord.adapters.github.requests import READ_ATTEMPTS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeRefused, ForgeUnavailable

@@ -9,10 +9,10 @@ import aiohttp
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
 
-from overlord.adapters.github_client import AT_ONCE, GitHubClient
-from overlord.adapters.github_transport import why_unanswered
+from overlord.adapters.github.client import AT_ONCE, GitHubClient
+from overlord.adapters.github.transport import why_unanswered
 from overlord.errors import ForgeUnavailable
-from overlord.meters import Meters
+from overlord.metrics import Meters
 from tests.adapters.github_calls import failure
 from tests.adapters.wire import BODY, SECRET, SIGN_IN, Respond, answer, ask, client_of, silence, wire
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import process_shim
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.process import shim
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.trash import Trash
 from overlord.errors import RunnerRefused
 from overlord.ports import Ending, EndKind, Launch, SessionId
@@ -74,12 +74,12 @@ async def test_a_start_that_was_cut_off_is_no_trace_and_can_be_repeated(kit: Pro
 async def test_an_id_that_was_given_out_again_is_not_the_session(
     kit: ProcessKit, record: dict[str, int | str], kind: EndKind
 ) -> None:
-    state = process_shim.state_of(os.getpid())
+    state = shim.state_of(os.getpid())
     assert state is not None
     (kit.root / "s1").mkdir(parents=True)
-    process_shim.write_whole(
+    shim.write_whole(
         f"{kit.root}/s1/started",
-        {"pid": os.getpid(), "tick": state[1], "boot": process_shim.boot_id(), **record},
+        {"pid": os.getpid(), "tick": state[1], "boot": shim.boot_id(), **record},
     )
     assert (await ending(kit)).kind is kind
     await kit.runner().stop(S1, grace_s=0)
@@ -91,7 +91,7 @@ async def test_a_log_bomb_takes_two_megabytes_of_disk(kit: ProcessKit) -> None:
     await runner.start(launch(kit))
     assert (await ending_of(runner, S1)).exit_code == 0
     size = sum(part.stat().st_size for part in (kit.root / "s1").glob("log*"))
-    assert 900_000 < size <= 2 * process_shim.LOG_BYTES
+    assert 900_000 < size <= 2 * shim.LOG_BYTES
 
 
 async def test_a_killed_shim_takes_the_program_along_and_remove_the_rest(kit: ProcessKit) -> None:
@@ -172,4 +172,4 @@ async def test_the_minion_can_be_imported_and_the_working_directory_cannot(
     )
     await runner.start(Launch(session=S1, job="j", environment={}, door=tmp_path))
     assert (await ending_of(runner, S1)).exit_code == 0
-    assert (await runner.logs(S1, limit_bytes=1000)).strip() == str(Path(process_shim.__file__).parents[2])
+    assert (await runner.logs(S1, limit_bytes=1000)).strip() == str(Path(shim.__file__).parents[3])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.process_layers import ProcessLayers
+from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.errors import RunnerRefused
 
@@ -82,7 +82,7 @@ def test_what_a_setup_closed_to_its_own_user_is_counted_and_removed_all_the_same
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
-from overlord.adapters.process_layers import ProcessLayers
+from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 if os.getuid() == 0: os.setgid({NOBODY}); os.setuid({NOBODY})
 root = Path({str(tmp_path)!r})

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from overlord.adapters.github_client import GitHubClient
+from overlord.adapters.github.client import GitHubClient
 from overlord.adapters.http import proxy_for
 from overlord.errors import SettingsError
 from tests.adapters.github_calls import failure

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from overlord.adapters.slack import EVENT_TYPE, SlackChat
-from overlord.domain.names import ChannelId, MessageTs
+from overlord.adapters.slack.chat import EVENT_TYPE, SlackChat
+from overlord.domain.identifiers import ChannelId, MessageTs
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.errors import ChatMissing, ChatUnavailable
 from tests.adapters.slack_calls import STARTED_AT, Clock, connect, far_end, saying

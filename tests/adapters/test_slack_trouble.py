@@ -8,10 +8,10 @@ from email.utils import format_datetime
 import pytest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from overlord.adapters.slack import SlackChat
-from overlord.adapters.slack_refusal import MEANINGS
-from overlord.domain.chat import ActionId, Button, Buttons, ChatMessage
-from overlord.domain.names import ChannelId, UserId
+from overlord.adapters.slack.chat import SlackChat
+from overlord.adapters.slack.refusal import MEANINGS
+from overlord.domain.chat.message import ActionId, Button, Buttons, ChatMessage
+from overlord.domain.identifiers import ChannelId, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.fault import LIMIT_WAIT_S as ASKED_WAIT_S
 from overlord.errors import ChatExpired, ChatMissing, ChatRefused, ChatUnavailable, FarEndError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.process import ProcessRunner
+from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.space_runners import SpaceRunners
 from overlord.errors import RunnerRefused
 from overlord.ports import EndKind, Launch, SessionId

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from overlord.adapters.github_client import GitHubClient, SignIn
-from overlord.meters import Meters
+from overlord.adapters.github.client import GitHubClient, SignIn
+from overlord.metrics import Meters
 
 SECRET = "ghp_secret"
 SIGN_IN = SignIn(token=SECRET)

@@ -15,7 +15,7 @@ import pytest
 
 from overlord.home import Home
 from overlord.store.evidence import EvidenceStore
-from overlord.store.migrations import LATEST
+from overlord.store.schema.migrations import LATEST
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import kept, story
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord import bell
-from overlord.entrypoints import demo_clean
+from overlord import wakeup
+from overlord.entrypoints.demo import clean as demo_clean
 from overlord.home import Home
 from tests.runners import IMAGE, docker, engine_or_skip
 
@@ -67,7 +67,7 @@ async def test_only_what_a_demo_made_and_has_left_is_removed(tmp_path: Path) -> 
     (tmp_path / "elsewhere" / demo_clean.MARK).touch()
     link = tmp_path / f"{demo_clean.PREFIX}link"
     link.symlink_to(tmp_path / "elsewhere")
-    with bell.Bell().listening(Home(running).bell):
+    with wakeup.Bell().listening(Home(running).bell):
         removed = await demo_clean.clean(NO_ENGINE, tmp_path)
     assert (removed.homes, removed.running, removed.objects) == (1, (running,), 0)
     assert not left.exists()

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from overlord.adapters.sandbox_check import POINTS
+from overlord.adapters.docker.sandbox_check import POINTS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
-from overlord.entrypoints import doctor
 from overlord.entrypoints.cli.command_list import app
-from overlord.entrypoints.cli.doctor import WALLS
+from overlord.entrypoints.cli.commands.doctor import WALLS
 from overlord.entrypoints.cli.main import run
-from overlord.entrypoints.finding import Finding, Health
-from overlord.settings import Settings, load
+from overlord.entrypoints.doctor import checkup
+from overlord.entrypoints.doctor.finding import Finding, Health
+from overlord.settings.load import Settings, load
 from tests.runners import engine_or_skip
 
 REPOSITORY = "acme/calc"
@@ -58,7 +58,7 @@ async def configured(tmp_path: Path) -> AsyncIterator[Configured]:
 
 
 async def found(load: Callable[[], Settings]) -> dict[str, Finding]:
-    return {finding.what: finding for finding in await doctor.examine(load)}
+    return {finding.what: finding for finding in await checkup.examine(load)}
 
 
 async def test_a_sound_overlord_is_well_but_for_the_walls_it_has_not(configured: Configured) -> None:
@@ -118,12 +118,12 @@ async def test_an_old_git_is_not_well(
     (tmp_path / "git").write_text(f"#!/bin/sh\necho 'git version {says}'\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert (await doctor._git()).health is health
+    assert (await checkup._git()).health is health
 
 
 async def test_no_git_is_not_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "install git" in (await doctor._git()).said
+    assert "install git" in (await checkup._git()).said
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ async def test_no_git_is_not_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_an_engine_that_cannot_hold_the_profile_is_not_well(lack: dict[str, Any], words: str) -> None:
-    assert doctor._engine(GOOD_ENGINE, "runc").health is Health.WELL
-    finding = doctor._engine(GOOD_ENGINE | lack, "runc")
+    assert checkup._engine(GOOD_ENGINE, "runc").health is Health.WELL
+    finding = checkup._engine(GOOD_ENGINE | lack, "runc")
     assert finding.health is Health.BAD
     assert words in finding.said
 

@@ -10,15 +10,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from overlord.adapters.github_permission import PERMISSIONS
+from overlord.adapters.github.permission import PERMISSIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
-from overlord.entrypoints import doctor_forge
 from overlord.entrypoints.cli.command_list import app as overlord
 from overlord.entrypoints.cli.main import run
-from overlord.entrypoints.finding import Finding, Health
-from overlord.settings import load
-from overlord.settings_work import Labels
+from overlord.entrypoints.doctor import forge
+from overlord.entrypoints.doctor.finding import Finding, Health
+from overlord.settings.load import load
+from overlord.settings.work import Labels
 from tests.app_keys import keys, write_key
 
 REPO, OTHER = "acme/calc", "acme/web"
@@ -52,7 +52,7 @@ class Ground:
 
     async def found(self, *, fix: bool = False, **other: Any) -> dict[str, Finding]:
         settings = load(self.variables(), **other)
-        return {item.what: item for item in await doctor_forge.examine_forge(settings, fix=fix)}
+        return {item.what: item for item in await forge.examine_forge(settings, fix=fix)}
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ async def test_an_enterprise_server_has_its_api_below_a_path(ground: Ground) -> 
 
 
 def test_every_label_of_the_settings_has_its_colour_and_words() -> None:
-    assert set(doctor_forge.LABELS) == set(Labels.model_fields)
-    assert max(len(words) for _, words in doctor_forge.LABELS.values()) <= 100
+    assert set(forge.LABELS) == set(Labels.model_fields)
+    assert max(len(words) for _, words in forge.LABELS.values()) <= 100
 
 
 def test_fix_is_typed_and_changes_the_exit_code_of_nothing_else(
@@ -219,4 +219,4 @@ def test_fix_is_typed_and_changes_the_exit_code_of_nothing_else(
         run(lambda: overlord(["doctor", "--fix", "--json"]))
     assert ended.value.code == 1
     findings = {item["what"]: item for item in json.loads(capsys.readouterr().out)}
-    assert findings[REPO]["said"] == doctor_forge.NO_SIGN_IN
+    assert findings[REPO]["said"] == forge.NO_SIGN_IN

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github_permission import PERMISSIONS
+from overlord.adapters.github.permission import PERMISSIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.main import run
-from overlord.settings_environment import ENVIRONMENT
+from overlord.settings.env import ENVIRONMENT
 from tests.app_keys import keys, write_key
 from tests.faults.disks import mounted
 from tests.listener.test_daemon import served

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from overlord.adapters.slack_scope import bot_scopes
+from overlord.adapters.slack.scope import bot_scopes
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.server import serve
-from overlord.entrypoints.doctor_slack import examine_slack
-from overlord.entrypoints.finding import Finding, Health
-from overlord.settings import load
+from overlord.entrypoints.doctor.finding import Finding, Health
+from overlord.entrypoints.doctor.slack import examine_slack
+from overlord.settings.load import load
 
 
 @dataclass

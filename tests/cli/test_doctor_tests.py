@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from overlord.adapters.git import GitMirrors
-from overlord.entrypoints.doctor_tests import NOT_FETCHED, examine_tests
-from overlord.entrypoints.finding import Health
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.entrypoints.doctor.finding import Health
+from overlord.entrypoints.doctor.tests import NOT_FETCHED, examine_tests
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 from tests.plumbing import Files, commit, run
 
 NAME = RepositoryName("acme/calc")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from overlord.domain.person import Person
-from overlord.domain.skill_draft import DraftKind, SkillDraft
+from overlord.domain.skills.draft import DraftKind, SkillDraft
 from overlord.home import Home
-from overlord.store import drafts
 from overlord.store.database import open_reader
+from overlord.store.skills import drafts
 from tests.cli.conftest import Filled, Overlord
 from tests.drafting import PATH, skill
 from tests.records import NOW, REPO

@@ -28,17 +28,17 @@ CORE = (
     "asyncio",
     "pydantic",
     "yaml",
-    "overlord.commands",
+    "overlord.verbs.commands",
     "overlord.domain",
-    "overlord.settings",
+    "overlord.settings.load",
     "overlord.store",
 )
 """What most commands need, and what only explains them does not."""
 READERS = (
-    "overlord.domain.skill",
-    "overlord.domain.skill_review",
-    "overlord.domain.vetting",
-    "overlord.engine.draft",
+    "overlord.domain.skills.file",
+    "overlord.domain.skills.review",
+    "overlord.domain.skills.pull_review",
+    "overlord.engine.skills.draft",
 )
 """What reads skills: they are shown without it."""
 
@@ -171,9 +171,9 @@ def test_a_wrong_configuration_ends_with_three(
     [
         (("--version",), (*HEAVY, *CORE, "rich")),
         (("--help",), (*HEAVY, *CORE)),
-        (("decisions", "list"), (*HEAVY, *READERS, "overlord.settings")),
+        (("decisions", "list"), (*HEAVY, *READERS, "overlord.settings.load")),
         (("status",), (*HEAVY, *READERS)),
-        (("config", "check"), (*HEAVY, *READERS, "overlord.commands", "overlord.inquiries")),
+        (("config", "check"), (*HEAVY, *READERS, "overlord.verbs.commands", "overlord.queries.overview")),
     ],
 )
 def test_a_command_that_only_looks_waits_for_nothing_it_does_not_need(

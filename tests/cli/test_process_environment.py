@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from overlord.settings import Settings, load
-from overlord.settings_environment import ENVIRONMENT, SECRETS
+from overlord.settings.env import ENVIRONMENT, SECRETS
+from overlord.settings.load import Settings, load
 
 ROOT = Path(__file__).parents[2]
 CANARIES = {

@@ -4,10 +4,11 @@ import json
 import sqlite3
 from contextlib import closing
 
-from overlord.domain.proposal import EnhancementProposal
+from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.home import Home
-from overlord.store import ledger, proposals
+from overlord.store import ledger
 from overlord.store.database import open_reader
+from overlord.store.proposals import proposals
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import harmful, nothing
 from tests.stored import propose

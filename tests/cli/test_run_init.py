@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.checks_file import parse_checks
-from overlord.domain.environment_file import parse_environment
+from overlord.domain.checks.file import parse_checks
+from overlord.domain.environments.file import parse_environment
 from tests.cli.conftest import Overlord
 from tests.local import git, made
 from tests.world import CALC

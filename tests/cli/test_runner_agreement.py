@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.runner_choice import choose_runner
-from overlord.entrypoints import doctor
-from overlord.entrypoints.finding import Finding, Health
+from overlord.entrypoints.doctor import checkup
+from overlord.entrypoints.doctor.finding import Finding, Health
 from overlord.errors import ContainersMissing, SettingsError
 from overlord.home import Home
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 
 NOBODY = "unix:///nonexistent/docker.sock"
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ async def test_without_an_engine_auto_is_refused_until_somebody_agrees(
 
 async def test_the_doctor_says_that_the_daemon_would_not_start(settings: Callable[[str], Settings]) -> None:
     async def engine() -> Finding:
-        found = await doctor.examine(lambda: settings("auto"))
+        found = await checkup.examine(lambda: settings("auto"))
         return next(item for item in found if item.what == "engine")
 
     assert (await engine()).health is Health.BAD

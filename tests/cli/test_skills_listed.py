@@ -4,11 +4,11 @@ import json
 import sqlite3
 from dataclasses import replace
 
-from overlord.domain.skill_finding import SkillFinding
-from overlord.domain.skill_record import Origin, SkillAtBase
-from overlord.domain.skill_rule import Level
-from overlord.domain.vetting import Outcome, VettedFile, Vetting
-from overlord.store import skills, vettings
+from overlord.domain.skills.finding import SkillFinding
+from overlord.domain.skills.pull_review import Outcome, VettedFile, Vetting
+from overlord.domain.skills.record import Origin, SkillAtBase
+from overlord.domain.skills.scan.rule import Level
+from overlord.store.skills import skill_pulls, skills
 from tests.cli.conftest import Filled, Overlord
 from tests.records import NOW, REPO
 
@@ -72,9 +72,9 @@ def test_open_pull_requests_that_change_skills_are_listed(overlord: Overlord, fi
     )
 
     def vetted(connection: sqlite3.Connection) -> None:
-        vettings.note(connection, row, at=NOW)
+        skill_pulls.note(connection, row, at=NOW)
         ordinary = replace(row, number=8, outcome=Outcome.UNTOUCHED, files=())
-        vettings.note(connection, ordinary, at=NOW)
+        skill_pulls.note(connection, ordinary, at=NOW)
 
     filled(vetted)
     [_, told] = overlord("skills", "pulls").out.splitlines()

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.near import did_you_mean
+from overlord.domain.text.near import did_you_mean
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
-from overlord.settings import Settings
-from overlord.settings_near import near_setting
-from overlord.store import care
+from overlord.settings.load import Settings
+from overlord.settings.suggestion import near_setting
 from overlord.store.database import open_reader
+from overlord.store.spaces import managed
 from tests.app_keys import keys, write_key
 from tests.cli.conftest import Overlord, Said
 
@@ -55,7 +55,7 @@ def added(home: Home) -> list[str]:
         return []
     connection = open_reader(home.database)
     try:
-        return sorted(care.added(connection))
+        return sorted(managed.added(connection))
     finally:
         connection.close()
 

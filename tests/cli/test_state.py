@@ -15,9 +15,11 @@ from overlord.domain.decision import Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName
 from overlord.home import Home
-from overlord.store import decisions, evaluations, evidence, jobs, ledger, sessions, spaces
+from overlord.store import decisions, evidence, jobs, ledger, sessions
+from overlord.store.checks import evaluations
 from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore, Exhibit
+from overlord.store.spaces import spaces
 from tests.cli.conftest import Filled, Overlord
 from tests.records import HEAD, NOW, a_check
 from tests.stored import ask, claim, evaluating, prepare

@@ -16,15 +16,18 @@ from typing import Any
 
 import pytest
 
-from overlord.domain.budget import Cost, TokenUsage
+from overlord.domain.budgets.budget import Cost, TokenUsage
 from overlord.domain.decision import Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName, Json
 from overlord.home import Home
-from overlord.store import decisions, evaluations, exchanges, grants, jobs, ledger, pauses, wishes
+from overlord.store import decisions, jobs, ledger
+from overlord.store.budgets import exchanges, grants
+from overlord.store.budgets.exchanges import Purse
+from overlord.store.checks import evaluations
 from overlord.store.database import open_reader, write_beside
-from overlord.store.exchanges import Purse
-from overlord.store.wishes import Wish, WishState
+from overlord.store.spaces import pauses, work_requests
+from overlord.store.spaces.work_requests import Wish, WishState
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import harmful, hostile, nothing, story
 from tests.records import NOW, REPO, a_check, a_finding
@@ -50,7 +53,7 @@ def daemon(home: Home, *, answers: tuple[WishState, str] | None) -> Iterator[Non
         def answer() -> None:
             ear.recv(16)
             if answers is not None:
-                for wish in read(home, wishes.waiting):
+                for wish in read(home, work_requests.waiting):
                     act = answering(wish, *answers)
                     write_beside(home.database, "by hand", act)
 
@@ -65,7 +68,7 @@ def daemon(home: Home, *, answers: tuple[WishState, str] | None) -> Iterator[Non
 
 
 def answering(wish: Wish, state: WishState, said: str) -> Callable[[sqlite3.Connection], None]:
-    return lambda connection: wishes.answer(connection, wish.id, state, said, at=NOW, job_id=None)
+    return lambda connection: work_requests.answer(connection, wish.id, state, said, at=NOW, job_id=None)
 
 
 # Work that nobody labelled.
@@ -79,7 +82,7 @@ def test_without_a_daemon_a_wish_is_written_down(overlord: Overlord, filled: Fil
             assert said.code == 2, "a repository has an owner there"
             continue
         assert (said.code, "taken up when the daemon runs" in said.out) == (0, True)
-    found = read(home, wishes.waiting)
+    found = read(home, work_requests.waiting)
     assert [(wish.space, wish.number, wish.actor) for wish in found] == [(REPO, 42, "cli:alice")]
     assert actors(home) == [("work_requested", "cli:alice")]
 

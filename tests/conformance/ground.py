@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 import httpx
 
-from overlord.adapters.github import GitHubForge
-from overlord.adapters.github_connection import connect
+from overlord.adapters.github.connection import connect
+from overlord.adapters.github.forge import GitHubForge
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import App
 from overlord.ports import Forge, RepositoryName, Sha
-from overlord.settings import load
+from overlord.settings.load import load
 from tests.app_keys import keys
 from tests.github_openapi.check import served
 from tests.memory.forge import MemoryForge

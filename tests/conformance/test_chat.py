@@ -15,8 +15,8 @@ from typing import Protocol
 import httpx
 import pytest
 
-from overlord.adapters.slack import SLACK_API_URL, SlackChat
-from overlord.domain.chat import (
+from overlord.adapters.slack.chat import SLACK_API_URL, SlackChat
+from overlord.domain.chat.message import (
     ActionId,
     Bold,
     Button,
@@ -37,7 +37,7 @@ from overlord.domain.chat import (
     Quote,
     Rule,
 )
-from overlord.domain.names import ChannelId, MessageTs, UserId
+from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.errors import ChatMissing, ChatRefused
 from overlord.ports import Chat

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github import GitHubForge
-from overlord.domain.conversation import Reaction
+from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused
 from overlord.ports import Forge, RepositoryName

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.conversation import Reaction
+from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing
 from overlord.ports import Forge, RepositoryName

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.forge import PulledFile, TreeEntry
+from overlord.domain.repositories.forge import PulledFile, TreeEntry
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.repository import Content, Link
 from overlord.errors import ForgeMissing, ForgeRefused

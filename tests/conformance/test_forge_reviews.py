@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.forge import FailedCheck, ReviewState
+from overlord.domain.repositories.forge import FailedCheck, ReviewState
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.ports import Forge, RepositoryName, Sha

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import pytest
 
-from overlord.adapters.git import GitMirrors
-from overlord.domain.diff import parse_diff
-from overlord.domain.scope import Change
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.changes.diff import parse_diff
+from overlord.domain.scope.check import Change
 from overlord.embedded.forge.repository import Content, Link
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home

@@ -14,8 +14,8 @@ from minion.ready import ReadyCopy
 from minion.scope import Territory
 from minion.trees import Trees
 from minion.workspace import Workspace
-from overlord.adapters.git import GitMirrors
-from overlord.domain.extent import Extent
+from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha

@@ -12,7 +12,7 @@ from minion.git import Git
 from minion.protocol import Brief
 from minion.ready import ReadyCopy
 from minion.workspace import Workspace
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha

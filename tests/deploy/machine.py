@@ -19,8 +19,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.architecture.test_imports import ROOT
 from tests.deploy.server import compose_or_skip, filled_in
-from tests.house.test_imports import ROOT
 from tests.required import missing
 from tests.runners import docker
 

@@ -22,7 +22,7 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
 from tests.adapters.engine import OwnEngine
-from tests.house.test_imports import ROOT
+from tests.architecture.test_imports import ROOT
 from tests.required import missing
 from tests.runners import IMAGE, docker, engine_or_skip, forget
 from tests.world import CALC, REPO

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from overlord.settings_environment import ENVIRONMENT, REACHING_PACKAGES
+from overlord.settings.env import ENVIRONMENT, REACHING_PACKAGES
+from tests.architecture.test_imports import ROOT
 from tests.deploy.server import filled_in
-from tests.house.test_imports import ROOT
 
 DEPLOY = ROOT / "deploy"
 EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")

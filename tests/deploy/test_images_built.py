@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from tests.house.test_imports import ROOT
+from tests.architecture.test_imports import ROOT
 
 DOCKER = """\
 #!/bin/sh

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from overlord.entrypoints.notify import Supervisor
-from tests.house.test_imports import ROOT
+from tests.architecture.test_imports import ROOT
 from tests.listener.test_daemon import served
 from tests.required import missing
 from tests.world import made_world

@@ -17,10 +17,10 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import edit, run, submit
 from tests.adapters.engine import OwnEngine
+from tests.architecture.test_imports import ROOT
 from tests.deploy.machine import ENGINES_GROUP, Machine, booted, image_or_skip, written
 from tests.deploy.server import SETTINGS, as_seen_inside, bridge
 from tests.deploy.walls import WALLS
-from tests.house.test_imports import ROOT
 from tests.runners import IMAGE, docker
 from tests.world import CALC, FIX, REPO
 

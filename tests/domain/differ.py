@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from overlord.adapters.git_diff import parse_changes
-from overlord.domain.scope import Change
+from overlord.adapters.git.content.diff import parse_changes
+from overlord.domain.scope.check import Change
 
 FILE, LINK, GITLINK, ABSENT = "100644", "120000", "160000", "000000"
 
@@ -80,7 +80,7 @@ class Repository:
         return self.git("rev-parse", "HEAD").decode().strip()
 
     def between(self, base: str, head: str) -> tuple[list[Change], str]:
-        """As `adapters/git.py` asks for them."""
+        """As `adapters/git/mirrors.py` asks for them."""
         plain = ("-M", "--no-ext-diff", "--no-textconv")
         listed = self.git("diff", "--raw", "--numstat", "--no-abbrev", "-z", *plain, base, head, "--")
         text = self.git("diff", "--no-color", *plain, base, head, "--")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from overlord.domain.behaviour import exemption
-from overlord.domain.scope import Change
-from overlord.domain.testcode_compare import Source
+from overlord.domain.checks.behaviour import exemption
+from overlord.domain.checks.testcode.compare import Source
+from overlord.domain.scope.check import Change
 
 CODE = '"""Adds."""\nimport os\n\nRATE = 2\n\n\ndef total(items):\n    """Sum."""\n    return sum(items) * RATE\n\n\ndef largest(items):\n    return max(items)\n'
 

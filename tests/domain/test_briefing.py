@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.briefing import Briefing, is_finished, next_briefing, suggestion
-from overlord.domain.budget import Cost
+from overlord.domain.budgets.budget import Cost
+from overlord.domain.chat.briefing import Briefing, is_finished, next_briefing, suggestion
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import Asked
 from overlord.domain.job import JobId, JobState
-from overlord.domain.proposal import Evidence, Pattern, Trigger, propose
+from overlord.domain.proposals.proposal import Evidence, Pattern, Trigger, propose
 from tests.records import NOW, REPO, a_decision, a_job, later
 
 ASKED = Asked(decision=a_decision(), space=REPO, issue_number=7)

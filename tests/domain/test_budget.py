@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.budget import (
+from overlord.domain.budgets.budget import (
     NANO,
     Amount,
     Budget,

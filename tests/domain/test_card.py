@@ -6,7 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from minion.protocol import Outcome, Report, SessionKind
-from overlord.domain.card import (
+from overlord.domain.conversation.pull_card import (
     evidence_card,
     issue_comment,
     pull_body,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from overlord.domain import chat_answer
-from overlord.domain.briefing import Briefing
-from overlord.domain.budget import NANO, Budget, Cost, Per, Spending, Unit
-from overlord.domain.chat import (
+from overlord.domain.budgets.budget import NANO, Budget, Cost, Per, Spending, Unit
+from overlord.domain.chat import answer
+from overlord.domain.chat.briefing import Briefing
+from overlord.domain.chat.message import (
     Bold,
     ChatMessage,
     Code,
@@ -22,7 +22,7 @@ from overlord.domain.chat import (
     Points,
     Span,
 )
-from overlord.domain.chat_command import ChatCommandError
+from overlord.domain.conversation.command import ChatCommandError
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import (
     Asked,
@@ -120,7 +120,7 @@ def a_status(**given: Any) -> Status:
 
 
 def test_status() -> None:
-    message = chat_answer.status_message(a_status(), web=WEB)
+    message = answer.status_message(a_status(), web=WEB)
     assert message.summary == "1 open job, 1 decision waiting for a person"
     assert plain(message) == snapshot("""\
 # 1 open job, 1 decision waiting for a person
@@ -136,15 +136,15 @@ def test_status() -> None:
 
 def test_nothing_goes_on() -> None:
     quiet = a_status(jobs=(), waiting=(), troubles=(), pauses=(), today=Cost(tokens=0))
-    assert plain(chat_answer.status_message(quiet)) == snapshot("""\
+    assert plain(answer.status_message(quiet)) == snapshot("""\
 # 0 open jobs, nothing waits for a person
 No open jobs. Label an issue, or /overlord work on #42.
 (Today: 0 tokens.)
 """)
     queue = Queue(at=NOW, jobs=(), running=0, most=3)
-    assert "Nothing is queued." in plain(chat_answer.queue_message(queue))
-    assert "No job has ended yet." in plain(chat_answer.history_message(History(at=NOW, jobs=())))
-    assert "All is answered." in plain(chat_answer.decisions_message((), NOW))
+    assert "Nothing is queued." in plain(answer.queue_message(queue))
+    assert "No job has ended yet." in plain(answer.history_message(History(at=NOW, jobs=())))
+    assert "All is answered." in plain(answer.decisions_message((), NOW))
 
 
 def test_what_a_job_is_at() -> None:
@@ -162,7 +162,7 @@ def test_the_queue() -> None:
         most=3,
         pauses=(PAUSE,),
     )
-    assert plain(chat_answer.queue_message(queue)) == snapshot("""\
+    assert plain(answer.queue_message(queue)) == snapshot("""\
 # 2 jobs in the queue
 - ⚡ `acme/calc#7` add() subtracts: it is next
 - `acme/calc#7` add() subtracts: behind 1 other job
@@ -181,7 +181,7 @@ def test_history() -> None:
             Past(job=stopped, ended_at=later(600), cost=Cost(tokens=0)),
         ),
     )
-    assert plain(chat_answer.history_message(history, web=WEB)) == snapshot("""\
+    assert plain(answer.history_message(history, web=WEB)) == snapshot("""\
 # What ended lately
 - ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *merged* [PR #9](https://github.com/acme/calc/pull/9), 1,234 tokens for $0.5000, 2 h, 1 d ago
 - ⏹️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *ended* (not needed), 0 tokens, 10 min, 1 d ago
@@ -203,7 +203,7 @@ def a_why(**given: Any) -> Why:
 
 
 def test_why() -> None:
-    assert plain(chat_answer.why_message(a_why())) == snapshot("""\
+    assert plain(answer.why_message(a_why())) == snapshot("""\
 # Job 3: acme/calc#7
 ✋ `acme/calc#7` `PR #9` add() subtracts
 *Waiting for a person*: which?
@@ -215,7 +215,7 @@ def test_why() -> None:
 (4 earlier events · 1,234 tokens for $0.5000)
 """)
     short = a_why(told=(), earlier=0, decisions=(), findings=(), view=a_view(session=None))
-    assert plain(chat_answer.why_message(short)) == snapshot("""\
+    assert plain(answer.why_message(short)) == snapshot("""\
 # Job 3: acme/calc#7
 🛠️ `acme/calc#7` add() subtracts
 *At work*
@@ -233,7 +233,7 @@ def a_cost(**given: Any) -> Costs:
 
 
 def test_costs() -> None:
-    assert plain(chat_answer.cost_message(a_cost(caps=(CAP, SPACE_CAP)))) == snapshot("""\
+    assert plain(answer.cost_message(a_cost(caps=(CAP, SPACE_CAP)))) == snapshot("""\
 # The last 2 days: 1,240 tokens for $0.5000
 - `2026-03-02` 1,234 tokens for $0.5000
 - `2026-03-01` 6 tokens
@@ -243,7 +243,7 @@ def test_costs() -> None:
 (Days are those of UTC.)
 """)
     today = DayCost(day="2026-03-02", cost=Cost(tokens=0))
-    assert plain(chat_answer.cost_message(a_cost(days=(today,), total=Cost(tokens=0)))) == snapshot("""\
+    assert plain(answer.cost_message(a_cost(days=(today,), total=Cost(tokens=0)))) == snapshot("""\
 # Today: 0 tokens
 (Days are those of UTC.)
 """)
@@ -257,7 +257,7 @@ def test_what_costs_most_stands_first() -> None:
 
 def test_one_jobs_cost() -> None:
     cost = JobCost(at=NOW, job=JOB, total=COST, sessions=(Share(name="j3-work-1", cost=COST),), caps=(CAP,))
-    assert plain(chat_answer.job_cost_message(cost)) == snapshot("""\
+    assert plain(answer.job_cost_message(cost)) == snapshot("""\
 # Job 3, acme/calc#7: 1,234 tokens for $0.5000
 - *j3-work-1* 1,234 tokens for $0.5000
 - ⚠️ $0.2000 left of today's budget ($2.00)
@@ -266,7 +266,7 @@ def test_one_jobs_cost() -> None:
 
 def test_decisions() -> None:
     space = Asked(decision=a_decision(id=6, job_id=None, space="acme/old"), space="acme/old")
-    assert plain(chat_answer.decisions_message((ASKED, space), later(120))) == snapshot("""\
+    assert plain(answer.decisions_message((ASKED, space), later(120))) == snapshot("""\
 # 2 decisions waiting for a person
 - *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
 - *blocker 6* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
@@ -294,7 +294,7 @@ def a_briefing(**given: Any) -> Briefing:
 
 
 def test_the_briefing() -> None:
-    message = chat_answer.brief_message(a_briefing(), web=WEB)
+    message = answer.brief_message(a_briefing(), web=WEB)
     assert message.summary == "Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review"
     assert plain(message) == snapshot("""\
 # Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
@@ -314,7 +314,7 @@ Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 
 def test_a_quiet_briefing() -> None:
     quiet = a_briefing(waiting=(), finished=(), failed=(), to_review=())
-    assert plain(chat_answer.brief_message(quiet)) == snapshot("""\
+    assert plain(answer.brief_message(quiet)) == snapshot("""\
 # Briefing: all is quiet
 Nothing waits for you, and nothing ended.
 Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
@@ -323,11 +323,11 @@ Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 
 def test_what_was_done_and_what_was_not() -> None:
     said = [
-        chat_answer.done_message("Job 3 is cancelled."),
-        chat_answer.refused_message("job 3 has ended already: cancelled"),
-        chat_answer.refused_message("decision 5 has no plain no: say `overlord decisions answer 5 keep`."),
-        chat_answer.refused_message("there is no job 9; `overlord job list --all` shows every job"),
-        chat_answer.misread_message(ChatCommandError("Say which.", "stop 7", "stop #42")),
+        answer.done_message("Job 3 is cancelled."),
+        answer.refused_message("job 3 has ended already: cancelled"),
+        answer.refused_message("decision 5 has no plain no: say `overlord decisions answer 5 keep`."),
+        answer.refused_message("there is no job 9; `overlord job list --all` shows every job"),
+        answer.misread_message(ChatCommandError("Say which.", "stop 7", "stop #42")),
     ]
     assert "".join(map(plain, said)) == snapshot("""\
 Job 3 is cancelled.
@@ -341,7 +341,7 @@ Say which.
 
 
 def test_help_names_every_verb() -> None:
-    assert plain(chat_answer.help_message()) == snapshot("""\
+    assert plain(answer.help_message()) == snapshot("""\
 # What I understand
 - `/overlord work on #42`  work on an issue, label or not
 - `/overlord stop #42`  end its job; what it made stays
@@ -372,7 +372,7 @@ def test_help_names_every_verb() -> None:
 
 def test_a_long_list_says_how_much_more_there_is() -> None:
     queue = Queue(at=NOW, jobs=(Queued(job=JOB, why="later"),) * 13, running=3, most=3)
-    [points] = [part for part in chat_answer.queue_message(queue).parts if isinstance(part, Points)]
+    [points] = [part for part in answer.queue_message(queue).parts if isinstance(part, Points)]
     assert (len(points.items), points.items[-1]) == (11, ("and 3 more",))
 
 
@@ -385,13 +385,13 @@ def hostile_messages() -> list[ChatMessage]:
     finding = a_finding(message=HOSTILE, file=HOSTILE, suggestion=HOSTILE)
     facts = (Told(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
     return [
-        chat_answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), troubles=(trouble,))),
-        chat_answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
-        chat_answer.history_message(History(at=NOW, jobs=(Past(job=job, ended_at=NOW, cost=COST),))),
-        chat_answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
-        chat_answer.decisions_message((asked,), NOW),
-        chat_answer.brief_message(a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
-        chat_answer.refused_message(HOSTILE),
+        answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), troubles=(trouble,))),
+        answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
+        answer.history_message(History(at=NOW, jobs=(Past(job=job, ended_at=NOW, cost=COST),))),
+        answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
+        answer.decisions_message((asked,), NOW),
+        answer.brief_message(a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
+        answer.refused_message(HOSTILE),
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.chat_command import (
+from overlord.domain.conversation.command import (
     MOST_CHARS,
     USAGES,
     ChatCommand,
@@ -13,7 +13,7 @@ from overlord.domain.chat_command import (
     Span,
     chat_command,
 )
-from overlord.domain.reference import IssueRef, JobRef
+from overlord.domain.text.reference import IssueRef, JobRef
 
 V = ChatVerb
 ISSUE, THEIRS, JOB = IssueRef(number=42), IssueRef(number=42, space="acme/calc"), JobRef(number=7)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from overlord.domain.chat_command import chat_command
-from overlord.domain.chat_hint import in_chat
+from overlord.domain.chat.hint import in_chat
+from overlord.domain.conversation.command import chat_command
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from minion.protocol import CheckStep
 from minion.toolchain import plan
-from overlord.domain.checks_file import CheckCommand, ChecksFile, ChecksFileError, parse_checks
-from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.domain.checks.file import CheckCommand, ChecksFile, ChecksFileError, parse_checks
+from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 
 def command_of(text: str) -> CheckCommand:

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from minion.protocol import Finding
-from overlord.domain.claim import claims_for, claims_line, claims_of
+from overlord.config_files import packaged
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
-from overlord.domain.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
-from overlord.domain.review_request import messages_for
-from overlord.domain.rubric import load_rubric
-from overlord.settings import packaged
+from overlord.domain.review.claim import claims_for, claims_line, claims_of
+from overlord.domain.review.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
+from overlord.domain.review.review_request import messages_for
+from overlord.domain.review.rubric import load_rubric
 from tests.domain.test_review import ISSUE as SOME_ISSUE
 from tests.domain.test_review import PART, PROMPT, RUBRIC
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.comment_command import (
+from overlord.domain.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,
     CommentVerb,

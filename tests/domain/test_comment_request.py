@@ -2,8 +2,8 @@
 
 import pytest
 
-from overlord.domain.comment_command import CommentCommand, CommentCommandError, CommentVerb
-from overlord.domain.comment_request import CommentRequest, names_of, said_in
+from overlord.domain.conversation.comment_command import CommentCommand, CommentCommandError, CommentVerb
+from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in
 
 APP = names_of("overlord-agent[bot]")
 RETRY = CommentCommand(verb=CommentVerb.RETRY)

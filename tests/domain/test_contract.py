@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from minion.protocol import Scope, ScopeMode
-from overlord.domain.constitution import LOAD_RULES, load_contract, violations
-from overlord.domain.contract import MAX_LIFETIME_H, Contract
+from overlord.config_files import packaged
+from overlord.domain.contracts.constitution import LOAD_RULES, load_contract, violations
+from overlord.domain.contracts.contract import MAX_LIFETIME_H, Contract
 from overlord.errors import ContractError
-from overlord.settings import packaged
 from tests.records import contract
 
 SOUND: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 import pytest
 
+from overlord.domain.conversation.decision_words import answer_in, decision_verb, said_of
 from overlord.domain.decision import Decision, Subject, Verb, ask
-from overlord.domain.decision_words import answer_in, decision_verb, said_of
 from overlord.errors import Refused
 from tests.records import NOW, a_decision, a_job
 

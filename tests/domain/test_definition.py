@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.definition import (
+from overlord.domain.scope.occurrences import (
     LONGEST_LINE,
     MOST_MENTIONING,
     SUFFIXES,

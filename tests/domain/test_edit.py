@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from minion.protocol import Comment
-from overlord.domain.edit import SHOWN_CHARS, edition, is_same, question
+from overlord.domain.conversation.issue_edit import SHOWN_CHARS, edition, is_same, question
 from tests.records import an_issue
 
 OLD = an_issue(title="add() subtracts", body="Mend add().\nIt is in calc.py.")

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import SetupPlan
-from overlord.domain.checks_file import CheckCommand
-from overlord.domain.environment import Recipe, detect, environment_key, recipe, wanted
-from overlord.domain.environment_file import ENVIRONMENT_PATH, EnvironmentFileError
-from overlord.domain.environment_poetry import INSTALL_ITSELF, poetry_requirement
-from overlord.domain.environment_python import PREPARE
-from overlord.domain.report import REPORT_PATH
+from overlord.domain.checks.file import CheckCommand
+from overlord.domain.checks.testruns.report import REPORT_PATH
+from overlord.domain.environments.file import ENVIRONMENT_PATH, EnvironmentFileError
+from overlord.domain.environments.poetry import INSTALL_ITSELF, poetry_requirement
+from overlord.domain.environments.python import PREPARE
+from overlord.domain.environments.recipe import Recipe, detect, environment_key, recipe, wanted
 
 BUILD = '[build-system]\nrequires = ["hatchling>=1"]\nbuild-backend = "hatchling.build"\n'
 PROJECT = '[project]\nname = "shop"\nversion = "1"\ndependencies = ["idna"]\n'

@@ -1,7 +1,7 @@
 """What real projects taught detection: versions that come from tags, and dependencies meant for one Python only."""
 
-from overlord.domain.environment import detect
-from overlord.domain.environment_poetry import poetry_requirement
+from overlord.domain.environments.poetry import poetry_requirement
+from overlord.domain.environments.recipe import detect
 
 SCM = """\
 [build-system]

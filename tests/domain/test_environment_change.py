@@ -2,9 +2,9 @@
 
 import pytest
 
-from overlord.domain.environment import Recipe
-from overlord.domain.environment_change import changed_inputs, dependencies_differ
-from overlord.domain.scope import Change
+from overlord.domain.environments.change import changed_inputs, dependencies_differ
+from overlord.domain.environments.recipe import Recipe
+from overlord.domain.scope.check import Change
 
 AT_BASE = Recipe(inputs=("pyproject.toml", "src/x.c", "scripts/setup.sh", ".nebulus/environment.yaml"))
 

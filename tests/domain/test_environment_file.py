@@ -2,18 +2,18 @@
 
 import json
 import subprocess
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from overlord.domain.environment_file import (
+from overlord.config_files import packaged
+from overlord.domain.environments.file import (
     EnvironmentFile,
     EnvironmentFileError,
     environment_schema,
     parse_environment,
 )
-from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 EVERYTHING = """
 image: registry.example.org:5000/team/python:3.12@sha256:%s
@@ -114,6 +114,6 @@ def test_anything_else_is_refused_with_a_sentence(text: str, sentence: str) -> N
 
 
 def test_the_published_schema_is_this_model() -> None:
-    published = files("overlord").joinpath("config/environment.schema.json").read_text(encoding="utf-8")
+    published = packaged("environment.schema.json")
     assert json.loads(published) == environment_schema()
     assert published == json.dumps(environment_schema(), indent=2) + "\n"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.environment import detect, wanted
-from overlord.domain.environment_source import MAX_BYTES, MAX_LINE, NOTE_CHARS, requirements
+from overlord.domain.environments.recipe import detect, wanted
+from overlord.domain.environments.source import MAX_BYTES, MAX_LINE, NOTE_CHARS, requirements
 
 READ = (
     "pyproject.toml",

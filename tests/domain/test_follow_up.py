@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from overlord.domain.follow_up import (
+from overlord.domain.conversation.follow_up import (
     answer,
     failing_part,
     of_check,
@@ -12,7 +12,7 @@ from overlord.domain.follow_up import (
     standing_requests,
     threads,
 )
-from overlord.domain.forge import FailedCheck, Review, ReviewComment, ReviewState
+from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 ASKED, APPROVED = ReviewState.CHANGES_REQUESTED, ReviewState.APPROVED

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue
-from overlord.domain.hidden_text import (
+from overlord.domain.text.hidden_text import (
     MOST_SHOWN,
     SHOWN_CHARS,
     Revealed,

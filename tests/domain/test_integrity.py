@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from minion.protocol import Finding
+from overlord.domain.checks.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
-from overlord.domain.integrity import IntegrityLimits, check_integrity, hunks_first
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 from tests.domain.differ import ABSENT, FILE, GITLINK, LINK, bare, edit, together
 from tests.domain.test_integrity_secret import SECRETS
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.diff import Line, is_cut, parse_diff
+from overlord.domain.changes.diff import Line, is_cut, parse_diff
 from tests.domain.differ import Repository, edit, together
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from overlord.domain.checks.integrity import IntegrityLimits, check_integrity
 from overlord.domain.evaluation import CheckResult, CheckScore
-from overlord.domain.integrity import IntegrityLimits, check_integrity
-from overlord.domain.redaction import Redactor
+from overlord.domain.text.redaction import Redactor
 from tests.domain.differ import ABSENT, bare, edit, together
 from tests.domain.test_integrity import Edit
 

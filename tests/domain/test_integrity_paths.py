@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.paths import (
+from overlord.domain.changes.paths import (
     Guard,
     guard_of,
     is_lint_configuration,
@@ -10,7 +10,7 @@ from overlord.domain.paths import (
     is_test_path,
     restored_paths,
 )
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_tests_are_known_by_their_names(path: str) -> None:
     "path",
     [
         "calc.py",
-        "overlord/domain/testing.py",
+        "overlord/domain/checks/testruns/judge.py",
         "latest.java",
         "attest/a.py",
         "src/contest.py",

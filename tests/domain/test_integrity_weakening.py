@@ -2,9 +2,9 @@
 
 import pytest
 
-from overlord.domain.diff import parse_diff
-from overlord.domain.testcode import Weakness
-from overlord.domain.weakening import weaknesses
+from overlord.domain.changes.diff import parse_diff
+from overlord.domain.checks.testcode.tests import Weakness
+from overlord.domain.checks.weakening import weaknesses
 from tests.domain.differ import edit, together
 
 TEST = """\

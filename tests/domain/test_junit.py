@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.junit import MAX_DEPTH, Case, CaseOutcome, parse_junit
+from overlord.domain.checks.testruns.junit import MAX_DEPTH, Case, CaseOutcome, parse_junit
 
 PASSED, SKIPPED, FAILED = CaseOutcome.PASSED, CaseOutcome.SKIPPED, CaseOutcome.FAILED
 

@@ -10,12 +10,12 @@ import pytest
 from minion.guarded_run import GuardedRun
 from minion.packed import MOST_BYTES, PREFIX, TooLarge, pack, unpacked
 from minion.protocol import CheckReport, StepOutcome, StepResult
+from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP, judge_tests
+from overlord.domain.checks.testruns.packed_report import without_values_in
+from overlord.domain.checks.testruns.report import parse_report
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckScore
-from overlord.domain.packed_report import without_values_in
-from overlord.domain.redaction import Redactor
-from overlord.domain.report import parse_report
-from overlord.domain.testing import BASELINE_STEP, TESTS_STEP, judge_tests
+from overlord.domain.text.redaction import Redactor
 from tests.domain.test_testing import CODE, EXITED, GOOD, ran
 
 MOST_KIB = 100 * 1024
@@ -23,9 +23,9 @@ LARGE = """
 import resource
 from minion.guarded_run import GuardedRun
 from minion.protocol import CheckReport, StepOutcome, StepResult
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testing import judge_tests
+from overlord.domain.checks.testruns.judge import judge_tests
 import json
 
 def told(failing):

@@ -2,7 +2,13 @@
 
 import pytest
 
-from overlord.domain.lfs import LARGEST_POINTER, SMALLEST_POINTER, Pointer, parse_pointer, pointer_to
+from overlord.domain.repositories.lfs import (
+    LARGEST_POINTER,
+    SMALLEST_POINTER,
+    Pointer,
+    parse_pointer,
+    pointer_to,
+)
 
 OID = "4d" * 32
 

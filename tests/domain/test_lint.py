@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, StepOutcome, StepResult, Tree
-from overlord.domain.checks_file import parse_checks
+from overlord.domain.checks.file import parse_checks
+from overlord.domain.checks.lint import LINT_BASE_STEP, LINT_STEP, judge_lint, plan_lint
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckResult, CheckScore
-from overlord.domain.lint import LINT_BASE_STEP, LINT_STEP, judge_lint, plan_lint
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind
 from tests.domain.differ import ABSENT, LINK, bare, edit, together
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue
-from overlord.domain.named_files import MOST_NAMED, files_named_in, named_files
+from overlord.domain.scope.named_files import MOST_NAMED, files_named_in, named_files
 
 PATHS = frozenset(
     {"src/app.py", "src/util.py", "tests/util.py", "README.md", "docs/a b.md", "Makefile", "src/Makefile", ".env.example", "a.txt"}

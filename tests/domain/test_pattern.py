@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.pattern import VERSION, fingerprint, normalised, of_finding, said_alike
+from overlord.domain.scope.pattern import VERSION, fingerprint, normalised, of_finding, said_alike
 
 NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 FOLDERS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)

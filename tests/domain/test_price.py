@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.budget import NANO, TokenUsage
-from overlord.domain.price import Price, longest
+from overlord.domain.budgets.budget import NANO, TokenUsage
+from overlord.domain.budgets.price import Price, longest
 
 PRICE = Price.per_million(input_usd=2.5, cached_usd=0.25, output_usd=15)
 TOKENS = st.integers(0, 10**7)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, StepOutcome, StepResult
-from overlord.domain.change_context import ChangeContext
-from overlord.domain.checks_file import parse_checks
+from overlord.domain.checks.change_context import ChangeContext
+from overlord.domain.checks.file import parse_checks
+from overlord.domain.checks.testcode.compare import Compared, Source
+from overlord.domain.checks.testruns.judge import BASELINE_STEP, NEW_ON_BASE_STEP, TESTS_STEP, judge_tests
+from overlord.domain.checks.testruns.proof import ProofPolicy
 from overlord.domain.evaluation import CheckResult, CheckScore
-from overlord.domain.proof import ProofPolicy
-from overlord.domain.testcode_compare import Compared, Source
-from overlord.domain.testing import BASELINE_STEP, NEW_ON_BASE_STEP, TESTS_STEP, judge_tests
 from tests.domain.test_testing import BAD, EXITED, OK, TESTS, ran, rules
 
 OLD, NEW = "test_a.py::test_old", "test_a.py::test_new"

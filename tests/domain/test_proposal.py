@@ -6,11 +6,12 @@ from itertools import pairwise
 
 import pytest
 
-from overlord.domain.chat import Link, Paragraph
-from overlord.domain.chat_card import Place
+from overlord.domain.chat.card import Place
+from overlord.domain.chat.message import Link, Paragraph
+from overlord.domain.chat.proposal_card import issue_body, proposal_card, seen_at
 from overlord.domain.event import EventName
 from overlord.domain.person import Mouth, Person
-from overlord.domain.proposal import (
+from overlord.domain.proposals.proposal import (
     OPEN,
     SAMPLE_CHARS,
     TRANSITIONS,
@@ -26,7 +27,6 @@ from overlord.domain.proposal import (
     propose,
     rationale,
 )
-from overlord.domain.proposal_card import issue_body, proposal_card, seen_at
 
 AT = datetime(2026, 11, 22, 8, tzinfo=UTC)
 HOSTILE = "@everyone closes #1 ![x](https://evil.example/x.png) <b>\u202eend</b> " + "x" * 5000

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, Finding
-from overlord.domain.change_context import ChangeContext
+from overlord.domain.checks.change_context import ChangeContext
+from overlord.domain.checks.testruns.judge import BASE_TESTS_STEP, BASELINE_STEP, TESTS_STEP, judge_tests
+from overlord.domain.checks.testruns.proof import ProofPolicy
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, ordered
-from overlord.domain.proof import ProofPolicy
-from overlord.domain.testing import BASE_TESTS_STEP, BASELINE_STEP, TESTS_STEP, judge_tests
 from tests.domain.test_testing import BAD, CODE, EXITED, LATER, OK, TESTS, judged, ran, rules
 
 RED, ROW, GREEN = "test_a.py::test_red", "test_a.py::test_rows[2]", "test_a.py::test_green"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.redaction import MARK, Redactor
+from overlord.domain.text.redaction import MARK, Redactor
 
 SECRET = 'pa$$ "word"/1'
 SHAPES = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.reference import (
+from overlord.domain.text.reference import (
     IssueRef,
     JobRef,
     is_full_name,

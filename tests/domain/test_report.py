@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from overlord.domain.checks_file import CheckCommand
-from overlord.domain.environment_node import node_part
-from overlord.domain.environment_source import Sources
-from overlord.domain.junit import CaseOutcome
-from overlord.domain.report import REPORT_PATH, parse_report
+from overlord.domain.checks.file import CheckCommand
+from overlord.domain.checks.testruns.junit import CaseOutcome
+from overlord.domain.checks.testruns.report import REPORT_PATH, parse_report
+from overlord.domain.environments.node import node_part
+from overlord.domain.environments.source import Sources
 
 PASSED, FAILED, SKIPPED = CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.SKIPPED
 NODE = """\

@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 
 from minion.protocol import Finding, Issue
+from overlord.config_files import packaged
+from overlord.domain.changes.diff import parse_diff
 from overlord.domain.decision import Subject
-from overlord.domain.diff import parse_diff
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, Verdict, overall
-from overlord.domain.review import (
+from overlord.domain.review.review import (
     MAX_ANSWER_CHARS,
     ReviewAnswer,
     ReviewProblem,
     judge_review,
     parse_review,
 )
-from overlord.domain.review_request import Part, messages_for, review_parts, seen
-from overlord.domain.rubric import Rubric, Severity, load_rubric
+from overlord.domain.review.review_request import Part, messages_for, review_parts, seen
+from overlord.domain.review.rubric import Rubric, Severity, load_rubric
 from overlord.errors import SettingsError
-from overlord.settings import packaged
 from tests.domain.differ import bare, edit, together
 from tests.domain.test_integrity_secret import SECRETS
 

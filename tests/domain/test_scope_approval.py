@@ -6,7 +6,7 @@ import pytest
 
 from minion.protocol import Issue, Scope, ScopeMode
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
-from overlord.domain.scope_approval import approved, patterns_in, question, text_key
+from overlord.domain.scope.approval import approved, patterns_in, question, text_key
 from tests.records import NOW, a_job
 
 ISSUE = a_job().issue

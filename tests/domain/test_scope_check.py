@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minion.protocol import Scope, ScopeError, ScopeMode, is_protected
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckScore
-from overlord.domain.scope import Change, check_scope, droppable, effective_scope, exact_pattern
+from overlord.domain.scope.check import Change, check_scope, droppable, effective_scope, exact_pattern
 
 EVERYTHING = Scope.unrestricted()
 STARS = Scope(patterns=("**",))

@@ -1,15 +1,15 @@
 """`.nebulus/scope.yaml`: what it may say, and that anything else is refused with a sentence."""
 
 import json
-from importlib.resources import files
 from typing import Any
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from overlord.domain.scope_file import ScopeFile, ScopeFileError, parse_scope_file, scope_file_schema
-from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.config_files import packaged
+from overlord.domain.scope.file import ScopeFile, ScopeFileError, parse_scope_file, scope_file_schema
+from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 WHOLE = """
 labels:
@@ -60,7 +60,7 @@ def test_anything_else_is_refused_with_a_sentence(text: str, sentence: str) -> N
 
 
 def test_the_published_schema_is_this_model() -> None:
-    published = files("overlord").joinpath("config/scope.schema.json").read_text(encoding="utf-8")
+    published = packaged("scope.schema.json")
     assert published == json.dumps(scope_file_schema(), indent=2) + "\n"
 
 

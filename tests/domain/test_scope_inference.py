@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue, Scope, ScopeMode, is_protected
-from overlord.domain.definition import MOST_SYMBOLS, Occurrences
-from overlord.domain.scope_inference import NOTHING_SAID, infer
-from overlord.domain.scope_reason import Inference
-from overlord.domain.scope_text import candidates
+from overlord.domain.scope.inference import NOTHING_SAID, infer
+from overlord.domain.scope.issue_text import candidates
+from overlord.domain.scope.occurrences import MOST_SYMBOLS, Occurrences
+from overlord.domain.scope.reason import Inference
 
 PATHS = [
     ".github/workflows/ci.yml",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.redaction import Redactor
-from overlord.domain.secret_form import SecretSearch
+from overlord.domain.text.redaction import Redactor
+from overlord.domain.text.secret_form import SecretSearch
 
 TOKEN = "ghp_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 KEY_LINES = [base64.b64encode(random.Random(n).randbytes(48)).decode() for n in range(12)]

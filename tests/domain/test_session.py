@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, Outcome, Report, SessionKind
-from overlord.domain.budget import NANO, Budget, Per, Unit
+from overlord.domain.budgets.budget import NANO, Budget, Per, Unit
 from overlord.domain.job import JobId
 from overlord.domain.session import (
     Ending,

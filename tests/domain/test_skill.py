@@ -1,11 +1,11 @@
 """A skill file says what it means, or is refused in a sentence that names the key and, where it can, the line."""
 
 import json
-from importlib.resources import files
 
 import pytest
 
-from overlord.domain.skill import (
+from overlord.config_files import packaged
+from overlord.domain.skills.file import (
     MOST_TEXT,
     Skill,
     SkillFileError,
@@ -14,7 +14,7 @@ from overlord.domain.skill import (
     skill_schema,
     touches_skills,
 )
-from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 PATH = ".nebulus/skills/order.yaml"
 EVERYTHING = """\
@@ -126,5 +126,5 @@ def test_where_skills_are() -> None:
 
 
 def test_the_published_schema_is_this_model() -> None:
-    published = files("overlord").joinpath("config/skill.schema.json").read_text(encoding="utf-8")
+    published = packaged("skill.schema.json")
     assert published == json.dumps(skill_schema(), indent=2) + "\n"

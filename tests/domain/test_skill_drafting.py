@@ -7,12 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minion.prompt import ISSUE_CHARS
-from overlord.adapters.blocks import message_payload
-from overlord.domain.chat_card import Place
-from overlord.domain.hidden_text import without_hidden
-from overlord.domain.skill_draft import DraftKind, DraftState, SkillDraft
-from overlord.domain.skill_draft_card import draft_card, fits_form, fits_message, issue_body
-from overlord.domain.skill_drafting import MOST_TEXT, Unwritten, Written, read_text
+from overlord.adapters.slack.blocks import message_payload
+from overlord.domain.chat.card import Place
+from overlord.domain.chat.draft_card import draft_card, fits_form, fits_message, issue_body
+from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
+from overlord.domain.skills.drafting import MOST_TEXT, Unwritten, Written, read_text
+from overlord.domain.text.hidden_text import without_hidden
 from tests.drafting import PATH, skill
 from tests.records import NOW, REPO
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from overlord.domain.skill_review import review_skill
-from overlord.domain.skill_slow_pattern import slow_patterns
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill
+from overlord.domain.skills.scan.slow_pattern import slow_patterns
+from overlord.domain.skills.verdict import SkillVerdict
 from tests.domain.test_skill_platform import SKILL
 
 FLAGGED = r"""

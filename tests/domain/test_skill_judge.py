@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from overlord.adapters.blocks import message_payload
-from overlord.domain.chat_card import Place
-from overlord.domain.skill_draft import DraftKind, DraftState, SkillDraft
-from overlord.domain.skill_draft_card import draft_card
-from overlord.domain.skill_judge import at_base_instead, is_moved_on
-from overlord.domain.skill_review import review_skills
+from overlord.adapters.slack.blocks import message_payload
+from overlord.domain.chat.card import Place
+from overlord.domain.chat.draft_card import draft_card
+from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
+from overlord.domain.skills.draft_judge import at_base_instead, is_moved_on
+from overlord.domain.skills.review import review_skills
 from tests.domain.test_skill_drafting import DRAFT
 from tests.drafting import PATH, skill
 

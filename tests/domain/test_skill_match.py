@@ -3,8 +3,8 @@
 import pytest
 
 from minion.protocol import Issue
-from overlord.domain.skill_match import choose
-from overlord.domain.skill_review import review_skills
+from overlord.domain.skills.match import choose
+from overlord.domain.skills.review import review_skills
 
 
 def offered(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from overlord.domain.skill_review import review_skill
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill
+from overlord.domain.skills.verdict import SkillVerdict
 
 SKILL = "name: x\ndescription: A skill of this test\nversion: 1.0.0\ntriggers:\n  keywords: [something]\ninstructions: |\n  "
 REJECTED = r"""

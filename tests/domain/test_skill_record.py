@@ -2,8 +2,8 @@
 
 import pytest
 
-from overlord.domain.skill import parse_skill
-from overlord.domain.skill_record import SkillAtBase, Standing
+from overlord.domain.skills.file import parse_skill
+from overlord.domain.skills.record import SkillAtBase, Standing
 
 PATH = ".nebulus/skills/order.yaml"
 TEXT = "name: order\ndescription: Keeps order.\nversion: '1.0.0'\ntriggers: {keywords: [order]}\ninstructions: Sort.\n"

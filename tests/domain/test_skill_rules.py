@@ -2,8 +2,8 @@
 
 import pytest
 
-from overlord.domain.skill_review import review_skill
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill
+from overlord.domain.skills.verdict import SkillVerdict
 
 REJECTED = r"""
 python -c "exec(__import__('base64').b64decode('cHJpbnQoMSk='))"

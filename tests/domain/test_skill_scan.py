@@ -2,10 +2,10 @@
 
 import pytest
 
-from overlord.domain.skill_review import SkillReview, misplaced, review_changed, review_skill, review_skills
-from overlord.domain.skill_rule import Level
-from overlord.domain.skill_verdict import SkillVerdict
-from overlord.domain.untrusted_yaml import MAX_BYTES
+from overlord.domain.skills.review import SkillReview, misplaced, review_changed, review_skill, review_skills
+from overlord.domain.skills.scan.rule import Level
+from overlord.domain.skills.verdict import SkillVerdict
+from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 
 def a_skill(*lines: str, name: str = "a1", triggers: str = "{keywords: [aa]}") -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.submodule_address import address, origin
+from overlord.domain.repositories.submodule_address import address, origin
 
 FORGE = "https://github.com/acme/calc.git"
 HERE = "http://127.0.0.1:8123/acme/calc.git"

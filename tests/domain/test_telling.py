@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlord.domain.event import EventName, Json
-from overlord.domain.telling import tell
+from overlord.domain.event_description import tell
 
 DATA: dict[str, Json] = {
     "issue": "acme/calc#7",

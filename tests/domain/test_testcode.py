@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.testcode_compare import Compared, Source
+from overlord.domain.checks.testcode.compare import Compared, Source
 
 PYTHON = '''\
 import pytest

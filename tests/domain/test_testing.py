@@ -7,12 +7,8 @@ from typing import Any
 import pytest
 
 from minion.protocol import CheckReport, StepOutcome, StepResult, Tree
-from overlord.domain.checks_file import parse_checks
-from overlord.domain.decision import Subject
-from overlord.domain.evaluation import CheckResult, CheckScore
-from overlord.domain.scope import Change
-from overlord.domain.session import Ending, EndKind
-from overlord.domain.testing import (
+from overlord.domain.checks.file import parse_checks
+from overlord.domain.checks.testruns.judge import (
     BASE_TESTS_STEP,
     BASELINE_STEP,
     MOST_ALONE,
@@ -22,6 +18,10 @@ from overlord.domain.testing import (
     judge_tests,
     plan_tests,
 )
+from overlord.domain.decision import Subject
+from overlord.domain.evaluation import CheckResult, CheckScore
+from overlord.domain.scope.check import Change
+from overlord.domain.session import Ending, EndKind
 
 EXITED = Ending(kind=EndKind.EXITED, exit_code=0)
 CODE = (Change(path="calc.py", status="M"),)

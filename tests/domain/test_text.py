@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from overlord.domain.text import code_block, count, defused, plain_line, quoted, visible
+from overlord.domain.text.plain import code_block, count, defused, plain_line, quoted, visible
 
 # Text in which what a forge acts on is likely, whole and in pieces.
 PIECES = st.sampled_from(

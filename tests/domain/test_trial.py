@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import CheckReport, StepOutcome, StepResult, Tree
-from overlord.domain.checks_file import CheckCommand, ChecksFile
+from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.checks.trial import MOST_NAMED, SECOND_STEP, Trial, judge_trial, plan_trial
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.trial import MOST_NAMED, SECOND_STEP, Trial, judge_trial, plan_trial
 
 EXITED = Ending(kind=EndKind.EXITED, exit_code=0)
 BY_EXIT_CODE = ChecksFile(tests=CheckCommand(command=("make", "check")))

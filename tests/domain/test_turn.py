@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlord.domain.job import JobId
-from overlord.domain.turn import Lane, Waiting, in_turn
+from overlord.domain.space_rotation import Lane, Waiting, in_turn
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 SPACES = ("acme/a", "acme/b", "acme/c")

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from minion.tools.search import NOT_WALKED as WALKED_BY_NONE
-from overlord.domain import untested
-from overlord.domain.card import pull_body
-from overlord.domain.checks_file import CheckCommand, ChecksFile
+from overlord.domain.checks import untested
+from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.checks.untested import UntestedPolicy, has_tests, is_node, not_judged, question, to_read
+from overlord.domain.conversation.pull_card import pull_body
 from overlord.domain.decision import Verb
 from overlord.domain.evaluation import CheckName, CheckScore
-from overlord.domain.untested import UntestedPolicy, has_tests, is_node, not_judged, question, to_read
 from tests.records import a_check, a_story, an_evaluation
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from overlord.domain.forge import PulledFile, TreeEntry
-from overlord.domain.skill_finding import SkillFinding
-from overlord.domain.skill_rule import Level
-from overlord.domain.vetting import (
+from overlord.domain.repositories.forge import PulledFile, TreeEntry
+from overlord.domain.skills.finding import SkillFinding
+from overlord.domain.skills.pull_review import (
     MARK,
     TOO_LARGE,
     Change,
@@ -23,6 +22,7 @@ from overlord.domain.vetting import (
     shortened,
     told,
 )
+from overlord.domain.skills.scan.rule import Level
 from tests.drafting import PATH, skill
 
 OTHER = ".nebulus/skills/other.yaml"

@@ -6,7 +6,7 @@ import pytest
 
 from minion.protocol import Outcome, Report, SessionKind
 from overlord.domain.session import Session, StopReason
-from overlord.domain.vigil import Vigil
+from overlord.domain.session_watchdog import Vigil
 from tests.records import NOW, a_decision, a_session, later
 
 

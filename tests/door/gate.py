@@ -14,15 +14,15 @@ import httpx
 
 from minion.protocol import COMPLETIONS_PATH, SessionKind
 from overlord.adapters.model import OpenAIModel
-from overlord.bell import Bell
 from overlord.domain.session import Session
-from overlord.door.keeper import DoorKeeper
-from overlord.door.parts import DoorParts
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
-from overlord.settings import Settings, load
-from overlord.settings_held import Held
+from overlord.session_api.parts import DoorParts
+from overlord.session_api.server import DoorKeeper
+from overlord.settings.current import Held
+from overlord.settings.load import Settings, load
 from overlord.store.database import Database
+from overlord.wakeup import Bell
 from tests.records import REPO
 from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock

@@ -14,20 +14,20 @@ import httpx
 
 from minion.protocol import Event, EventKind, SessionKind, encode
 from minion.shim import Shim
-from overlord.adapters.git import GitMirrors
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
-from overlord.bell import Bell
 from overlord.domain.job import Job
 from overlord.domain.session import Session
-from overlord.door.keeper import DoorKeeper
-from overlord.door.parts import DoorParts
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
-from overlord.settings import Settings, load
-from overlord.settings_held import Held
+from overlord.session_api.parts import DoorParts
+from overlord.session_api.server import DoorKeeper
+from overlord.settings.current import Held
+from overlord.settings.load import Settings, load
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
+from overlord.wakeup import Bell
 from tests import stored
 from tests.plumbing import commit, run
 from tests.records import REPO

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from minion.protocol import SessionKind
-from overlord.door.assistant import DoorAssistant
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
+from overlord.session_api.gateway.assistant import DoorAssistant
 from tests.door.gate import Gate, open_gate
 from tests.records import REPO
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from minion.protocol import COMPLETIONS_PATH
-from overlord.door import gateway, relay
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
+from overlord.session_api.gateway import gateway, relay
 from tests.door.gate import open_gate
 
 USER = {"role": "user"}

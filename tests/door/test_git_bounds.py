@@ -8,7 +8,7 @@ import pytest
 
 from overlord import git_limits
 from overlord.domain.session import Session
-from overlord.door import pushes
+from overlord.session_api import push_limits
 from tests.door.ground import Ground, cloned, visitor
 from tests.door.test_git_door import BRANCH, packet, pushed
 from tests.plumbing import delta_bomb
@@ -54,7 +54,7 @@ async def test_a_kilobyte_that_unfolds_to_gigabytes_is_refused_before_it_does(gr
 async def test_what_unfolds_again_and_again_ends_with_its_time(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(pushes), "READING", replace(git_limits.READING, cpu_s=1))
+    monkeypatch.setitem(vars(push_limits), "READING", replace(git_limits.READING, cpu_s=1))
     session = await ground.session()
     said = await sent(ground, session, delta_bomb(15 * MIB, *[120 * MIB] * 40))
     assert "1 s of the processor" in said
@@ -81,7 +81,7 @@ async def test_what_unfolds_on_the_disk_is_kept_as_it_was_sent(ground: Ground) -
 async def test_many_small_allocations_are_limited_together(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(pushes), "READING", replace(git_limits.READING, memory_bytes=100 * MIB))
+    monkeypatch.setitem(vars(push_limits), "READING", replace(git_limits.READING, memory_bytes=100 * MIB))
     session = await ground.session()
     said = await sent(ground, session, delta_bomb(15 * MIB, 60 * MIB, 70 * MIB))
     assert "Out of memory" in said
@@ -105,7 +105,7 @@ async def test_an_honest_push_of_large_files_is_taken_in(ground: Ground) -> None
 async def test_a_push_over_the_size_limit_is_refused_with_the_reason(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(pushes), "MAX_PUSH_BYTES", 100_000)
+    monkeypatch.setitem(vars(push_limits), "MAX_PUSH_BYTES", 100_000)
     session = await ground.session()
     async with cloned(ground, session) as clone:
         await clone.commit("small", b"x" * 1000)
@@ -122,7 +122,7 @@ async def test_a_push_over_the_size_limit_is_refused_with_the_reason(
 async def test_a_sessions_pushes_are_counted_together_also_by_the_next_daemon(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(pushes), "MAX_PUSHED_BYTES", MIB)
+    monkeypatch.setitem(vars(push_limits), "MAX_PUSHED_BYTES", MIB)
     session = await ground.session()
     before = ground.home.pushed_bytes(session.id)
     assert before == 0, "what it began with is not its own"
@@ -138,7 +138,7 @@ async def test_a_sessions_pushes_are_counted_together_also_by_the_next_daemon(
         assert code != 0
         assert "remote: fatal: pack exceeds maximum allowed size" in output
         assert "all pushes of this session 1 MiB together" in output
-        monkeypatch.setitem(vars(pushes), "MAX_PUSHED_BYTES", 500_000)
+        monkeypatch.setitem(vars(push_limits), "MAX_PUSHED_BYTES", 500_000)
         code, output = await clone.push(f"HEAD:refs/heads/{BRANCH}")
         assert code != 0
         assert "remote: rejected: this session has pushed 0 MiB, and may push no more" in output

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from minion.protocol import Event, EventKind
-from overlord.door.journal import MOST, SESSIONS, Journal
+from overlord.session_api.turn_journal import MOST, SESSIONS, Journal
 from tests.records import NOW
 
 

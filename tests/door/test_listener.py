@@ -15,10 +15,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from overlord.door.limits import LEAST_CONNECTIONS, BodyMemory, SessionLimits
-from overlord.door.listener import SessionApp, SessionListener
 from overlord.http_server import ConnectionLimits, LimitedServer
 from overlord.process_limits import descriptor_limit, raise_descriptor_limit
+from overlord.session_api.limits import LEAST_CONNECTIONS, BodyMemory, SessionLimits
+from overlord.session_api.listener import SessionApp, SessionListener
 from tests.descriptors import no_descriptor_left
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: session\r\n\r\n"

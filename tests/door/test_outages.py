@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from overlord.domain.model_fault import FaultKind, ModelFault
-from overlord.door.model_watch import ModelWatch
-from overlord.door.outages import SAID_AFTER_S
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel, Refusal
-from overlord.store import model_outages
+from overlord.session_api.gateway.model_watch import ModelWatch
+from overlord.session_api.outages import SAID_AFTER_S
+from overlord.store.budgets import model_outages
 from tests.door.gate import Gate, open_gate
 
 BUSY = Refusal(status=429, message="Rate limit reached.", retry_after_s=1)

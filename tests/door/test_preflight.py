@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.model_fault import FaultKind, ModelFault
-from overlord.door import preflight
 from overlord.embedded.model import EmbeddedModel, Refusal
+from overlord.session_api.gateway import preflight
 from tests.memory.model import MemoryModel
 
 K = FaultKind

@@ -16,11 +16,12 @@ from minion.protocol import (
     StepResult,
     encode,
 )
-from overlord.commands import AnswerDecision, answer_decision
-from overlord.commands_message import SendMessage, send_message
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
-from overlord.door import wire
-from overlord.store import decisions, sessions, steering
+from overlord.session_api import wire
+from overlord.store import decisions, sessions
+from overlord.store.conversation import steering
+from overlord.verbs.commands import AnswerDecision, answer_decision
+from overlord.verbs.message import SendMessage, send_message
 from tests.door.ground import DEADLINE_S, Ground, Visitor, visitor
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.door.reply import Said, read_whole, skills_asked_for
+from overlord.session_api.gateway.reply import Said, read_whole, skills_asked_for
 
 
 def said(*calls: object) -> Said:

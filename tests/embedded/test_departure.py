@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from overlord.embedded.forge.api.problem import Problem
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
-from overlord.embedded.forge.problem import Problem
 
 REPO, OTHER, OPEN, FOREIGN = "demo/calc", "demo/other", "demo/open", "elsewhere/calc"
 API = f"/repos/{REPO}"

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from overlord.embedded.forge import repository as bare
+from overlord.embedded.forge.api.problem import Problem
 from overlord.embedded.forge.forge import EmbeddedForge
-from overlord.embedded.forge.problem import Problem
 from overlord.embedded.forge.repository import Conflict
 
 REPO = "demo/calc"

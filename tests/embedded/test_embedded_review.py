@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from overlord.embedded.forge.account import GRANTED
+from overlord.embedded.forge.api.problem import Problem
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
-from overlord.embedded.forge.problem import Problem
 
 REPO = "demo/calc"
 API = f"/repos/{REPO}"

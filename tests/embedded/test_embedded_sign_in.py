@@ -11,7 +11,7 @@ import httpx
 import jwt
 import pytest
 
-from overlord.embedded.forge import operation, permission
+from overlord.embedded.forge.api import operation, permission
 from overlord.embedded.forge.forge import EmbeddedForge
 from tests.app_keys import keys
 from tests.turning import WorldClock

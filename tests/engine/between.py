@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any
 
-from overlord import points
-from overlord.points import Moment
+from overlord import failpoints
+from overlord.failpoints import Moment
 from tests.memory.world import made_memory_world
 from tests.world import World
 
@@ -55,11 +55,11 @@ def listens(port: Between, name: str) -> list[Sequence[Any]]:
 def heard() -> Iterator[list[str]]:
     """Every commit and outward act that was done meanwhile."""
     reached: list[str] = []
-    points.listen(lambda point, moment: reached.append(point) if moment is Moment.AFTER else None)
+    failpoints.listen(lambda point, moment: reached.append(point) if moment is Moment.AFTER else None)
     try:
         yield reached
     finally:
-        points.listen(None)
+        failpoints.listen(None)
 
 
 @asynccontextmanager

@@ -16,10 +16,11 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.embedded.forge.repository import Content
-from overlord.engine.parts import Parts
+from overlord.engine.runtime.parts import Parts
 from overlord.ports import Ending, EndKind, Launch, RepositoryName, SessionId, Sha
-from overlord.store import decisions, evaluations, jobs, ledger, sessions
-from overlord.store.evaluations import EvaluationRow
+from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.checks import evaluations
+from overlord.store.checks.evaluations import EvaluationRow
 from tests.memory.runner import MemoryRunner
 from tests.memory.world import MemoryWorld, made_memory_world
 from tests.records import a_brief, a_check

@@ -6,7 +6,7 @@ import pytest
 
 from minion.protocol import Finding
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, EvaluationResult
-from overlord.engine.collect import clean_parent
+from overlord.engine.sessions.collect import clean_parent
 from tests.records import a_job
 
 

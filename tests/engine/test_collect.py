@@ -5,15 +5,16 @@ import sqlite3
 import pytest
 
 from minion.protocol import Outcome, Report
-from overlord.domain.budget import Cost
+from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.model_fault import FaultKind, ModelOutage
 from overlord.domain.session import MAX_LOSSES, SessionState, StopReason
-from overlord.engine import collect, ending
+from overlord.engine.sessions import collect, ending
 from overlord.ports import Ending, EndKind, SessionId, Sha
-from overlord.store import exchanges, jobs, model_outages, sessions
+from overlord.store import jobs, sessions
+from overlord.store.budgets import exchanges, model_outages
 from tests.engine.stage import DONE, EXITED, FIXED, NAME, Stage, made_stage
 from tests.world import REPO
 

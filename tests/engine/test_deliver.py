@@ -4,7 +4,7 @@ import pytest
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.engine import deliver
+from overlord.engine.delivery import deliver
 from overlord.errors import ForgeUnavailable
 from overlord.ports import Sha
 from overlord.store import jobs

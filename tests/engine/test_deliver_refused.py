@@ -2,7 +2,8 @@
 
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
-from overlord.engine import deliver, inbox
+from overlord.engine.delivery import deliver
+from overlord.engine.sessions import apply_answers
 from overlord.errors import ForgeRefused
 from tests.engine.between import forge_world
 from tests.engine.by_hand import SPACE, job_by_hand, work_at_forge
@@ -38,7 +39,7 @@ async def test_a_push_that_a_rule_refuses_is_put_to_a_person_and_delivered_once_
         assert decision.verbs == (Verb.REDELIVER, Verb.TAKE_OVER, Verb.DROP)
         world.forge.take_pushes(REPO)
         await world.answer(decision, Verb.REDELIVER)
-        assert await inbox.step(world.overlord.parts, await world.job())
+        assert await apply_answers.step(world.overlord.parts, await world.job())
         assert (await world.job()).state is JobState.DELIVERING
         await deliver.step(world.overlord.parts, await world.job())
         assert (await world.job()).state is JobState.IN_REVIEW
@@ -70,7 +71,7 @@ async def test_a_person_may_drop_what_cannot_be_pushed() -> None:
         await finished_work(world, JobState.DELIVERING)
         world.forge.refuse_pushes(REPO, RULE)
         await world.answer(await refused(world), Verb.DROP)
-        assert await inbox.step(world.overlord.parts, await world.job())
+        assert await apply_answers.step(world.overlord.parts, await world.job())
         assert (await world.job()).state is JobState.CANCELLED
 
 
@@ -97,8 +98,8 @@ async def test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before
         decision = await refused(world)
         renewed: list[str] = []
         forge.instead["renew_sign_in"] = lambda _, name: renewed.append(name)  # type: ignore[assignment, return-value]
-        assert not await inbox.step(world.overlord.parts, await world.job())
+        assert not await apply_answers.step(world.overlord.parts, await world.job())
         assert renewed == []
         await world.answer(decision, Verb.REDELIVER)
-        assert await inbox.step(world.overlord.parts, await world.job())
+        assert await apply_answers.step(world.overlord.parts, await world.job())
         assert renewed == [SPACE]

@@ -12,10 +12,12 @@ from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.pause import Pause
 from overlord.domain.session import SessionState
-from overlord.engine import claim, dispatch
+from overlord.engine.issues import claim
+from overlord.engine.sessions import dispatch
 from overlord.errors import ForgeRefused, RunnerRefused
 from overlord.ports import Sha
-from overlord.store import jobs, pauses, sessions
+from overlord.store import jobs, sessions
+from overlord.store.spaces import pauses
 from tests.engine.between import Between, Instead
 from tests.engine.stage import FIXED, NAME, Stage, made_stage, passes
 from tests.records import NOW, a_check, a_finding

@@ -10,11 +10,13 @@ import pytest
 from minion.protocol import SessionKind
 from overlord.domain.decision import DecisionState, Subject, Verb, ask
 from overlord.domain.job import JobId, JobState
-from overlord.engine import due, room
+from overlord.engine import due
 from overlord.engine.due import Due
-from overlord.engine.project import projection_key
-from overlord.store import decisions, jobs, sessions, spaces
+from overlord.engine.issues.projection import projection_key
+from overlord.engine.sessions import capacity
+from overlord.store import decisions, jobs, sessions
 from overlord.store.rows import update
+from overlord.store.spaces import spaces
 from tests.memory.world import made_memory_world
 from tests.records import BASE, a_session, an_issue, contract
 from tests.world import REPO, World
@@ -163,7 +165,7 @@ async def test_a_job_that_waits_for_others_pull_requests_is_taken_up_until_it_sa
         await ground.job(JobState.IN_REVIEW, pull_number=100 + number)
     first, second = [await ground.job(JobState.QUEUED) for _ in range(2)]
     mine = await ground.job(JobState.QUEUED, pull_number=99)
-    held = await ground.job(JobState.QUEUED, reason=room.no_pull_left(parts, REPO))
+    held = await ground.job(JobState.QUEUED, reason=capacity.no_pull_left(parts, REPO))
     assert await ground.due() == [first, second, mine], "the second is to say so"
     urgent = await ground.job(JobState.QUEUED, is_urgent=True)
     assert held not in (taken := await ground.due())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from overlord.engine.errands import Errands
+from overlord.engine.runtime.background_steps import Errands
 
 
 class Looks:

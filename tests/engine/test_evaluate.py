@@ -13,10 +13,11 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.session import MAX_LOSSES, SessionState
 from overlord.embedded.play import say, status
 from overlord.embedded.reviewer import REVIEW
-from overlord.engine import evaluate
+from overlord.engine.evaluation import evaluate
 from overlord.errors import ModelUnavailable
 from overlord.ports import Ending, EndKind
-from overlord.store import evaluations, jobs, sessions
+from overlord.store import jobs, sessions
+from overlord.store.checks import evaluations
 from tests.engine.stage import FIXED, Files, Stage, made_stage, passes
 from tests.records import a_check, a_finding
 from tests.world import CALC, REPO

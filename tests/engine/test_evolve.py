@@ -1,6 +1,6 @@
 """A draft of a skill, a step at a time: written by a model, judged beside base, put to a person, opened, followed, compared.
 
-A person's part (to edit, approve, reject, retire) is a verb of `commands_skill.py`, given here as any mouth gives it.
+A person's part (to edit, approve, reject, retire) is a verb of `verbs/skill.py`, given here as any mouth gives it.
 """
 
 import sqlite3
@@ -9,8 +9,25 @@ from typing import Any
 import pytest
 
 from minion.protocol import SessionKind
-from overlord.commands_proposal import ApproveProposal, approve_proposal
-from overlord.commands_skill import (
+from overlord.domain.decision import Verb
+from overlord.domain.evaluation import CheckName, CheckScore
+from overlord.domain.event import EventName
+from overlord.domain.job import Job, JobState
+from overlord.domain.proposals.proposal import ProposalType
+from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
+from overlord.domain.skills.record import Origin, SkillAtBase
+from overlord.embedded.play import say, status
+from overlord.engine.evaluation import evaluate
+from overlord.engine.skills import lifecycle
+from overlord.errors import ForgeUnavailable, ModelUnavailable, Refused
+from overlord.store import ledger, sessions
+from overlord.store.checks import evaluations
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts, skills
+from overlord.store.spaces import work_requests
+from overlord.store.spaces.work_requests import WishState
+from overlord.verbs.proposal import ApproveProposal, approve_proposal
+from overlord.verbs.skill import (
     ApproveDraft,
     EditDraft,
     RejectDraft,
@@ -20,18 +37,6 @@ from overlord.commands_skill import (
     reject_draft,
     retire_skill,
 )
-from overlord.domain.decision import Verb
-from overlord.domain.evaluation import CheckName, CheckScore
-from overlord.domain.event import EventName
-from overlord.domain.job import Job, JobState
-from overlord.domain.proposal import ProposalType
-from overlord.domain.skill_draft import DraftKind, DraftState, SkillDraft
-from overlord.domain.skill_record import Origin, SkillAtBase
-from overlord.embedded.play import say, status
-from overlord.engine import evaluate, evolve
-from overlord.errors import ForgeUnavailable, ModelUnavailable, Refused
-from overlord.store import drafts, evaluations, ledger, proposals, sessions, skills, wishes
-from overlord.store.wishes import WishState
 from tests.drafting import ALICE, DRAFTING, PATH, skill
 from tests.engine.stage import Stage, made_stage
 from tests.stored import claim, propose
@@ -54,7 +59,7 @@ async def draft(stage: Stage, number: int = 1) -> SkillDraft:
 
 
 async def stepped(stage: Stage, number: int = 1) -> SkillDraft:
-    assert await evolve.step(stage.parts, number)
+    assert await lifecycle.step(stage.parts, number)
     return await draft(stage, number)
 
 
@@ -102,7 +107,7 @@ async def test_a_model_writes_the_first_text_and_it_waits_for_a_person(stage: St
     found = await drafted(stage)
     assert (found.state, found.name, found.path, found.text) == (DraftState.WAITING, "say-why", PATH, skill())
     assert found.findings == ()
-    assert not await evolve.step(stage.parts, 1), "it waits for nobody but people"
+    assert not await lifecycle.step(stage.parts, 1), "it waits for nobody but people"
 
 
 async def test_a_bad_answer_is_asked_for_once_more_and_secrets_are_taken_out(stage: Stage) -> None:
@@ -130,7 +135,7 @@ async def test_a_model_that_refuses_ends_it_and_one_that_does_not_answer_is_aske
     await requested(stage)
     stage.world.model_will(status(500), when=DRAFTING)
     with pytest.raises(ModelUnavailable):
-        await evolve.step(stage.parts, 1)
+        await lifecycle.step(stage.parts, 1)
     assert (await draft(stage)).state is DraftState.DRAFTING
     stage.world.model.forget()
     stage.world.model_will(status(400), when=DRAFTING)
@@ -213,7 +218,7 @@ async def test_an_approved_one_becomes_an_issue_and_a_wish_in_the_name_of_who_ap
     issue = stage.world.forge.issue(REPO, found.issue_number or 0)
     assert f"Write the file `{PATH}`" in issue.body
     assert found.key in issue.body
-    [wish] = await stage.read(wishes.of_space, REPO)
+    [wish] = await stage.read(work_requests.of_space, REPO)
     assert (wish.number, wish.actor) == (issue.number, ALICE.actor)
     assert (await stage.read(proposals.get, 1)).issue_number == issue.number
 
@@ -223,7 +228,7 @@ async def test_an_issue_that_was_opened_and_not_noted_is_found_and_not_opened_ag
     await given(stage, approve_draft, ApproveDraft(draft_id=1, by=ALICE))
     stage.world.forge.fail("issues/create", kind="reset-after", times=1)
     with pytest.raises(ForgeUnavailable):
-        await evolve.step(stage.parts, 1)
+        await lifecycle.step(stage.parts, 1)
     found = await stepped(stage)
     assert found.state is DraftState.IMPLEMENTING
     assert len(stage.world.forge.issues(REPO)) == 1
@@ -241,9 +246,9 @@ async def test_an_issue_that_the_forge_refuses_ends_it(stage: Stage) -> None:
 async def test_one_whose_issue_is_not_taken_up_says_why(stage: Stage) -> None:
     found = await approved(stage)
     at = stage.parts.clock.now()
-    await stage.write(wishes.answer, found.wish_id or 0, WishState.REFUSED, "It is closed.", at=at)
+    await stage.write(work_requests.answer, found.wish_id or 0, WishState.REFUSED, "It is closed.", at=at)
     [given_up] = await stage.read(drafts.not_taken_up)
-    await stage.write(evolve.give_up, stage.parts, given_up)
+    await stage.write(lifecycle.give_up, stage.parts, given_up)
     assert (await draft(stage)).note == "its issue was not taken up: It is closed."
 
 
@@ -253,7 +258,7 @@ async def test_one_whose_issue_is_not_taken_up_says_why(stage: Stage) -> None:
 async def test_its_sessions_may_write_the_one_file_and_word_for_word_is_a_pass(stage: Stage) -> None:
     job = await worked(stage)
     known = await draft(stage)
-    scope = evolve.scope_for(known)
+    scope = lifecycle.scope_for(known)
     assert (scope.allows(PATH), scope.allows(".nebulus/skills/other.yaml"), scope.allows("calc.py")) == (
         True,
         False,
@@ -292,7 +297,7 @@ async def test_a_file_that_came_to_base_meanwhile_is_not_overwritten(stage: Stag
     known = await draft(stage)
     job = await stage.claimed_issue(known.issue_number or 0)
     job = await stage.submitted({PATH: skill()}, job=job)
-    assert await evolve.is_outdated(stage.parts, job, known)
+    assert await lifecycle.is_outdated(stage.parts, job, known)
     job = await stage.step(evaluate.step, job.id)
     asked = await stage.asked()
     assert job.state is JobState.WAITING
@@ -313,7 +318,7 @@ async def test_what_became_of_its_job_is_what_becomes_of_it(
     stage: Stage, event: EventName, state: DraftState
 ) -> None:
     job = await worked(stage)
-    await stage.write(evolve.follow, stage.parts, event, job)
+    await stage.write(lifecycle.follow, stage.parts, event, job)
     assert (await draft(stage)).state is state
 
 
@@ -323,7 +328,7 @@ async def test_what_became_of_its_job_is_what_becomes_of_it(
 async def merged(stage: Stage, files: dict[str, str | None]) -> SkillDraft:
     """A person merged the draft's pull request, and base has these files."""
     job = await worked(stage)
-    await stage.write(evolve.follow, stage.parts, EventName.MERGED, job)
+    await stage.write(lifecycle.follow, stage.parts, EventName.MERGED, job)
     await stage.world.forge.push_files(REPO, "main", files, "Merged")
     return await stepped(stage)
 
@@ -344,10 +349,10 @@ async def test_what_a_person_merged_otherwise_is_what_counts_and_is_said(stage: 
 
 async def test_base_that_cannot_be_read_just_now_is_compared_later(stage: Stage) -> None:
     job = await worked(stage)
-    await stage.write(evolve.follow, stage.parts, EventName.MERGED, job)
+    await stage.write(lifecycle.follow, stage.parts, EventName.MERGED, job)
     stage.world.forge.fail("repos/get", kind="404", times=1)
     with pytest.raises(ForgeUnavailable, match="cannot be compared"):
-        await evolve.step(stage.parts, 1)
+        await lifecycle.step(stage.parts, 1)
     assert (await draft(stage)).state is DraftState.MERGED
 
 

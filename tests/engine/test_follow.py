@@ -6,8 +6,9 @@ import pytest
 
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
-from overlord.engine import deliver, follow, project
-from overlord.engine.trouble import Troubles
+from overlord.engine.delivery import deliver, follow_pulls
+from overlord.engine.issues import projection
+from overlord.engine.runtime.poll_errors import Troubles
 from overlord.store import jobs
 from tests.engine.stage import NAME, Stage, made_stage
 from tests.world import REPO
@@ -22,14 +23,14 @@ async def delivered(stage: Stage, title: str = "add() subtracts") -> Job:
 async def pulls(stage: Stage) -> str:
     """The pull requests are followed; what was in the way."""
     troubles = Troubles()
-    await follow.pulls(stage.parts, NAME, troubles)
+    await follow_pulls.pulls(stage.parts, NAME, troubles)
     return str(troubles)
 
 
 async def issues(stage: Stage) -> str:
     stage.world.clock.move(1)
     troubles = Troubles()
-    await follow.issues(stage.parts, NAME, troubles)
+    await follow_pulls.issues(stage.parts, NAME, troubles)
     return str(troubles)
 
 
@@ -112,7 +113,7 @@ async def test_a_label_that_was_taken_off_ends_a_job_only_once_it_was_put_on(
     await stage.world.forge.label(REPO, job.issue.number, label)
     await stage.world.forge.unlabel(REPO, job.issue.number, label)
     if is_known:
-        await stage.write(jobs.repair, job.id, projected=project.projection_key(job))
+        await stage.write(jobs.repair, job.id, projected=projection.projection_key(job))
     await issues(stage)
     state = JobState.CANCELLED if is_known else JobState.RUNNING
     assert (await stage.job()).state is state

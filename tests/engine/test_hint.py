@@ -1,6 +1,6 @@
 """Hints: each makes one poll due, and many are not more than one at a time."""
 
-from overlord.engine.hint import QUIET_S, Hints
+from overlord.engine.runtime.hint import QUIET_S, Hints
 
 NOW = 1000.0
 

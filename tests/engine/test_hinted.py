@@ -3,8 +3,8 @@
 from typing import Any
 
 from overlord.domain.job import JobState
-from overlord.engine import intake
-from overlord.engine.hint import QUIET_S
+from overlord.engine.intake import poll
+from overlord.engine.runtime.hint import QUIET_S
 from tests.engine.between import Instead, forge_world
 from tests.engine.by_hand import SPACE, job_in_review
 from tests.quick import made_quick_world
@@ -19,13 +19,13 @@ async def test_a_check_that_failed_is_seen_by_the_ordinary_poll_that_comes_befor
         await world.start()
         parts, head = world.overlord.parts, (await job_in_review(world)).head_sha or ""
         parts.hints.give(SPACE)
-        await intake.poll(parts, SPACE)
+        await poll.poll(parts, SPACE)
         assert (await world.job()).state is JobState.IN_REVIEW
         await world.forge.check_run(REPO, head, "build")
         parts.hints.give(SPACE)
         world.clock.move(POLL_S + 0.5)
         assert POLL_S + 0.5 < QUIET_S, "the hint is not due yet"
-        await intake.poll(parts, SPACE)
+        await poll.poll(parts, SPACE)
         assert (await world.job()).state is JobState.QUEUED
         assert "ci_failed" in await world.events()
 
@@ -43,8 +43,8 @@ async def test_a_hint_that_comes_while_a_space_is_polled_makes_another_poll_look
 
         forge.instead["checks_of"] = fails_afterwards
         parts.hints.give(SPACE)
-        await intake.poll(parts, SPACE)
+        await poll.poll(parts, SPACE)
         assert (await world.job()).state is JobState.IN_REVIEW
         world.clock.move(QUIET_S)
-        await intake.poll(parts, SPACE)
+        await poll.poll(parts, SPACE)
         assert (await world.job()).state is JobState.QUEUED

@@ -5,13 +5,14 @@ from datetime import timedelta
 import pytest
 
 from minion.protocol import SessionKind
-from overlord.domain.budget import Unit
+from overlord.domain.budgets.budget import Unit
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import SessionState
-from overlord.engine import inbox
-from overlord.store import decisions, grants, jobs, ledger, sessions
+from overlord.engine.sessions import apply_answers
+from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.budgets import grants
 from tests.engine.stage import Stage
 from tests.records import a_decision
 
@@ -43,18 +44,18 @@ async def waits(stage: Stage, *verbs: Verb, job: Job | None = None, **given: obj
 async def test_each_answer_is_one_move_by_who_answered(stage: Stage, verb: Verb, state: JobState) -> None:
     decision = await waits(stage, verb)
     await stage.world.answer(decision, verb, "words" if verb is Verb.REPLY else "")
-    assert (await stage.step(inbox.step)).state is state
+    assert (await stage.step(apply_answers.step)).state is state
     moved = (await stage.events())[-1]
-    assert EventName(moved) is inbox.MOVES[verb]
+    assert EventName(moved) is apply_answers.MOVES[verb]
 
 
 async def test_without_an_answer_nothing_moves_and_one_is_carried_out_once(stage: Stage) -> None:
     decision = await waits(stage, Verb.RETRY)
-    assert not await inbox.step(stage.parts, await stage.job())
+    assert not await apply_answers.step(stage.parts, await stage.job())
     await stage.world.answer(decision, Verb.RETRY)
     before = await stage.job()
-    assert await inbox.step(stage.parts, before)
-    assert not await inbox.step(stage.parts, before)
+    assert await apply_answers.step(stage.parts, before)
+    assert not await apply_answers.step(stage.parts, before)
     assert (await stage.events()).count("work_resumed") == 1
 
 
@@ -62,14 +63,14 @@ async def test_what_else_the_job_asked_is_superseded(stage: Stage) -> None:
     first = await waits(stage, Verb.RETRY)
     second = await waits(stage, Verb.DROP, job=await stage.job(), title="Another")
     await stage.world.answer(first, Verb.RETRY)
-    await stage.step(inbox.step)
+    await stage.step(apply_answers.step)
     assert (await stage.read(decisions.get, second.id)).state is DecisionState.SUPERSEDED
 
 
 async def test_more_budget_is_added_in_the_name_of_who_gave_it(stage: Stage) -> None:
     decision = await waits(stage, Verb.ADD_BUDGET, subject=Subject.BUDGET, options=("100000 tokens",))
     await stage.world.answer(decision, Verb.ADD_BUDGET, "5000 tokens")
-    job = await stage.step(inbox.step)
+    job = await stage.step(apply_answers.step)
     assert job.state is JobState.QUEUED
     added = await stage.read(lambda c: grants.added(c, Unit.TOKENS, job_id=1))
     [noted] = [
@@ -87,13 +88,13 @@ async def test_a_grant_lets_the_same_work_be_judged_again_and_an_escalation_be_d
         job = await stage.submitted(job=await stage.claimed(f"Issue {number}"))
         decision = await waits(stage, Verb.GRANT, job=job, subject=subject, patterns=("README.md",))
         await stage.world.answer(decision, Verb.GRANT)
-        assert (await stage.step(inbox.step, job.id)).state is state
+        assert (await stage.step(apply_answers.step, job.id)).state is state
 
 
 async def test_allowed_dependencies_are_those_that_were_shown(stage: Stage) -> None:
     decision = await waits(stage, Verb.INSTALL, subject=Subject.DEPENDENCIES, options=("d" * 64,))
     await stage.world.answer(decision, Verb.INSTALL)
-    assert (await stage.step(inbox.step)).state is JobState.EVALUATING
+    assert (await stage.step(apply_answers.step)).state is JobState.EVALUATING
     may = [await stage.read(grants.may_install, 1, digest * 64) for digest in "de"]
     assert may == [True, False]
 
@@ -101,7 +102,7 @@ async def test_allowed_dependencies_are_those_that_were_shown(stage: Stage) -> N
 async def test_whoever_waits_for_a_person_has_no_session_left(stage: Stage) -> None:
     job = await stage.claimed()
     session = await stage.session(job, SessionKind.WORK, is_started=False)
-    await inbox.wait_for_person(
+    await apply_answers.wait_for_person(
         stage.parts,
         job,
         EventName.DISPATCH_REFUSED,
@@ -128,9 +129,9 @@ async def test_a_question_whose_time_is_over_is_closed_and_others_stay(stage: St
         expires_at=at + timedelta(seconds=60),
     )
     asked = await stage.write(decisions.raise_decision, question)
-    await inbox.expire(stage.parts)
+    await apply_answers.expire(stage.parts)
     assert (await stage.read(decisions.get, asked.id)).state is DecisionState.OPEN
     stage.world.clock.move(61)
-    await inbox.expire(stage.parts)
+    await apply_answers.expire(stage.parts)
     assert (await stage.read(decisions.get, asked.id)).state is DecisionState.EXPIRED
     assert (await stage.read(jobs.get, 1)).state is JobState.RUNNING

@@ -9,9 +9,10 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
-from overlord.engine.lookout import interval_s
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable
-from overlord.store import jobs, spaces
+from overlord.store import jobs
+from overlord.store.spaces import spaces
 from tests.engine.between import Between, Instead, forge_world, listens
 from tests.world import CALC, FIX, REPO, World
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from bench.requests import an_hour
 from overlord.domain.job import JobId
-from overlord.engine.lookout import PULL_LOOK_S, WHOLE_LOOK_S, Lookout, interval_s
-from overlord.settings import load
+from overlord.engine.runtime.poll_schedule import PULL_LOOK_S, WHOLE_LOOK_S, Lookout, interval_s
+from overlord.settings.load import load
 
 REPOSITORIES = 20
 

@@ -11,7 +11,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, edit, run, submit, write
 from overlord.engine.tick import Tick
 from overlord.errors import ForgeRefused, RunnerUnavailable
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.ports import Forge, Pull, RepositoryName
 from overlord.store import environments
 from tests.engine.between import heard

@@ -4,7 +4,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from overlord.embedded.play import edit, submit
-from overlord.engine.poll_outcome import UNSEEN, PollOutcomes, Reachability
+from overlord.engine.runtime.poll_outcome import UNSEEN, PollOutcomes, Reachability
 from overlord.errors import ForgeRefused, RunnerUnavailable
 from tests.engine.between import forge_world
 from tests.engine.troubled import troubled_world, weathered

@@ -6,7 +6,7 @@ import pytest
 
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import JobState
-from overlord.engine.project import COMMENT_MARK, projection_key, step
+from overlord.engine.issues.projection import COMMENT_MARK, projection_key, step
 from overlord.errors import ForgeRefused, ForgeUnavailable
 from overlord.store import jobs
 from tests.engine.between import forge_world, listens

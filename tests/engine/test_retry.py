@@ -5,11 +5,12 @@ import sqlite3
 import pytest
 
 from overlord.domain.event import EventName, LedgerEvent
-from overlord.domain.names import ChannelId
-from overlord.engine.retry import delay_s
+from overlord.domain.identifiers import ChannelId
+from overlord.engine.runtime.retry import delay_s
 from overlord.errors import ChatRefused, ChatUnavailable, ForgeUnavailable
-from overlord.store import ledger, messages
-from overlord.store.messages import MessageKind
+from overlord.store import ledger
+from overlord.store.chat import messages
+from overlord.store.chat.messages import MessageKind
 from tests.chatting import Talk, made_talk
 from tests.faults.chat_invariants import key_of
 

@@ -6,17 +6,21 @@ from typing import Any
 import pytest
 
 from minion.protocol import CheckReport, SessionKind, StepOutcome, StepResult
-from overlord import commands
-from overlord.commands_untested import AskAgain, ask_again
+from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
-from overlord.domain.testing import BASELINE_STEP, TESTS_STEP
-from overlord.engine import dispatch, due, evaluate, inbox, untested
-from overlord.engine.allow import allowed
+from overlord.engine import due
+from overlord.engine.evaluation import evaluate
+from overlord.engine.scope.allow import allowed
+from overlord.engine.sessions import apply_answers, dispatch, untested
 from overlord.errors import Refused
 from overlord.ports import Sha
-from overlord.store import decisions, evaluations, ledger, sessions, untested_policies
+from overlord.store import decisions, ledger, sessions
+from overlord.store.checks import evaluations
+from overlord.store.spaces import untested_policies
+from overlord.verbs import commands
+from overlord.verbs.untested import AskAgain, ask_again
 from tests.engine.stage import Stage, made_stage, passes
 from tests.world import CALC, REPO
 
@@ -34,7 +38,7 @@ async def asked_and_told(stage: Stage, verb: Verb) -> None:
     await stage.claimed()
     await stage.step(dispatch.step)
     await answer(stage, await stage.asked(), verb)
-    await stage.step(inbox.step)
+    await stage.step(apply_answers.step)
 
 
 async def brief(stage: Stage, session: str = "j1-work-1") -> dict[str, Any]:
@@ -55,10 +59,10 @@ async def test_it_is_asked_before_the_first_session_and_without_an_answer_none_b
         assert decision.verbs == (Verb.WRITE_TESTS, Verb.WITHOUT_TESTS, Verb.RETRY, Verb.DROP)
         assert await stage.read(sessions.of_job, 1) == []
         await answer(stage, decision, Verb.RETRY)
-        assert (await stage.step(inbox.step)).state is JobState.QUEUED
+        assert (await stage.step(apply_answers.step)).state is JobState.QUEUED
         assert (await stage.step(dispatch.step)).state is JobState.WAITING, "nothing was accepted"
         await answer(stage, await stage.asked(), Verb.DROP)
-        assert (await stage.step(inbox.step)).state is JobState.CANCELLED
+        assert (await stage.step(apply_answers.step)).state is JobState.CANCELLED
         assert await stage.read(untested_policies.of, REPO) is None
 
 
@@ -142,7 +146,7 @@ async def test_an_answer_that_was_taken_back_counts_for_no_change() -> None:
         decision = await stage.asked()
         assert (job.state, decision.subject) == (JobState.WAITING, Subject.NO_TESTS)
         await answer(stage, decision, Verb.WITHOUT_TESTS)
-        assert (await stage.step(inbox.step)).state is JobState.EVALUATING, "the work is judged again"
+        assert (await stage.step(apply_answers.step)).state is JobState.EVALUATING, "the work is judged again"
         assert (await names(stage)).count("tests_policy_chosen") == 2
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from minion.protocol import Finding
-from overlord.domain.constitution import load_contract
+from overlord.config_files import packaged
+from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import REQUIRED, CheckName, CheckResult, CheckScore, Verdict, overall
 from overlord.domain.event import EventName
-from overlord.engine.evaluate import explain, subject_of, verdict_event
-from overlord.settings import packaged
+from overlord.engine.evaluation.evaluate import explain, subject_of, verdict_event
 from tests.records import a_job
 
 CONTRACT = load_contract(packaged("contracts/default.yaml"), "the built-in contract")

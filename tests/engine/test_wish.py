@@ -1,12 +1,13 @@
 """An issue that somebody wishes worked on is taken up as it stands, goes on, or is answered with why not: once, by who asked."""
 
-from overlord.commands import WorkOn, work_on
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
-from overlord.engine import wish
-from overlord.engine.trouble import Troubles
-from overlord.store import jobs, spaces, wishes
-from overlord.store.wishes import Wish, WishState
+from overlord.engine.intake import work_requests as wish
+from overlord.engine.runtime.poll_errors import Troubles
+from overlord.store import jobs
+from overlord.store.spaces import spaces, work_requests
+from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.verbs.commands import WorkOn, work_on
 from tests.engine.stage import NAME, Stage
 from tests.world import REPO
 
@@ -20,7 +21,7 @@ async def wished(stage: Stage, number: int) -> Wish:
 
 async def answered(stage: Stage, asked: Wish) -> tuple[WishState, str]:
     await wish.grant(stage.parts, NAME, Troubles())
-    found = await stage.read(wishes.get, asked.id)
+    found = await stage.read(work_requests.get, asked.id)
     return found.state, found.answer
 
 

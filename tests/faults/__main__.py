@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Tree
 
-from overlord.points import Point
+from overlord.failpoints import Point
 from tests.shares import slow_tests
 
 ROOT = Path(__file__).parents[2]

@@ -10,15 +10,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from overlord import commands_proposal
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import Job, JobState
 from overlord.domain.person import Person
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
 from overlord.embedded.forge.record import Comment, Pull
-from overlord.engine.vet import STATUS_CONTEXT
-from overlord.store import decisions, follow_ups, hearings, proposals, sessions
+from overlord.engine.skills.review_pulls import STATUS_CONTEXT
+from overlord.store import decisions, sessions
+from overlord.store.conversation import follow_ups, heard_comments
+from overlord.store.proposals import proposals
 from overlord.store.rows import select
+from overlord.verbs import proposal as commands_proposal
 from tests import stored
 from tests.app_keys import keys, write_key
 from tests.drafting import PATH, skill
@@ -102,8 +104,8 @@ async def _ask(world: World, space: str) -> None:
 
 async def _is_answered(world: World, space: str) -> bool:
     asked = _question(world, space).id
-    is_heard = await world.read(lambda c: hearings.is_known(c, space, asked))
-    return is_heard and not await world.read(lambda c: hearings.owed(c, space))
+    is_heard = await world.read(lambda c: heard_comments.is_known(c, space, asked))
+    return is_heard and not await world.read(lambda c: heard_comments.owed(c, space))
 
 
 def _question(world: World, space: str) -> Comment:

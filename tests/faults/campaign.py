@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from overlord.bell import ring
 from overlord.domain.job import Job, JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import EVENTS, Delivered
@@ -22,6 +21,7 @@ from overlord.embedded.play import say
 from overlord.home import Home
 from overlord.store import decisions, jobs, ledger
 from overlord.store.database import open_reader
+from overlord.wakeup import ring
 from tests.faults import cut as processes
 from tests.faults.chat_invariants import of_chat
 from tests.faults.cut import Cut, Cuts, Place

@@ -7,17 +7,18 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from overlord.domain.card import state_in_words
-from overlord.domain.chat_card import FILL, PRESS, RETRY, STOP
+from overlord.domain.chat.card import FILL, PRESS, RETRY, STOP
+from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import DecisionState
 from overlord.domain.job import JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import COMMANDS, PRESSES, Delivered
 from overlord.embedded.chat.record import Message as Shown
-from overlord.engine.converse import UNTOLD
-from overlord.store import buttons, decisions, jobs, ledger, messages
-from overlord.store.messages import Message, MessageKind
-from overlord.store.requests import Request, RequestState
+from overlord.engine.chat.message_projection import UNTOLD
+from overlord.store import decisions, jobs, ledger
+from overlord.store.chat import buttons, messages
+from overlord.store.chat.messages import Message, MessageKind
+from overlord.store.chat.requests import Request, RequestState
 from overlord.store.rows import select
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.play import say
-from overlord.engine.speech import ASIDE_S
+from overlord.engine.runtime.chat_output import ASIDE_S
 from overlord.home import Home
 from overlord.store.database import open_reader
 from tests.chatting import Talk

@@ -8,10 +8,10 @@ from overlord.domain.job import JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.chat.record import Message
-from overlord.points import Point
-from overlord.store import pauses
+from overlord.failpoints import Point
+from overlord.store.chat.messages import MessageKind
 from overlord.store.database import open_reader
-from overlord.store.messages import MessageKind
+from overlord.store.spaces import pauses
 from tests.faults.campaign import ALICE, Campaign
 from tests.faults.chat_invariants import key_of
 from tests.faults.story import Story

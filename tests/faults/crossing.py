@@ -11,10 +11,10 @@ from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
 from overlord.embedded.fault import Fault, Faults
+from overlord.embedded.forge.api.shape import node_id
+from overlord.embedded.forge.api.wire import Wire
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import CheckRun, Repository
-from overlord.embedded.forge.shape import node_id
-from overlord.embedded.forge.wire import Wire
 
 _SPACE: ContextVar[str] = ContextVar("_SPACE", default="")
 

@@ -21,13 +21,13 @@ from typing import Any
 from typing_extensions import override
 
 from overlord.app import Overlord, overlord
-from overlord.engine.lookout import interval_s
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.cli.main import main
-from overlord.entrypoints.logs import configure_logs
+from overlord.entrypoints.terminal.logs import configure_logs
 from overlord.errors import RunnerRefused
-from overlord.points import Moment, Point, Watch, listen
-from overlord.settings import load
+from overlord.failpoints import Moment, Point, Watch, listen
+from overlord.settings.load import load
 from overlord.store import decisions, sessions
 from tests.turning import Turning, WorldClock
 

@@ -4,13 +4,14 @@ import contextlib
 from collections.abc import Mapping
 
 from overlord.domain.job import JobState
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus
-from overlord.domain.skill_draft import DraftState, SkillDraft
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.embedded.play import say
 from overlord.embedded.reviewer import REVIEW
-from overlord.points import Point
-from overlord.store import drafts, proposals
+from overlord.failpoints import Point
 from overlord.store.database import open_reader
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
 from tests.drafting import DRAFTING, finding, review, skill
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story

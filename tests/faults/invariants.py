@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from overlord.domain.job import Job, JobState
-from overlord.domain.vetting import MARK
+from overlord.domain.skills.pull_review import MARK
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.record import Issue, Pull
-from overlord.engine.project import label_for
+from overlord.engine.issues.projection import label_for
 from overlord.home import Home
-from overlord.settings_work import Labels
+from overlord.settings.work import Labels
 from overlord.store import jobs, sessions
 from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.embedded.model import Refusal
-from overlord.points import Point
-from overlord.store import decisions, model_outages
+from overlord.failpoints import Point
+from overlord.store import decisions
+from overlord.store.budgets import model_outages
 from overlord.store.database import open_reader
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story

@@ -3,7 +3,7 @@
 python -m tests.faults.next_version serve
 """
 
-from overlord.store import migrations
+from overlord.store.schema import migrations
 
 MORE = (
     "CREATE TABLE news (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Mapping
 
 from overlord.domain.job import JobState
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus
-from overlord.points import Point
-from overlord.store import proposals
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
+from overlord.failpoints import Point
 from overlord.store.database import open_reader
+from overlord.store.proposals import proposals
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story
 from tests.world import CALC, REPO

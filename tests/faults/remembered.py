@@ -16,9 +16,10 @@ from overlord.domain.evaluation import CheckName, CheckResult, EvaluationResult,
 from overlord.domain.event import EventName as E
 from overlord.domain.job import TRANSITIONS, Job, JobState
 from overlord.domain.session import MAX_LOSSES, Session, SessionState
-from overlord.engine.inbox import MOVES
+from overlord.engine.sessions.apply_answers import MOVES
 from overlord.errors import StoreError
-from overlord.store import evaluations, evidence, jobs, ledger, sessions
+from overlord.store import evidence, jobs, ledger, sessions
+from overlord.store.checks import evaluations
 from overlord.store.evidence import EvidenceStore
 from overlord.store.rows import select
 

@@ -17,10 +17,10 @@ from typing import TypeVar
 from overlord.domain.job import JobState
 from overlord.entrypoints.cli.main import run
 from overlord.entrypoints.daemon import serve
-from overlord.entrypoints.logs import configure_logs
+from overlord.entrypoints.terminal.logs import configure_logs
 from overlord.errors import StoreError
-from overlord.points import Moment, Point, Watch, listen
-from overlord.settings import load
+from overlord.failpoints import Moment, Point, Watch, listen
+from overlord.settings.load import load
 from overlord.store import jobs
 from overlord.store.database import epoch, open_reader
 from tests.faults.campaign import DEADLINE_S, Campaign

@@ -20,8 +20,8 @@ from statistics import median
 from overlord.app import overlord
 from overlord.domain.job import Job, JobState
 from overlord.embedded.play import say, status
-from overlord.points import listen
-from overlord.settings import load
+from overlord.failpoints import listen
+from overlord.settings.load import load
 from overlord.store import jobs, sessions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.cut import Cut, KeptClock, Place

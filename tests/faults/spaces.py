@@ -13,18 +13,19 @@ from functools import cache
 from typing import Any
 
 from minion.protocol import SessionKind
-from overlord.adapters.github import GitHubForge
+from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Account, Session
-from overlord.door.assistant import DoorAssistant
-from overlord.door.keeper import DoorKeeper
 from overlord.embedded.play import say
 from overlord.engine.tick import Tick
 from overlord.home import Home
 from overlord.ports import Launch, Pull
-from overlord.store import decisions, jobs, sessions, spaces
+from overlord.session_api.gateway.assistant import DoorAssistant
+from overlord.session_api.server import DoorKeeper
+from overlord.store import decisions, jobs, sessions
 from overlord.store.database import open_reader
+from overlord.store.spaces import spaces
 from tests.faults.player import OPENING, played
 from tests.world import CALC, World, made_world
 

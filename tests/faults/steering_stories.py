@@ -3,10 +3,10 @@
 import contextlib
 from collections.abc import Mapping
 
+from overlord.domain.conversation.steering import SteeringMessage
 from overlord.domain.job import JobState as S
-from overlord.domain.steering import SteeringMessage
-from overlord.points import Point
-from overlord.store import steering
+from overlord.failpoints import Point
+from overlord.store.conversation import steering
 from overlord.store.database import open_reader
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story

@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.job import JobState
+from overlord.failpoints import Point
 from overlord.home import Home
-from overlord.points import Point
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import (

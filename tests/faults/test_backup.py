@@ -7,7 +7,7 @@ from pathlib import Path
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.store import decisions, jobs
 from overlord.store.database import open_reader
 from tests.faults.campaign import Campaign, under_fire

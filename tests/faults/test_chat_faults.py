@@ -15,10 +15,11 @@ from overlord.domain.pause import EVERYTHING, Pause
 from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.chat.record import Message, Seen
 from overlord.embedded.fault import AFTER_THE_EFFECT
-from overlord.engine.speech import PACE_S
+from overlord.engine.runtime.chat_output import PACE_S
 from overlord.entrypoints.chat import talk
-from overlord.store import decisions, jobs, pauses
-from overlord.store.messages import MessageKind
+from overlord.store import decisions, jobs
+from overlord.store.chat.messages import MessageKind
+from overlord.store.spaces import pauses
 from tests.faults.chat_invariants import key_of
 from tests.faults.chat_stage import Stage, made_stage
 from tests.world import REPO

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
-from overlord.engine.lookout import interval_s
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.home import Home
 from overlord.store.database import open_reader
 from tests.faults.disks import SAID, Disk, mounted

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
+from overlord.failpoints import Moment, Point
 from overlord.home import Home
-from overlord.points import Moment, Point
 from overlord.store import sessions
 from overlord.store.database import open_reader
 from tests.adapters.engine import OwnEngine

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from overlord.adapters.sandbox_check import FAMILIES
+from overlord.adapters.docker.sandbox_check import FAMILIES
 from overlord.embedded.play import edit, run, submit
 from tests.faults.docker_stage import WORK, Stage
 from tests.world import FIX

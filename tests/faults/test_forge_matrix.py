@@ -6,9 +6,9 @@ that is lifted (and a person has answered, where the forge said no) it goes on t
 
 import pytest
 
-from overlord.adapters import git_command
-from overlord.adapters.github_requests import READ_ATTEMPTS
-from overlord.engine.lookout import interval_s
+from overlord.adapters.git import command
+from overlord.adapters.github.requests import READ_ATTEMPTS
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.store import jobs
 from tests.faults.crossing import Crossing, arrange
 from tests.faults.invariants import check_world, must_hold
@@ -123,7 +123,7 @@ async def test_what_fails_for_good_is_waited_for_and_told(
 
 async def _start(world: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind in TIMEOUTS:
-        monkeypatch.setitem(vars(git_command), "TIMEOUT_S", GIT_TIMEOUT_S)
+        monkeypatch.setitem(vars(command), "TIMEOUT_S", GIT_TIMEOUT_S)
     await start(world, {}, timeout_s=TIMEOUT_S if kind in TIMEOUTS else 20.0)
 
 

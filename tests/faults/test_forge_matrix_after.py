@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from overlord.adapters.github_operation import OPERATIONS as ASKED_FOR
-from overlord.embedded.forge.wire import GIT_OPERATIONS, LOG
+from overlord.adapters.github.operation import OPERATIONS as ASKED_FOR
+from overlord.embedded.forge.api.wire import GIT_OPERATIONS, LOG
 from tests.faults import afterwards, test_forge_matrix
 from tests.faults.afterwards import (
     BRANCH,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_command
+from overlord.adapters.git import command
 from overlord.errors import GitFailed
 from tests.faults.invariants import check_world, noted
 from tests.faults.spaces import lost, made_spaces, name_of, start, trouble_of
@@ -49,7 +49,7 @@ def wrapped_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     (tmp_path / "git").write_text(WRAPPER.replace("REAL", real))
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setitem(vars(git_command), "TIMEOUT_S", TIMEOUT_S)
+    monkeypatch.setitem(vars(command), "TIMEOUT_S", TIMEOUT_S)
     yield
 
 
@@ -92,4 +92,4 @@ async def test_a_git_that_hangs_with_a_child_that_holds_its_pipes_is_ended_in_ti
     (tmp_path / "fault").write_text("1 51 hangs\n")
     async with asyncio.timeout(300):
         with pytest.raises(GitFailed, match="did not finish"):
-            await git_command.git(repository, "version")
+            await command.git(repository, "version")

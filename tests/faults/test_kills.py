@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.points import Moment, Point
+from overlord.failpoints import Moment, Point
 from tests.faults.campaign import under_fire
 from tests.faults.cut import Cut, Cuts
 from tests.faults.stories import PLACES

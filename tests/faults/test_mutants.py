@@ -24,7 +24,7 @@ from tests.faults.mutants.session_git import SESSION_GIT
 
 pytestmark = pytest.mark.timeout(1200)
 ROOT = Path(__file__).parents[2]
-COPIED = ("overlord", "minion", "tests", "pyproject.toml")
+COPIED = ("overlord", "config", "minion", "tests", "pyproject.toml")
 RUN_S = 900
 GIVEN = {"FAULT_DEADLINE_S": "20", "WORLD_DEADLINE_S": "90", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """No minute for each daemon that does not do without the defence what it would with it, and no plugins but those named."""

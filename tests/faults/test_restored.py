@@ -13,7 +13,7 @@ import pytest
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.store import decisions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, asked, served

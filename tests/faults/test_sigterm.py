@@ -11,7 +11,7 @@ import pytest
 
 from overlord.domain.job import JobState
 from overlord.entrypoints.daemon import CUT_SHORT
-from overlord.points import Moment, Point
+from overlord.failpoints import Moment, Point
 from overlord.store import decisions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, asked, served

@@ -9,8 +9,9 @@ import pytest
 
 from overlord.errors import StoreError
 from overlord.home import Home
-from overlord.store import database, migrations
+from overlord.store import database
 from overlord.store.database import Database
+from overlord.store.schema import migrations
 from tests.faults.faulty import Call, Faulty, Mode, Plan, told
 from tests.faults.invariants import check_world, must_hold, noted
 from tests.faults.spaces import all_through, is_through, lost, made_spaces, name_of, start, trouble_of

@@ -14,8 +14,9 @@ from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import say
-from overlord.engine.lookout import interval_s
-from overlord.store import decisions, exchanges, sessions
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.store import decisions, sessions
+from overlord.store.budgets import exchanges
 from tests.faults.invariants import check_world
 from tests.faults.player import OPENING, played
 from tests.world import World, _processes_of, made_world

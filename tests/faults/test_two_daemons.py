@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.points import Moment, Point
+from overlord.failpoints import Moment, Point
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, Daemon, served
 

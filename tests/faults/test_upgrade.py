@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from overlord.domain.job import JobState
-from overlord.store.migrations import LATEST
+from overlord.store.schema.migrations import LATEST
 from tests.faults.campaign import DEADLINE_S, Campaign, under_fire
 from tests.faults.served import served
 

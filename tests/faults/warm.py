@@ -13,15 +13,16 @@ from httpx import Timeout
 
 from minion.protocol import Finding, Issue, StepResult
 from overlord.adapters.http import open_client
+from overlord.config_files import packaged
+from overlord.domain.changes.paths import guard_of, is_lint_configuration
 from overlord.domain.job import Job
-from overlord.domain.paths import guard_of, is_lint_configuration
-from overlord.domain.rubric import load_rubric
+from overlord.domain.review.rubric import load_rubric
 from overlord.domain.session import Session
-from overlord.settings import contract_for, load, packaged
+from overlord.settings.load import contract_for, load
 from overlord.smart_http import backend
+from overlord.store.checks.evaluations import EvaluationRow
+from overlord.store.conversation.follow_ups import FollowUp
 from overlord.store.environments import Environment
-from overlord.store.evaluations import EvaluationRow
-from overlord.store.follow_ups import FollowUp
 from overlord.store.rows import adapter
 
 LATE = (
@@ -32,13 +33,24 @@ LATE = (
     "httpcore",
     "httpcore._backends.anyio",
     "importlib.readers",
-    "overlord.domain.skill_scan",
+    "overlord.domain.skills.scan.scan",
     "overlord.entrypoints.local.start",
     "typer._adapters",
     "uvicorn.lifespan.off",
     "uvicorn.protocols.http.h11_impl",
 )
-COMMANDS = ("daemon", "decision", "draft", "inquiry", "job", "ledger", "proposal", "run", "space", "work")
+COMMANDS = (
+    "daemon",
+    "decision",
+    "skills.draft",
+    "inquiry",
+    "job",
+    "ledger",
+    "proposal",
+    "run",
+    "space",
+    "work",
+)
 """Commands are imported when they are typed."""
 
 WRITTEN = (Finding, Issue, StepResult)
@@ -49,7 +61,7 @@ PLAIN = "a/file.py"
 
 
 def _ready() -> None:
-    for name in (*LATE, *(f"overlord.entrypoints.cli.{command}" for command in COMMANDS)):
+    for name in (*LATE, *(f"overlord.entrypoints.cli.commands.{command}" for command in COMMANDS)):
         importlib.import_module(name)
     contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
     load_rubric(packaged("rubric.yaml"), "the built-in rubric")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from overlord.adapters.github_operation import OPERATIONS
+from overlord.adapters.github.operation import OPERATIONS
 
 PACKAGE = "@octokit/openapi"
 VERSION = "23.0.2"

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from overlord.adapters.github_operation import OPERATIONS
+from overlord.adapters.github.operation import OPERATIONS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import cut_connection
 from tests.github_openapi import regenerate

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github_operation import OPERATIONS
-from overlord.adapters.github_standing import GitHubStanding
-from overlord.domain.conversation import Reaction
+from overlord.adapters.github.access import GitHubStanding
+from overlord.adapters.github.operation import OPERATIONS
+from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import ForgeRefused

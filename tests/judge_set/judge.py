@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepResult
-from overlord.domain.behaviour import exemption, is_code
-from overlord.domain.change_context import ChangeContext
-from overlord.domain.checks_file import ChecksFile
-from overlord.domain.diff import parse_diff
+from overlord.domain.changes.diff import parse_diff
+from overlord.domain.checks.behaviour import exemption, is_code
+from overlord.domain.checks.change_context import ChangeContext
+from overlord.domain.checks.file import ChecksFile
+from overlord.domain.checks.integrity import IntegrityLimits, check_integrity
+from overlord.domain.checks.testcode.compare import Compared, Source
+from overlord.domain.checks.testruns.imports import imports_changed
+from overlord.domain.checks.testruns.judge import baseline_of, changed_lines, judge_tests, plan_tests
+from overlord.domain.checks.weakening import holds_tests
 from overlord.domain.evaluation import CheckResult, CheckScore, ordered
-from overlord.domain.imports import imports_changed
-from overlord.domain.integrity import IntegrityLimits, check_integrity
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testcode_compare import Compared, Source
-from overlord.domain.testing import baseline_of, changed_lines, judge_tests, plan_tests
-from overlord.domain.weakening import holds_tests
 from tests.domain.differ import edit, together
 from tests.judge_set.fixes import Fix, fixes
 from tests.judge_set.projects import Broken, Files

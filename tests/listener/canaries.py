@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from overlord.settings import Settings, load
+from overlord.settings.load import Settings, load
 from tests.app_keys import write_key
 
 CANARIES: dict[str, Any] = {

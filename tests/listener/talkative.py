@@ -10,8 +10,8 @@ from functools import partial
 
 import structlog
 
-from overlord.entrypoints.logs import conceal, configure_from
-from overlord.settings import load
+from overlord.entrypoints.terminal.logs import conceal, configure_from
+from overlord.settings.load import load
 
 
 @dataclass

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.house.test_imports import ROOT
+from tests.architecture.test_imports import ROOT
 from tests.listener.test_metrics import PRICES, played, scraped
 from tests.listener.wire import heard_world
 

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from overlord.app import Overlord
-from overlord.engine.lookout import interval_s
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.entrypoints.listen.health import KNOWN_FOR_S, STALLED_S, Health
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, RunnerUnavailable
 from overlord.home import Home

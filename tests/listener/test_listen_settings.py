@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from overlord.errors import SettingsError
-from overlord.settings import load
+from overlord.settings.load import load
 from tests.listener.wire import SECRET
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from overlord.embedded.play import edit, run, submit
-from overlord.settings import Settings
+from overlord.settings.load import Settings
 from tests.listener.canaries import ELSEWHERE, canary_home, parts_of, secret_fields
 from tests.listener.test_daemon import SEARCHED, served
 from tests.listener.wire import exchange

@@ -5,7 +5,7 @@ import logging
 import pytest
 import structlog
 
-from overlord.entrypoints.log_repeats import MOST_LINES, RepeatedEvents, RepeatedRecords, Repeats
+from overlord.entrypoints.terminal.log_repeats import MOST_LINES, RepeatedEvents, RepeatedRecords, Repeats
 
 
 class Clock:

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from overlord.embedded.play import edit, submit
 from overlord.entrypoints.listen.listener import listening
 from overlord.entrypoints.listen.metrics import is_own_host
-from overlord.settings_model import Listen
+from overlord.settings.model import Listen
 from tests.listener.wire import exchange, get, heard_world
 from tests.quick import made_quick_world
 from tests.scenarios.test_pause import pause, until_told

@@ -10,9 +10,9 @@ from inline_snapshot import snapshot
 
 from overlord.domain.event import EventName
 from overlord.embedded.play import edit, submit
-from overlord.entrypoints.logs import form_of
-from overlord.entrypoints.plain_lines import SENTENCE, PlainLines, plain_lines
-from overlord.settings_watch import Log, LogFormat
+from overlord.entrypoints.terminal.logs import form_of
+from overlord.entrypoints.terminal.plain_lines import SENTENCE, PlainLines, plain_lines
+from overlord.settings.watch import Log, LogFormat
 from tests.listener.test_daemon import served
 from tests.quick import made_quick_world
 from tests.world import FIX

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from overlord.entrypoints.listen.listener import listening
-from overlord.settings_model import Listen
+from overlord.settings.model import Listen
 from tests.quick import made_quick_world
 from tests.world import World
 

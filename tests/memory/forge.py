@@ -11,10 +11,11 @@ from hashlib import sha256
 from typing import ParamSpec, TypeVar, cast
 
 from minion.protocol import Comment, Issue
-from overlord.adapters.github_client import MOVED
-from overlord.adapters.github_operation import OPERATIONS
-from overlord.domain.conversation import Labelling, PostedComment, Reaction
-from overlord.domain.forge import (
+from overlord.adapters.github.client import MOVED
+from overlord.adapters.github.operation import OPERATIONS
+from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
+from overlord.domain.launch import Remote
+from overlord.domain.repositories.forge import (
     FailedCheck,
     HeadChecks,
     IssueState,
@@ -26,13 +27,12 @@ from overlord.domain.forge import (
     ReviewState,
     TreeEntry,
 )
-from overlord.domain.launch import Remote
 from overlord.embedded.forge import record
-from overlord.embedded.forge.content import MOST_LISTED
+from overlord.embedded.forge.api.content import MOST_LISTED
+from overlord.embedded.forge.api.problem import Problem, Renamed, Transferred, missing
+from overlord.embedded.forge.api.shape import node_id
+from overlord.embedded.forge.api.wire import Seen
 from overlord.embedded.forge.forge import AGENT
-from overlord.embedded.forge.problem import Problem, Renamed, Transferred, missing
-from overlord.embedded.forge.shape import node_id
-from overlord.embedded.forge.wire import Seen
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeTooLarge, ForgeUnavailable
 from overlord.ports import RepositoryName, Sha
 from tests.memory.people import MemoryPeople

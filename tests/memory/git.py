@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from overlord.domain.definition import Occurrences, is_sought, occurrences
-from overlord.domain.extent import Mirror
-from overlord.domain.scope import Change, Merge
+from overlord.domain.repositories.extent import Mirror
+from overlord.domain.scope.check import Change, Merge
+from overlord.domain.scope.occurrences import Occurrences, is_sought, occurrences
 from overlord.embedded.forge.repository import Content
 from overlord.errors import GitFailed, PushRejected
+from overlord.failpoints import Point, outward
 from overlord.home import Home
-from overlord.points import Point, outward
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.memory.repository import (
     LINK,

@@ -55,9 +55,9 @@ from minion.shell import command_environment
 from minion.tools.registry import schemas_of
 from minion.work import scope_now
 from minion.workspace import Workspace
-from overlord.adapters.process_layers import ProcessLayers
-from overlord.bell import Bell
+from overlord.adapters.process.layers import ProcessLayers
 from overlord.ports import SessionId, Sha
+from overlord.wakeup import Bell
 from tests.faults import player
 from tests.memory.git import MemoryGit
 from tests.memory.model import Told, asked

@@ -10,7 +10,7 @@ from datetime import datetime
 from hashlib import sha1
 from typing import NamedTuple
 
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 from overlord.embedded.forge.repository import Content, Link
 from overlord.ports import Sha
 from tests.memory.merging import merge_texts

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from overlord.adapters.process_layers import ProcessLayers, checked_key
-from overlord.domain.text import visible
+from overlord.adapters.process.layers import ProcessLayers, checked_key
+from overlord.domain.text.plain import visible
 from overlord.errors import RunnerRefused
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 

@@ -16,28 +16,28 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from overlord.adapters.process_layers import ProcessLayers
+from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.app import Overlord, _held, _note_start, _speech
-from overlord.bell import Bell
-from overlord.domain.rubric import load_rubric
-from overlord.door.assistant import DoorAssistant
-from overlord.door.keeper import DoorKeeper
-from overlord.door.parts import DoorParts
+from overlord.config_files import packaged
+from overlord.domain.review.rubric import load_rubric
 from overlord.embedded.model import EmbeddedModel
-from overlord.engine.parts import Parts
-from overlord.engine.renew import Renewal
+from overlord.engine.reload import Renewal
+from overlord.engine.runtime.parts import Parts
 from overlord.engine.tick import Tick
 from overlord.entrypoints.chat.talk import talking
+from overlord.failpoints import Point
 from overlord.home import Home
-from overlord.points import Point
 from overlord.ports import SessionId, Sha
-from overlord.settings import packaged
-from overlord.settings_model import PRIMARY
-from overlord.store import care
+from overlord.session_api.gateway.assistant import DoorAssistant
+from overlord.session_api.parts import DoorParts
+from overlord.session_api.server import DoorKeeper
+from overlord.settings.model import PRIMARY
 from overlord.store import sessions as rows
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
+from overlord.store.spaces import managed
+from overlord.wakeup import Bell
 from tests.memory.forge import WEB, MemoryForge
 from tests.memory.git import MemoryGit
 from tests.memory.minion import Doors, Ground
@@ -105,7 +105,7 @@ class MemoryWorld(World):
             _copy_schema(home.database)
             database = await Database.open(home.database, exclusive=True)
             stack.push_async_callback(database.close)
-            held = _held(settings, await database.read(care.added))
+            held = _held(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
             doors = MemoryDoors(
                 DoorParts(

@@ -14,7 +14,7 @@ from minion.guarded_run import Told
 from minion.protocol import CheckStep
 from minion.results import Results
 from minion.toolchain import Plan, guarded_environment, plan
-from overlord.domain.junit import CaseOutcome, parse_junit
+from overlord.domain.checks.testruns.junit import CaseOutcome, parse_junit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,20 @@ import pytest
 from minion.checks import MOST_RERUN
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
 from minion.results import packed_inside
-from overlord.domain.checks_file import parse_checks
-from overlord.domain.diff import parse_diff
+from overlord.domain.changes.diff import parse_diff
+from overlord.domain.checks.file import parse_checks
+from overlord.domain.checks.lint import judge_lint, plan_lint
+from overlord.domain.checks.testruns.judge import (
+    NEW_ON_BASE_STEP,
+    baseline_of,
+    changed_lines,
+    judge_tests,
+    plan_tests,
+)
+from overlord.domain.checks.testruns.run import read_run
 from overlord.domain.evaluation import CheckResult, CheckScore
-from overlord.domain.lint import judge_lint, plan_lint
-from overlord.domain.scope import Change
+from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind
-from overlord.domain.testing import NEW_ON_BASE_STEP, baseline_of, changed_lines, judge_tests, plan_tests
-from overlord.domain.testrun import read_run
 from tests.domain.differ import edit, together
 from tests.minion.door import Door, opened
 

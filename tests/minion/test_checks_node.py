@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from overlord.domain.checks_file import CheckCommand, ChecksFile
-from overlord.domain.environment_node import node_part
-from overlord.domain.environment_source import Sources
+from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.checks.testruns.report import REPORT_PATH
+from overlord.domain.environments.node import node_part
+from overlord.domain.environments.source import Sources
 from overlord.domain.evaluation import CheckScore
-from overlord.domain.report import REPORT_PATH
 from tests.judge_set.fixes import Fix
 from tests.judge_set.judge import Judged, judge
 from tests.required import missing

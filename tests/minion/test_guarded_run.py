@@ -6,7 +6,7 @@ import pytest
 
 from minion.guarded_run import CONTROLS_S, FEWEST_CONTROLS, MOST_BYTES, MOST_CONTROLS, GuardedRun
 from minion.junit import address
-from overlord.domain.junit import CaseOutcome, parse_junit
+from overlord.domain.checks.testruns.junit import CaseOutcome, parse_junit
 
 LIMIT = 2_000_000
 

@@ -2,12 +2,13 @@
 
 import asyncio
 
-from overlord.domain.budget import NANO
+from overlord.domain.budgets.budget import NANO
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, status, submit
 from overlord.errors import SettingsError
-from overlord.store import evidence, exchanges, sessions
+from overlord.store import evidence, sessions
+from overlord.store.budgets import exchanges
 from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world
 from tests.world import FIX, REPO, World

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.domain.text import visible
+from overlord.domain.text.plain import visible
 from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, run, say, submit
 from overlord.embedded.reviewer import REVIEW

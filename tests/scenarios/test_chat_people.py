@@ -14,8 +14,9 @@ from overlord.domain.job import JobState
 from overlord.embedded.chat.record import Message
 from overlord.embedded.chat.workspace import STRANGERS
 from overlord.embedded.play import edit, run, submit
-from overlord.engine.speech import KNOWN_FOR_S
-from overlord.store import ledger, pauses
+from overlord.engine.runtime.chat_output import KNOWN_FOR_S
+from overlord.store import ledger
+from overlord.store.spaces import pauses
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
 from tests.pressing import stuck

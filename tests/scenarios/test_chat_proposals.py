@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
 from overlord.embedded.play import blocked, edit, submit
-from overlord.store import proposals
+from overlord.store.proposals import proposals
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
 from tests.world import FIX, REPO

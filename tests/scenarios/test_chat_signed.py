@@ -19,8 +19,9 @@ from overlord.embedded.play import edit, submit
 from overlord.entrypoints.chat.signed import MAX_BYTES
 from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.listen.listener import listening
-from overlord.settings_model import Listen
-from overlord.store import ledger, pauses
+from overlord.settings.model import Listen
+from overlord.store import ledger
+from overlord.store.spaces import pauses
 from tests.chatting import Talk
 from tests.listener.wire import Answer, exchange, get
 from tests.pressing import WORK, asked, questions, stuck

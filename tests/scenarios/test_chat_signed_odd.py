@@ -21,7 +21,7 @@ from overlord.embedded.chat.hook import signed_headers
 from overlord.embedded.chat.workspace import utc_now
 from overlord.entrypoints.chat.bolt import Ears, hearing
 from overlord.entrypoints.chat.signed import KEPT_S, SignedRequests
-from overlord.store import requests
+from overlord.store.chat import requests
 from tests.chatting import made_talk
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"

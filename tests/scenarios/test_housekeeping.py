@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters import git_upkeep
+from overlord.adapters.git import upkeep
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
-from overlord.engine import keep
-from overlord.engine.parts import Caretaker
+from overlord.engine.retention import retention as keep
+from overlord.engine.runtime.parts import Caretaker
 from overlord.errors import StoreError
 from overlord.ports import RepositoryName
-from overlord.store import evidence, keeping, ledger
+from overlord.store import evidence, ledger, retention
 from overlord.store import evidence as evidence_files
 from tests.faults.player import OPENING, played
 from tests.world import REPO, World, made_world
@@ -25,8 +25,8 @@ A_YEAR = 366 * 86400.0
 def without_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files have the machine's time: what was just written counts as old."""
     monkeypatch.setitem(vars(evidence_files), "GRACE_S", -1.0)
-    monkeypatch.setitem(vars(git_upkeep), "GRACE", "now")
-    monkeypatch.setitem(vars(git_upkeep), "MOST_LOOSE", 0)
+    monkeypatch.setitem(vars(upkeep), "GRACE", "now")
+    monkeypatch.setitem(vars(upkeep), "MOST_LOOSE", 0)
 
 
 async def begin(world: World) -> None:
@@ -94,7 +94,7 @@ async def test_a_look_removes_nothing_and_says_what_would_go() -> None:
         world.clock.move(2 * 86400)
         [found] = [item for item in await keep.look(caretaker) if item.kind == "evidence"]
         assert (found.name, found.why) == ("job 1", "kept long enough")
-        assert found.size == await world.read(keeping.bytes_held) > 0
+        assert found.size == await world.read(retention.bytes_held) > 0
         gone = await keep.clear(caretaker)
         assert found in gone
         assert [

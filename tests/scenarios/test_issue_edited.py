@@ -8,7 +8,7 @@ import pytest
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, edit, submit
-from overlord.engine import edited
+from overlord.engine.conversation import edited_issue
 from overlord.errors import Refused
 from overlord.ports import RepositoryName
 from overlord.store import jobs
@@ -151,7 +151,7 @@ async def test_an_answer_is_for_the_text_that_was_shown_and_no_other() -> None:
         await world.answer(decision, Verb.ADOPT)
         job = await world.job()
         newest = replace(job.issue, body=NEWER)
-        assert await edited.look(world.overlord.parts, RepositoryName(REPO), job, newest)
+        assert await edited_issue.look(world.overlord.parts, RepositoryName(REPO), job, newest)
         await world.until(world.is_settled)
         [again] = await world.decisions()
         assert NEWER in again.body and again.id != decision.id
@@ -218,7 +218,9 @@ async def edited_meanwhile(world: World) -> None:
     """A poll that notes an edit while something else of the job is under way."""
     job = await world.job()
     await world.forge.edit_issue(REPO, job.issue.number, body=NEW)
-    assert await edited.look(world.overlord.parts, RepositoryName(REPO), job, replace(job.issue, body=NEW))
+    assert await edited_issue.look(
+        world.overlord.parts, RepositoryName(REPO), job, replace(job.issue, body=NEW)
+    )
 
 
 async def test_an_edit_that_is_noted_while_the_comment_is_written_is_told_too() -> None:
@@ -259,5 +261,5 @@ async def test_a_job_that_ended_meanwhile_is_not_touched() -> None:
         job = await world.job()
         await world.stop_job()
         newer = replace(job.issue, body=NEW)
-        assert not await edited.look(world.overlord.parts, RepositoryName(REPO), job, newer)
+        assert not await edited_issue.look(world.overlord.parts, RepositoryName(REPO), job, newer)
         assert "issue_edited" not in await world.events()

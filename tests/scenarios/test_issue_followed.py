@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
-from overlord.engine import gone
-from overlord.engine.project import projection_key
+from overlord.engine.issues import missing_issue
+from overlord.engine.issues.projection import projection_key
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeUnavailable
 from overlord.store import jobs
 from tests.engine.between import Between, Instead, forge_world, listens
@@ -191,7 +191,7 @@ async def test_a_deleted_issue_that_is_missing_for_an_hour_ends_its_job_and_leav
         assert (await world.job()).state is JobState.WAITING
         await an_hour_later(world)
         job = await world.job()
-        assert (job.state, job.reason) == (JobState.CANCELLED, gone.GONE)
+        assert (job.state, job.reason) == (JobState.CANCELLED, missing_issue.GONE)
         assert await world.decisions() == []
         assert (await world.events()).count("issue_closed") == 1
         assert await world.read(lambda c: list(c.execute("SELECT * FROM evidence")))

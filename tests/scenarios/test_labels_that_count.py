@@ -2,7 +2,7 @@
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
-from overlord.store import spaces
+from overlord.store.spaces import spaces
 from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 

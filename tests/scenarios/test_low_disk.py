@@ -8,10 +8,10 @@ from starlette.requests import Request
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
-from overlord.engine.lookout import interval_s
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.entrypoints.listen.health import Health
 from overlord.home import Home
-from overlord.inquiries import status
+from overlord.queries.overview import status
 from overlord.store import ledger
 from tests.chatting import Talk, made_talk
 from tests.faults.disks import mounted

@@ -1,6 +1,5 @@
 """A model that cannot be used in the middle of a job: everybody who looks is told, a person is asked, and the work goes on."""
 
-from overlord import inquiries
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
@@ -8,6 +7,7 @@ from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.embedded.model import Refusal
 from overlord.embedded.play import edit, status, submit
 from overlord.embedded.reviewer import REVIEW
+from overlord.queries import overview
 from tests.memory.talk import made_memory_talk
 from tests.world import FIX
 
@@ -49,7 +49,7 @@ async def test_a_review_that_has_no_reply_for_too_long_is_put_to_a_person_too() 
         assert decision.subject is Subject.CHECKS_UNAVAILABLE
         assert "the model scripted is busy (429: Rate limit reached)" in decision.body
         assert EventName.CHECKS_UNAVAILABLE in await world.events()
-        seen = await world.read(lambda c: inquiries.status(c, world.settings(), at=world.clock.now()))
+        seen = await world.read(lambda c: overview.status(c, world.settings(), at=world.clock.now()))
         assert [outage.model for outage in seen.outages] == ["scripted"]
 
 

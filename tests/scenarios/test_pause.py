@@ -5,16 +5,18 @@ from typing import Any
 
 import pytest
 
-from overlord import commands, inquiries
 from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.domain.pause import Pause
 from overlord.embedded.play import call, edit, submit
-from overlord.engine.absence import GONE_AFTER_S
-from overlord.engine.lookout import interval_s
+from overlord.engine.issues.missing_repository import GONE_AFTER_S
+from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.errors import Refused
-from overlord.store import ledger, pauses, sessions, spaces
+from overlord.queries import overview
+from overlord.store import ledger, sessions
 from overlord.store.sessions import started_running
+from overlord.store.spaces import pauses, spaces
+from overlord.verbs import commands
 from tests.engine.between import Instead, between_world
 from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
@@ -160,7 +162,7 @@ async def test_the_queue_says_what_each_job_waits_for() -> None:
             await world.issue(title)
         await until_told(world, "Everything is paused by alice", number=2)
         settings, at = world.settings(), world.clock.now()
-        queue = await world.read(lambda c: inquiries.queue(c, settings, at=at))
+        queue = await world.read(lambda c: overview.queue(c, settings, at=at))
         assert [(item.job.issue.title, item.why) for item in queue.jobs] == [
             ("first", "Everything is paused by alice"),
             ("second", "Everything is paused by alice"),

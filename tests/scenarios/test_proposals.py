@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
-from overlord.commands_proposal import (
+from overlord.domain.decision import Verb
+from overlord.domain.job import JobState
+from overlord.domain.person import Person
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus, ProposalType, Trigger
+from overlord.domain.skills.draft import DraftState
+from overlord.embedded.play import Turn, blocked, call, edit, run, say, submit
+from overlord.embedded.reviewer import REVIEW
+from overlord.errors import Refused
+from overlord.store import ledger
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
+from overlord.verbs.proposal import (
     ApproveProposal,
     RejectProposal,
     approve_proposal,
     reject_proposal,
 )
-from overlord.domain.decision import Verb
-from overlord.domain.job import JobState
-from overlord.domain.person import Person
-from overlord.domain.proposal import EnhancementProposal, ProposalStatus, ProposalType, Trigger
-from overlord.domain.skill_draft import DraftState
-from overlord.embedded.play import Turn, blocked, call, edit, run, say, submit
-from overlord.embedded.reviewer import REVIEW
-from overlord.errors import Refused
-from overlord.store import drafts, ledger, proposals
 from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 

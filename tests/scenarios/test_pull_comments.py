@@ -6,7 +6,7 @@ from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.embedded.forge.forge import AGENT
 from overlord.embedded.play import edit, submit
-from overlord.engine.answers import answer as answer_all
+from overlord.engine.delivery.review_answers import answer as answer_all
 from tests.memory.world import made_memory_world
 from tests.scenarios.test_comment_commands import reactions, replies, say
 from tests.scenarios.test_review_rounds import NOTED, delivered, names, replied

@@ -12,7 +12,7 @@ import docker
 import pytest
 
 from minion.protocol import CheckReport, StepOutcome
-from overlord.adapters.git_command import git
+from overlord.adapters.git.command import git
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.evaluation import CheckScore
 from overlord.domain.job import JobState

@@ -3,9 +3,9 @@
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import call
-from overlord.engine.absence import GONE_AFTER_S
-from overlord.engine.lookout import interval_s
-from overlord.store import spaces
+from overlord.engine.issues.missing_repository import GONE_AFTER_S
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.store.spaces import spaces
 from tests.memory.world import made_memory_world
 from tests.world import REPO, World
 

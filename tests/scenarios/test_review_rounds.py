@@ -9,8 +9,9 @@ import pytest
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, call, edit, run, submit, write
-from overlord.engine.lookout import PULL_LOOK_S
-from overlord.store import follow_ups, ledger
+from overlord.engine.runtime.poll_schedule import PULL_LOOK_S
+from overlord.store import ledger
+from overlord.store.conversation import follow_ups
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world
 from tests.quick import made_quick_world

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from overlord import commands
 from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import blocked, edit, run, submit
 from overlord.errors import Refused
 from overlord.store import sessions
+from overlord.verbs import commands
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
 from tests.memory.world import made_memory_world

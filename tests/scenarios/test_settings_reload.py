@@ -4,11 +4,11 @@ import signal
 
 import yaml
 
-from overlord import inquiries
 from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
-from overlord.engine.renew import LOOK_S
+from overlord.engine.reload import LOOK_S
+from overlord.queries import overview
 from overlord.store import ledger
 from tests.listener.test_daemon import served
 from tests.listener.wire import get
@@ -24,7 +24,7 @@ BLOCKED = call("task_blocked", reason="I cannot see why")
 async def told(world: World) -> tuple[str, ...]:
     """What `overlord status` says of the settings."""
     at = world.clock.now()
-    status = await world.read(lambda c: inquiries.status(c, world.overlord.parts.settings, at=at))
+    status = await world.read(lambda c: overview.status(c, world.overlord.parts.settings, at=at))
     return tuple(status.settings)
 
 

@@ -12,8 +12,8 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import edit, submit
-from overlord.engine.lookout import interval_s
-from overlord.store import spaces
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.store.spaces import spaces
 from tests.app_keys import keys, write_key
 from tests.turning import WorldClock
 from tests.world import CALC, FIX, REPO, World

@@ -5,19 +5,20 @@ from typing import Any
 
 import pytest
 
-from overlord.commands_skill import (
+from overlord.domain.job import Job, JobState
+from overlord.domain.proposals.proposal import ProposalStatus
+from overlord.domain.skills.draft import DraftKind, DraftState
+from overlord.domain.skills.record import Origin, SkillAtBase
+from overlord.embedded.play import call, edit, run, say, submit, write
+from overlord.errors import Refused
+from overlord.store.proposals import proposals
+from overlord.store.skills import skill_uses, skills
+from overlord.verbs.skill import (
     ApproveDraft,
     RetireSkill,
     approve_draft,
     retire_skill,
 )
-from overlord.domain.job import Job, JobState
-from overlord.domain.proposal import ProposalStatus
-from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.skill_record import Origin, SkillAtBase
-from overlord.embedded.play import call, edit, run, say, submit, write
-from overlord.errors import Refused
-from overlord.store import proposals, skill_uses, skills
 from tests.chatting import Talk
 from tests.drafting import (
     ALICE,

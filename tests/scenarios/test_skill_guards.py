@@ -8,12 +8,13 @@ import pytest
 
 from overlord.domain.evaluation import CheckName
 from overlord.domain.job import Job, JobState
-from overlord.domain.skill_draft import DraftState
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.draft import DraftState
+from overlord.domain.skills.verdict import SkillVerdict
 from overlord.embedded.play import call, edit, say, submit, write
 from overlord.embedded.reviewer import REVIEW
 from overlord.errors import Refused
-from overlord.store import costs, sessions
+from overlord.store import sessions
+from overlord.store.budgets import costs
 from tests.drafting import (
     DRAFTING,
     PATH,

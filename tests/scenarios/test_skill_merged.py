@@ -4,10 +4,10 @@ import sqlite3
 from typing import Any
 
 from overlord.domain.job import Job, JobState
-from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.skill_record import Origin
+from overlord.domain.skills.draft import DraftKind, DraftState
+from overlord.domain.skills.record import Origin
 from overlord.embedded.play import say, submit, write
-from overlord.store import drafts, skills
+from overlord.store.skills import drafts, skills
 from tests.chatting import Talk
 from tests.drafting import (
     ALICE,

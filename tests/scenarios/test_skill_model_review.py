@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from overlord.domain.budget import Cost
+from overlord.domain.budgets.budget import Cost
 from overlord.embedded.play import Turn, say, status
 from overlord.embedded.reviewer import VETTING
-from overlord.store import exchanges, vettings
+from overlord.store.budgets import exchanges
+from overlord.store.skills import skill_pulls
 from tests.drafting import PATH, drafted, proposed, skill
 from tests.memory.world import made_memory_world
 from tests.scenarios.test_skill_pulls import FOLDER, LABEL, WITH_SKILL, pulled, said, statuses, told
@@ -114,7 +115,7 @@ async def test_a_model_that_gives_no_reply_is_asked_again_later() -> None:
         world.model.forget()
         await world.settle()
         assert [state for state, _ in statuses(world, number)] == ["pending", "success"]
-        [row] = await world.read(vettings.about_skills)
+        [row] = await world.read(skill_pulls.about_skills)
         assert row.outcome == "accept"
 
 

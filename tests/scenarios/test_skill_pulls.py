@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.vetting import MARK
+from overlord.domain.skills.draft import DraftKind, DraftState
+from overlord.domain.skills.pull_review import MARK
 from overlord.embedded.forge.forge import AGENT
 from overlord.embedded.forge.repository import Content, Link
 from overlord.embedded.play import edit, submit, write
 from overlord.errors import ForgeRefused, ForgeTooLarge
-from overlord.store import drafts, ledger, spaces, vettings
+from overlord.store import ledger
+from overlord.store.skills import drafts, skill_pulls
+from overlord.store.spaces import spaces
 from tests.drafting import ALICE, PATH, approved, by_hand, skill, until, written
 from tests.engine.between import Instead, forge_world
 from tests.memory.talk import made_memory_talk
@@ -108,7 +110,7 @@ async def test_a_strangers_hostile_skill_is_rejected_by_rule_and_line_until_it_i
     assert made == [], "what is known is not said again"
     asked = [seen.operation for seen in world.forge.requests[requests:]]
     assert "pulls/list-files" not in asked and "git/get-blob" not in asked
-    [row] = await world.read(vettings.about_skills)
+    [row] = await world.read(skill_pulls.about_skills)
     assert (row.head_sha, row.outcome) == (head, "accept")
 
 
@@ -127,7 +129,7 @@ async def test_what_touches_no_skills_is_left_alone_and_what_does_so_no_more_say
     assert "does not any more" in said(world, number)[0]
     await world.forge.close_pull(REPO, number)
     await world.settle()
-    assert await world.read(vettings.of_space, REPO) == {}
+    assert await world.read(skill_pulls.of_space, REPO) == {}
     await world.forge.reopen_issue(REPO, number)
     await world.forge.push_to_pull(REPO, number, {PATH: skill()})
     await world.settle()
@@ -160,7 +162,7 @@ async def test_what_it_changes_is_told_anew_when_it_is_for_another_branch(world:
     head = world.forge.pull(REPO, number).head_sha
     await world.forge.retarget_pull(REPO, number, "topic")
     await world.settle()
-    [row] = (await world.read(vettings.of_space, REPO)).values()
+    [row] = (await world.read(skill_pulls.of_space, REPO)).values()
     assert (row.base_branch, row.head_sha) == ("topic", head)
 
 
@@ -168,9 +170,9 @@ async def test_more_new_heads_than_one_look_takes_are_taken_in_the_next(world: W
     for number in range(21):
         await world.forge.fork_pull(REPO, f"Number {number}", {"a.txt": f"{number}\n"}, author="mallory")
     await world.settle()
-    assert len(await world.read(vettings.of_space, REPO)) == 20
+    assert len(await world.read(skill_pulls.of_space, REPO)) == 20
     await world.settle()
-    assert len(await world.read(vettings.of_space, REPO)) == 21
+    assert len(await world.read(skill_pulls.of_space, REPO)) == 21
 
 
 async def test_the_same_triggers_wait_for_a_person(world: World) -> None:
@@ -286,9 +288,9 @@ async def test_a_head_whose_files_may_be_anothers_does_not_count_as_looked_at() 
 
         forge.instead["pull_files"] = meanwhile
         await world.settle()
-        assert await world.read(vettings.of_space, REPO) == {}
+        assert await world.read(skill_pulls.of_space, REPO) == {}
         await world.settle()
-        [row] = (await world.read(vettings.of_space, REPO)).values()
+        [row] = (await world.read(skill_pulls.of_space, REPO)).values()
         assert (row.head_sha, row.outcome) == (world.forge.pull(REPO, number).head_sha, "untouched")
 
 
@@ -381,7 +383,7 @@ async def test_it_can_be_switched_off() -> None:
             await world.start()
             await world.settle()
             assert told(world, number)[::2] == ((LABEL,), 1)
-            assert len(await world.read(vettings.about_skills)) == rows
+            assert len(await world.read(skill_pulls.about_skills)) == rows
 
 
 async def test_people_in_the_chat_are_told_once_of_what_they_should_look_at() -> None:

@@ -8,14 +8,16 @@ import pytest
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.job import JobState
-from overlord.domain.proposal import ProposalStatus, ProposalType, Trigger
-from overlord.domain.skill import parse_skill
-from overlord.domain.skill_draft import DraftKind, DraftState
-from overlord.domain.skill_record import Origin, SkillAtBase, text_digest
+from overlord.domain.proposals.proposal import ProposalStatus, ProposalType, Trigger
+from overlord.domain.skills.draft import DraftKind, DraftState
+from overlord.domain.skills.file import parse_skill
+from overlord.domain.skills.record import Origin, SkillAtBase, text_digest
 from overlord.embedded.play import call, edit, submit, write
 from overlord.errors import Refused
-from overlord.store import jobs, proposals, skill_uses, skills
+from overlord.store import jobs
+from overlord.store.proposals import proposals
 from overlord.store.rows import insert
+from overlord.store.skills import skill_uses, skills
 from tests.drafting import PATH, approved, drafted, edited, skill, until, written
 from tests.memory.talk import made_memory_talk
 from tests.memory.world import made_memory_world

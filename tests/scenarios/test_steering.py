@@ -8,8 +8,9 @@ import pytest
 from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import call, edit, submit
-from overlord.engine.steer import MARK
-from overlord.store import ledger, steering
+from overlord.engine.conversation.message_receipts import MARK
+from overlord.store import ledger
+from overlord.store.conversation import steering
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
 from tests.memory.world import made_memory_world

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.adapters import git_listing
+from overlord.adapters.git.content import listing
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit
@@ -39,7 +39,7 @@ async def test_a_session_that_pushes_ten_million_paths_is_a_question_and_no_loop
 async def test_work_that_is_submitted_too_large_is_a_question_and_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(vars(git_listing), "MOST_MORE_BYTES", 3000)
+    monkeypatch.setitem(vars(listing), "MOST_MORE_BYTES", 3000)
     async with made_quick_world() as world:
         await world.issue("add() subtracts")
         world.model_will(run("for n in $(seq 80); do echo x >new$n; done"), edit(*FIX), submit())

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from overlord.embedded.play import edit, run, submit
 from overlord.embedded.server import serve
-from overlord.entrypoints.chronicle import chronicled
+from overlord.entrypoints.fact_log import chronicled
 from overlord.entrypoints.tracing import traced
 from tests.quick import made_quick_world
 from tests.world import FIX, REPO, World

@@ -6,7 +6,7 @@ from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
 from overlord.errors import SettingsError
-from overlord.store import spaces
+from overlord.store.spaces import spaces
 from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
 

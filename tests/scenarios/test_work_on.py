@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
-from overlord import commands
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.domain.pause import EVERYTHING
 from overlord.embedded.play import call, edit, submit
-from overlord.engine.absence import GONE_AFTER_S
+from overlord.engine.issues.missing_repository import GONE_AFTER_S
 from overlord.errors import ForgeUnavailable, Refused
 from overlord.home import Home
 from overlord.ports import RepositoryName
-from overlord.store import ledger, pauses, spaces, wishes
-from overlord.store.wishes import Wish, WishState
+from overlord.store import ledger
+from overlord.store.spaces import pauses, spaces, work_requests
+from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.verbs import commands
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world
 from tests.world import FIX, REPO, World
@@ -43,7 +44,7 @@ async def answered(world: World, wish: Wish) -> Wish:
     """What became of a wish, once it was looked at."""
 
     async def read() -> Wish:
-        found: Wish = await world.read(wishes.get, wish.id)
+        found: Wish = await world.read(work_requests.get, wish.id)
         return found
 
     async def is_answered() -> bool:
@@ -70,8 +71,8 @@ async def test_an_issue_without_a_label_is_worked_on() -> None:
             entry for entry in await world.read(told) if entry.name in ("work_requested", "claimed")
         ]
         assert (asked.actor, claimed.actor) == ("slack:U1", "slack:U1")
-        assert await world.read(wishes.get, wish.id) == wish
-        assert await world.read(wishes.waiting) == []
+        assert await world.read(work_requests.get, wish.id) == wish
+        assert await world.read(work_requests.waiting) == []
 
 
 def told(connection: Any) -> list[ledger.Entry]:
@@ -214,7 +215,7 @@ async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting_and_is_given_
 
         await world.until(is_done)
         assert (await world.job()).issue.number == labelled
-        assert await world.read(wishes.waiting) == [wish]
+        assert await world.read(work_requests.waiting) == [wish]
         world.clock.move(3600)
         refused = await answered(world, wish)
         assert (refused.state, "does not answer" in refused.answer) == (WishState.REFUSED, True)

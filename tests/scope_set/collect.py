@@ -11,9 +11,9 @@ from pathlib import Path
 
 import yaml
 
-from overlord.adapters import git_symbols
-from overlord.domain.definition import MOST_SYMBOLS
-from overlord.domain.scope_text import candidates
+from overlord.adapters.git.content import symbols
+from overlord.domain.scope.issue_text import candidates
+from overlord.domain.scope.occurrences import MOST_SYMBOLS
 from overlord.ports import Sha
 from tests.scope_set.measure import HERE, cases, paths_of
 
@@ -46,7 +46,7 @@ async def _found(
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     definitions, mentions = dict[str, list[str]](), dict[str, list[str]]()
     for start in range(0, len(words), MOST_SYMBOLS):
-        found = await git_symbols.search(mirror, head, words[start : start + MOST_SYMBOLS])
+        found = await symbols.search(mirror, head, words[start : start + MOST_SYMBOLS])
         definitions |= {word: list(files) for word, files in found.definitions.items()}
         mentions |= {word: list(files) for word, files in found.mentions.items()}
     return definitions, mentions

@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from minion.protocol import Comment, Issue, ScopeMode
-from overlord.domain.definition import Occurrences
-from overlord.domain.scope_inference import infer
-from overlord.domain.scope_reason import Inference
-from overlord.domain.scope_text import candidates
+from overlord.domain.scope.inference import infer
+from overlord.domain.scope.issue_text import candidates
+from overlord.domain.scope.occurrences import Occurrences
+from overlord.domain.scope.reason import Inference
 
 HERE = Path(__file__).parent
 

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from overlord.domain.skill_review import review_skill
-from overlord.domain.skill_rule import Level
-from overlord.domain.skill_scan import MANY_FINDINGS, scan
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill
+from overlord.domain.skills.scan.rule import Level
+from overlord.domain.skills.scan.scan import MANY_FINDINGS, scan
+from overlord.domain.skills.verdict import SkillVerdict
 
 HANG_SECONDS = 120
 """A guard against what would take for ever: all of it takes some seconds."""
@@ -46,7 +46,7 @@ MORE = (
 )
 READ = """
 import sys
-from overlord.domain.skill_review import review_skill
+from overlord.domain.skills.review import review_skill
 for text in sys.stdin.read().split("\\0"):
     review_skill(text.encode(), "hostile.md")
 """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from overlord.domain.skill_review import review_skill, review_skills
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill, review_skills
+from overlord.domain.skills.verdict import SkillVerdict
 
 HERE = Path(__file__).parent
 HOSTILE = sorted([*(HERE / "hostile").glob("*.yaml"), *(HERE / "held_out" / "hostile").glob("*.yaml")])

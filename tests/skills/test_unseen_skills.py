@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from overlord.domain.skill_review import review_skill
-from overlord.domain.skill_verdict import SkillVerdict
+from overlord.domain.skills.review import review_skill
+from overlord.domain.skills.verdict import SkillVerdict
 
 UNSEEN = Path(__file__).parent / "unseen"
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from minion.protocol import CheckStep, StepOutcome, StepResult
-from overlord.store import baselines
+from overlord.store.checks import baselines
 from overlord.store.database import Database
 from tests.records import BASE, HEAD, NOW, REPO
 

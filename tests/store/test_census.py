@@ -4,10 +4,11 @@ import re
 import sqlite3
 from datetime import timedelta
 
-from overlord.domain.budget import TokenUsage
+from overlord.domain.budgets.budget import TokenUsage
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
-from overlord.store import census, decisions, exchanges, jobs, ledger, sessions
+from overlord.store import counts, decisions, jobs, ledger, sessions
+from overlord.store.budgets import exchanges
 from overlord.store.database import Database
 from tests.records import NOW, REPO
 from tests.store.test_exchanges import reserve
@@ -36,11 +37,11 @@ def work(connection: sqlite3.Connection, number: int, *, minutes: float, status:
 
 
 async def test_sums_are_those_of_the_rows(database: Database) -> None:
-    def act(c: sqlite3.Connection) -> census.Census:
+    def act(c: sqlite3.Connection) -> counts.Census:
         work(c, 1, minutes=0.1)
         work(c, 2, minutes=4, status=429)
         work(c, 3, minutes=300, status=502)
-        return census.take(c)
+        return counts.take(c)
 
     totals = (await database.write("by hand", act)).totals
     assert totals["jobs"] == {(REPO, "completed", ""): 3}
@@ -59,14 +60,14 @@ async def test_sums_are_those_of_the_rows(database: Database) -> None:
 
 
 async def test_what_stands_somewhere_does_so_since_it_came_there(database: Database) -> None:
-    def act(c: sqlite3.Connection) -> census.Census:
+    def act(c: sqlite3.Connection) -> counts.Census:
         first = claim(c, 1)
         claim(c, 2)
         jobs.move(c, first.id, EventName.DISPATCH_REFUSED, at=NOW + timedelta(minutes=1))
         jobs.note(c, first.id, EventName.STEP_FAILED, at=NOW + timedelta(minutes=9))
         ask(c, first)
         work(c, 3, minutes=2)
-        return census.take(c)
+        return counts.take(c)
 
     found = await database.write("by hand", act)
     assert found.oldest == {JobState.QUEUED: NOW, JobState.WAITING: NOW + timedelta(minutes=1)}
@@ -80,18 +81,18 @@ async def test_a_fact_that_is_taken_back_was_never_counted(database: Database) -
         work(c, 1, minutes=1)
         raise ZeroDivisionError
 
-    before = (await database.read(census.take)).totals
+    before = (await database.read(counts.take)).totals
     try:
         await database.write("by hand", act)
     except ZeroDivisionError:
-        assert (await database.read(census.take)).totals == before
+        assert (await database.read(counts.take)).totals == before
 
 
 async def test_no_look_goes_over_everything_that_ever_was(database: Database) -> None:
     def plans(connection: sqlite3.Connection) -> list[str]:
         asked: list[str] = []
         connection.set_trace_callback(asked.append)
-        census.take(connection)
+        counts.take(connection)
         connection.set_trace_callback(None)
         queries = [query for query in asked if query.startswith("SELECT")]
         assert len(queries) > 5

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from overlord import points
-from overlord.points import Moment
-from overlord.store import spaces
+from overlord import failpoints
+from overlord.failpoints import Moment
 from overlord.store.database import Database, open_reader
+from overlord.store.spaces import spaces
 from tests.records import NOW
 
 Act = Callable[[sqlite3.Connection], object]
@@ -61,11 +61,11 @@ async def together(database: Database, *acts: Act) -> list[object]:
 
 async def test_those_that_wait_at_the_same_time_share_one_commit(database: Database) -> None:
     heard: list[str] = []
-    points.listen(lambda point, moment: heard.append(f"{moment} {point}"))
+    failpoints.listen(lambda point, moment: heard.append(f"{moment} {point}"))
     try:
         await together(database, note("a"), note("b"))
     finally:
-        points.listen(None)
+        failpoints.listen(None)
     assert heard[2:] == ["before write 0", "before write 1", "after write 0", "after write 1"]
 
 
@@ -77,10 +77,10 @@ async def test_nobody_is_answered_before_everything_is_stored(path: Path, databa
             seen.append(noted(beside) if moment is Moment.AFTER else [])
 
     async with busy(database):
-        points.listen(watch)
+        failpoints.listen(watch)
         writes = [asyncio.create_task(database.write("by hand", note(name))) for name in "ab"]
     await asyncio.gather(*writes)
-    points.listen(None)
+    failpoints.listen(None)
     assert seen[-2:] == [["a", "b"], ["a", "b"]]
 
 
@@ -127,11 +127,11 @@ async def test_what_is_met_at_a_point_is_met_by_its_own_writer(database: Databas
         if (point, now) == ("write 1", moment):
             raise LookupError("cut off here")
 
-    points.listen(watch)
+    failpoints.listen(watch)
     try:
         first, second, third = await together(database, note("a"), note("b"), note("c"))
     finally:
-        points.listen(None)
+        failpoints.listen(None)
     assert (first, third) == (None, None)
     assert isinstance(second, LookupError)
     assert await database.read(noted) == (["a", "c"] if moment is Moment.BEFORE else ["a", "b", "c"])

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from overlord.errors import StoreError
-from overlord.store import ledger, spaces
+from overlord.store import ledger
 from overlord.store.database import Database, open_reader, write_beside
-from overlord.store.migrations import LATEST
+from overlord.store.schema.migrations import LATEST
+from overlord.store.spaces import spaces
 from tests.records import NOW
 from tests.stored import claim, opened
 

@@ -6,7 +6,8 @@ import sqlite3
 import pytest
 
 from overlord.domain.evaluation import CheckName, CheckScore, Verdict
-from overlord.store import evaluations, ledger
+from overlord.store import ledger
+from overlord.store.checks import evaluations
 from overlord.store.database import Database
 from tests.records import HEAD, NOW, a_check, a_finding, later
 from tests.stored import evaluating

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import SessionKind
-from overlord.domain.budget import NANO, Budget, Cost, Per, TokenUsage, Unit
+from overlord.domain.budgets.budget import NANO, Budget, Cost, Per, TokenUsage, Unit
 from overlord.domain.session import Session, SessionState
-from overlord.store import exchanges, grants, sessions
+from overlord.store import sessions
+from overlord.store.budgets import exchanges, grants
+from overlord.store.budgets.exchanges import Purse, Refusal
+from overlord.store.budgets.grants import GrantKind
 from overlord.store.database import Database
-from overlord.store.exchanges import Purse, Refusal
-from overlord.store.grants import GrantKind
-from overlord.store.migrations import migrate
+from overlord.store.schema.migrations import migrate
 from tests.records import NOW, REPO
 from tests.stored import claim, prepare
 

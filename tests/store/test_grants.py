@@ -1,9 +1,10 @@
 """Grants and spaces: what people gave a job, until when; what is known of a repository."""
 
-from overlord.store import grants, spaces
+from overlord.store.budgets import grants
+from overlord.store.budgets.grants import GrantKind
 from overlord.store.database import Database
-from overlord.store.grants import GrantKind
-from overlord.store.spaces import Space
+from overlord.store.spaces import spaces
+from overlord.store.spaces.spaces import Space
 from tests.records import NOW, later
 from tests.stored import claim
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.store import jobs, ledger
 from overlord.store.database import Database
-from overlord.store.migrations import migrate
+from overlord.store.schema.migrations import migrate
 from tests.records import NOW, later
 from tests.stored import claim
 

@@ -8,31 +8,21 @@ from pathlib import Path
 import pytest
 
 from minion.protocol import Outcome, Report
+from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
-from overlord.domain.untested import UntestedPolicy
 from overlord.errors import StoreError
-from overlord.store import (
-    comment_requests,
-    decisions,
-    environments,
-    evaluations,
-    evidence,
-    grants,
-    hearings,
-    jobs,
-    ledger,
-    refusals,
-    sessions,
-    spaces,
-    untested_policies,
-)
+from overlord.store import decisions, environments, evidence, jobs, ledger, sessions
+from overlord.store.budgets import grants
+from overlord.store.budgets.grants import GrantKind
+from overlord.store.checks import evaluations
+from overlord.store.conversation import comment_requests, heard_comments
+from overlord.store.conversation.heard_comments import Hearing
 from overlord.store.environments import Environment, EnvironmentState
-from overlord.store.grants import GrantKind
-from overlord.store.hearings import Hearing
-from overlord.store.migrations import LATEST, MIGRATIONS, migrate, schema_version
-from overlord.store.refusals import Refusal
+from overlord.store.schema.migrations import LATEST, MIGRATIONS, migrate, schema_version
+from overlord.store.spaces import refused_labels, spaces, untested_policies
+from overlord.store.spaces.refused_labels import Refusal
 from tests.records import HEAD, NOW, REPO, a_check
 from tests.stored import ask, evaluating, prepare
 
@@ -64,9 +54,9 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     spaces.note_poll(connection, REPO, at=NOW)
     spaces.note_heard(connection, REPO, at=NOW)
     spaces.note_seen(connection, REPO, at=NOW)
-    hearings.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
+    heard_comments.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
     refusal = Refusal(space=REPO, issue_number=2, labelled_at=NOW, seen_at=NOW, reason="a stranger's")
-    refusals.put(connection, refusal)
+    refused_labels.put(connection, refusal)
     environments.put(connection, made_by(session))
     untested_policies.put(connection, POLICY)
     comment_requests.add(connection, ASKED)
@@ -135,8 +125,8 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert list(ledger.problems(connection)) == []
     space = spaces.get(connection, REPO)
     assert (space.polled_at, space.heard_at, space.seen_at) == (NOW, NOW, NOW)
-    assert hearings.is_known(connection, REPO, 1)
-    assert refusals.of(connection, REPO, 2) is not None
+    assert heard_comments.is_known(connection, REPO, 1)
+    assert refused_labels.of(connection, REPO, 2) is not None
     assert [item.patterns for item in grants.scope_granted(connection, 1, at=NOW)] == [("docs/**",)]
     assert untested_policies.of(connection, REPO) == POLICY
     assert comment_requests.at_pull(connection, REPO, 3) == [ASKED]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from overlord.domain.person import Person
-from overlord.domain.proposal import EnhancementProposal, Pattern, ProposalStatus, Trigger
+from overlord.domain.proposals.proposal import EnhancementProposal, Pattern, ProposalStatus, Trigger
 from overlord.errors import IllegalMove, NotFound, Refused
-from overlord.store import patterns, proposals
-from overlord.store.patterns import Sighting
+from overlord.store.proposals import patterns, proposals
+from overlord.store.proposals.patterns import Sighting
 from tests.records import NOW, REPO
 from tests.stored import claim, opened, propose
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from functools import partial
 
-from overlord.domain.skill_record import Origin, SkillAtBase, SkillState
-from overlord.store import skills
+from overlord.domain.skills.record import Origin, SkillAtBase, SkillState
 from overlord.store.database import Database
+from overlord.store.skills import skills
 from tests.records import NOW, REPO, later
 
 ORDER = SkillAtBase(

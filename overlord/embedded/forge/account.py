@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import jwt
 
-from overlord.embedded.forge.limit import RateLimit
-from overlord.embedded.forge.problem import Problem, missing
+from overlord.embedded.forge.api.limit import RateLimit
+from overlord.embedded.forge.api.problem import Problem, missing
 from overlord.embedded.forge.record import App, Association, Grant, User, covers
 from overlord.embedded.forge.shelf import Shelf
 

@@ -4,8 +4,8 @@ their names. The old addresses say so."""
 from dataclasses import replace
 from typing import cast
 
+from overlord.embedded.forge.api.problem import unfit
 from overlord.embedded.forge.judgement import JudgedState
-from overlord.embedded.forge.problem import unfit
 from overlord.embedded.forge.record import KINDS, Departure, Issue, Label, Pull, Renaming, Repository
 
 

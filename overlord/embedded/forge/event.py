@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.api.review_shape import ReviewShape
+from overlord.embedded.forge.api.shape import Json, Shape
 from overlord.embedded.forge.departure import DepartingState
 from overlord.embedded.forge.hook import Hook
 from overlord.embedded.forge.judgement import Remark
@@ -24,8 +26,6 @@ from overlord.embedded.forge.record import (
     Review,
     ReviewComment,
 )
-from overlord.embedded.forge.review_shape import ReviewShape
-from overlord.embedded.forge.shape import Json, Shape
 from overlord.embedded.forge.state import T
 
 ORIGIN = "https://forge.embedded.invalid"

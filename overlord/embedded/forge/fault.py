@@ -8,8 +8,8 @@ from collections.abc import Callable
 from starlette.responses import HTMLResponse, Response
 
 from overlord.embedded.fault import BROKEN, LIMIT_WAIT_S, Fault, Faults
-from overlord.embedded.forge.problem import Problem, forbidden, invalid, missing
-from overlord.embedded.forge.reply import MEDIA_TYPE, refusal
+from overlord.embedded.forge.api.problem import Problem, forbidden, invalid, missing
+from overlord.embedded.forge.api.reply import MEDIA_TYPE, refusal
 
 
 def _rate_limited(reset_at: int) -> Response:

@@ -15,12 +15,12 @@ from starlette.types import Receive, Scope, Send
 from overlord.embedded.forge import lfs
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
+from overlord.embedded.forge.api.problem import unfit
+from overlord.embedded.forge.api.wire import KNOWN_OPERATIONS, Seen, Wire
 from overlord.embedded.forge.judgement import Remark
-from overlord.embedded.forge.problem import unfit
 from overlord.embedded.forge.record import ACTIONS, Issue, Pull, Repository
 from overlord.embedded.forge.ruling import RuledState
 from overlord.embedded.forge.state import CLOSING
-from overlord.embedded.forge.wire import KNOWN_OPERATIONS, Seen, Wire
 from overlord.embedded.server import serve
 
 OWNER = "alice"

@@ -11,7 +11,7 @@ from typing import Any
 
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
-from overlord.embedded.forge.problem import Problem, invalid, missing, unfit
+from overlord.embedded.forge.api.problem import Problem, invalid, missing, unfit
 from overlord.embedded.forge.record import ACTIONS, CheckRun, Pull, Review, ReviewComment, Status
 from overlord.embedded.forge.state import BODY_CHARS, ForgeState
 

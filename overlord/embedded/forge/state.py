@@ -13,7 +13,15 @@ from typing import Any, TypeVar
 
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import Accounts, utc_now
-from overlord.embedded.forge.problem import Problem, Renamed, Transferred, deleted, invalid, missing, unfit
+from overlord.embedded.forge.api.problem import (
+    Problem,
+    Renamed,
+    Transferred,
+    deleted,
+    invalid,
+    missing,
+    unfit,
+)
 from overlord.embedded.forge.record import (
     Comment,
     Departure,

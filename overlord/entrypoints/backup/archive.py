@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from overlord.entrypoints.backup.manifest import FORMAT, MANIFEST, Manifest, Member, digest_of, is_known
 from overlord.errors import NotFound, StoreError
-from overlord.points import Moment, Point, reached
+from overlord.failpoints import Moment, Point, reached
 
 _CHUNK = 1 << 20
 _COMPRESSION = 6

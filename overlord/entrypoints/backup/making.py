@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from overlord.adapters.git_history import taken
+from overlord.adapters.git.history import taken
 from overlord.entrypoints.backup.archive import Packer, packing
 from overlord.entrypoints.backup.manifest import (
     DATABASE,
@@ -32,7 +32,7 @@ from overlord.errors import Refused, StoreError
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
 from overlord.store.database import copied, open_reader
-from overlord.store.migrations import LATEST
+from overlord.store.schema.migrations import LATEST
 
 _HEX = re.compile(r"[0-9a-f]{62}")
 _PLACE = re.compile(r"[0-9a-f]{2}")

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from overlord.adapters.git_history import History, mirror_of
+from overlord.adapters.git.history import History, mirror_of
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.entrypoints.backup.archive import flush, read
 from overlord.entrypoints.backup.manifest import (
@@ -31,12 +31,12 @@ from overlord.entrypoints.backup.manifest import (
     place_in,
 )
 from overlord.errors import GitFailed, Refused, StoreError
+from overlord.failpoints import Moment, Point, reached
 from overlord.home import STAGING, Home
-from overlord.points import Moment, Point, reached
 from overlord.ports import Sha
 from overlord.store import ledger
 from overlord.store.database import held_alone, write_beside
-from overlord.store.migrations import LATEST, is_as_made, migrate
+from overlord.store.schema.migrations import LATEST, is_as_made, migrate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

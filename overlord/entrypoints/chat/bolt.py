@@ -18,16 +18,16 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.web.async_client import AsyncWebClient
 
 from overlord.app import Overlord
-from overlord.domain.chat_answer import refused_message
-from overlord.domain.chat_card import FILL, PRESS
-from overlord.domain.names import UserId
-from overlord.engine import obey
-from overlord.engine.speech import Speech
+from overlord.domain.chat.answer import refused_message
+from overlord.domain.chat.card import FILL, PRESS
+from overlord.domain.identifiers import UserId
+from overlord.engine.chat import handle_requests
+from overlord.engine.runtime.chat_output import Speech
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
-from overlord.points import Point
-from overlord.settings_chat import Slack
-from overlord.store import homes, requests
-from overlord.store.requests import AT_HOME, Request, RequestKind
+from overlord.failpoints import Point
+from overlord.settings.chat import Slack
+from overlord.store.chat import home_tabs, requests
+from overlord.store.chat.requests import AT_HOME, Request, RequestKind
 
 log = structlog.get_logger()
 _bolt_log = logging.getLogger("overlord.slack")
@@ -195,7 +195,7 @@ class Ears:
         if said.event.tab == "home":
             user, team, at = said.event.user, said.team_id, self._running.parts.clock.now()
             await self._running.parts.database.write(
-                Point.HOME_OPENED, lambda c: homes.opened(c, user=user, team=team, at=at)
+                Point.HOME_OPENED, lambda c: home_tabs.opened(c, user=user, team=team, at=at)
             )
             self._running.bell.ring()
         await ack()
@@ -267,7 +267,7 @@ class Ears:
         chat, why = self._speech.chat, "That took too long. Press it again, please."
         try:
             async with asyncio.timeout(FORM_S):
-                form = await obey.form_for(self._running.parts, self._speech, request)
+                form = await handle_requests.form_for(self._running.parts, self._speech, request)
                 await chat.ask(trigger, form)
             return
         except (Refused, NotFound) as error:
@@ -276,7 +276,7 @@ class Ears:
             log.warning("form_not_opened", reason=str(error))
         try:
             await chat.whisper(
-                obey.where_seen(self._speech, request), UserId(request.user), refused_message(why)
+                handle_requests.where_seen(self._speech, request), UserId(request.user), refused_message(why)
             )
         except (ChatUnavailable, ChatRefused) as error:
             log.warning("not_answered", reason=str(error))

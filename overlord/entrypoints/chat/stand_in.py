@@ -7,8 +7,8 @@ from pathlib import Path
 
 import structlog
 
-from overlord.settings import Settings, remade
-from overlord.settings_chat import EVERYWHERE
+from overlord.settings.chat import EVERYWHERE
+from overlord.settings.load import Settings, remade
 
 HOW = 'Slack: deploy/slack-app.md; a page without Slack, here or on a server: deploy/README.md, "Talking without Slack"'
 """Where it is said how people get a chat."""

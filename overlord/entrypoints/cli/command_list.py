@@ -35,7 +35,7 @@ def root(
     ] = False,
 ) -> None:
     """Labelled GitHub issues in, evaluated pull requests out."""
-    from overlord.entrypoints.cli import state
+    from overlord.entrypoints.cli.commands import state
 
     state.choose("")
 
@@ -43,7 +43,7 @@ def root(
 @app.command()
 def status() -> Loaded:
     """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
-    from overlord.entrypoints.cli import job
+    from overlord.entrypoints.cli.commands import job
 
     return job.status
 
@@ -51,7 +51,7 @@ def status() -> Loaded:
 @app.command()
 def queue() -> Loaded:
     """The jobs that wait for a session, in the order they are begun, and what each waits for."""
-    from overlord.entrypoints.cli import inquiry
+    from overlord.entrypoints.cli.commands import inquiry
 
     return inquiry.queue
 
@@ -59,7 +59,7 @@ def queue() -> Loaded:
 @app.command()
 def why() -> Loaded:
     """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
-    from overlord.entrypoints.cli import inquiry
+    from overlord.entrypoints.cli.commands import inquiry
 
     return inquiry.why
 
@@ -67,7 +67,7 @@ def why() -> Loaded:
 @app.command()
 def cost() -> Loaded:
     """What was spent: today, over the last week, or by one job; and what its budgets leave."""
-    from overlord.entrypoints.cli import inquiry
+    from overlord.entrypoints.cli.commands import inquiry
 
     return inquiry.cost
 
@@ -75,7 +75,7 @@ def cost() -> Loaded:
 @app.command()
 def brief() -> Loaded:
     """What waits for you, what ended and what was spent: the morning briefing, now."""
-    from overlord.entrypoints.cli import inquiry
+    from overlord.entrypoints.cli.commands import inquiry
 
     return inquiry.brief
 
@@ -83,7 +83,7 @@ def brief() -> Loaded:
 @app.command()
 def work() -> Loaded:
     """Have an issue worked on, label or not; one whose job waits goes on."""
-    from overlord.entrypoints.cli import work
+    from overlord.entrypoints.cli.commands import work
 
     return work.work
 
@@ -91,7 +91,7 @@ def work() -> Loaded:
 @app.command()
 def stop() -> Loaded:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
-    from overlord.entrypoints.cli import work
+    from overlord.entrypoints.cli.commands import work
 
     return work.stop
 
@@ -99,7 +99,7 @@ def stop() -> Loaded:
 @app.command()
 def scope() -> Loaded:
     """Let a job write more paths, for 14 days; its running session too. `scope explain '#42'` tells what it may, and why."""
-    from overlord.entrypoints.cli import work
+    from overlord.entrypoints.cli.commands import work
 
     return work.scope
 
@@ -107,7 +107,7 @@ def scope() -> Loaded:
 @app.command()
 def answer() -> Loaded:
     """Answer a decision, with one of its answers or in words of your own. The first answer counts, from wherever it comes."""
-    from overlord.entrypoints.cli import decision
+    from overlord.entrypoints.cli.commands import decision
 
     return decision.answer
 
@@ -115,7 +115,7 @@ def answer() -> Loaded:
 @app.command()
 def message() -> Loaded:
     """Say something to a job's Minion: it reads it before its next turn; where none is at work, the next one's brief has it."""
-    from overlord.entrypoints.cli import message
+    from overlord.entrypoints.cli.commands import message
 
     return message.message
 
@@ -123,7 +123,7 @@ def message() -> Loaded:
 @app.command()
 def pause() -> Loaded:
     """Begin nothing new in a repository, or at all; `overlord resume` ends that."""
-    from overlord.entrypoints.cli import work
+    from overlord.entrypoints.cli.commands import work
 
     return work.pause
 
@@ -131,7 +131,7 @@ def pause() -> Loaded:
 @app.command()
 def doctor() -> Loaded:
     """Look at everything Overlord needs: configuration, git, disk, engine, image, model; sign-in, permissions, labels."""
-    from overlord.entrypoints.cli import doctor
+    from overlord.entrypoints.cli.commands import doctor
 
     return doctor.doctor
 
@@ -139,7 +139,7 @@ def doctor() -> Loaded:
 @app.command()
 def run() -> Loaded:
     """Have one thing done in a repository, and judged; the result is a branch in it, and nothing else is touched."""
-    from overlord.entrypoints.cli import run
+    from overlord.entrypoints.cli.commands import run
 
     return run.run
 
@@ -147,7 +147,7 @@ def run() -> Loaded:
 @app.command()
 def resume() -> Loaded:
     """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`)."""
-    from overlord.entrypoints.cli import work
+    from overlord.entrypoints.cli.commands import work
 
     return work.resume
 
@@ -155,7 +155,7 @@ def resume() -> Loaded:
 @app.command()
 def retry() -> Loaded:
     """Work a run again: one that waits goes on where it is, one that has ended starts over from HEAD."""
-    from overlord.entrypoints.cli import run
+    from overlord.entrypoints.cli.commands import run
 
     return run.retry
 
@@ -163,7 +163,7 @@ def retry() -> Loaded:
 @app.command()
 def history() -> Loaded:
     """Every run of a repository, newest first."""
-    from overlord.entrypoints.cli import run
+    from overlord.entrypoints.cli.commands import run
 
     return run.history
 
@@ -171,7 +171,7 @@ def history() -> Loaded:
 @app.command()
 def init() -> Loaded:
     """Explain what is detected in a repository: language, tests, lint, setup, size. Writes nothing unless told to."""
-    from overlord.entrypoints.cli import init
+    from overlord.entrypoints.cli.commands import init
 
     return init.init
 
@@ -179,7 +179,7 @@ def init() -> Loaded:
 @app.command()
 def check() -> Loaded:
     """Run a repository's tests and linter as the judge would, and tell whether work could be judged here. Asks no model."""
-    from overlord.entrypoints.cli import check
+    from overlord.entrypoints.cli.commands import check
 
     return check.check
 
@@ -187,7 +187,7 @@ def check() -> Loaded:
 @app.command()
 def backup() -> Loaded:
     """Write a backup, also while the daemon works: database, evidence, unfinished commits and overlord.yaml."""
-    from overlord.entrypoints.cli import backup
+    from overlord.entrypoints.cli.commands import backup
 
     return backup.backup
 
@@ -195,7 +195,7 @@ def backup() -> Loaded:
 @app.command()
 def restore() -> Loaded:
     """Make a home of a backup. The home must not have a database; what is newer outside is adopted by the next start."""
-    from overlord.entrypoints.cli import backup
+    from overlord.entrypoints.cli.commands import backup
 
     return backup.restore
 
@@ -203,7 +203,7 @@ def restore() -> Loaded:
 @app.command()
 def gc() -> Loaded:
     """Remove now what is kept no longer, as `keep` and `environments` in the settings say; the daemon does it once a day."""
-    from overlord.entrypoints.cli import gc
+    from overlord.entrypoints.cli.commands import gc
 
     return gc.gc
 
@@ -211,7 +211,7 @@ def gc() -> Loaded:
 @app.command()
 def serve() -> Loaded:
     """Run the daemon in the foreground until it is told to stop."""
-    from overlord.entrypoints.cli import daemon
+    from overlord.entrypoints.cli.commands import daemon
 
     return daemon.serve
 
@@ -219,7 +219,7 @@ def serve() -> Loaded:
 @app.command()
 def demo() -> Loaded:
     """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
-    from overlord.entrypoints.cli import daemon
+    from overlord.entrypoints.cli.commands import daemon
 
     return daemon.demo
 
@@ -227,7 +227,7 @@ def demo() -> Loaded:
 @app.command()
 def job() -> Loaded:
     """Jobs: issues being worked."""
-    from overlord.entrypoints.cli import job
+    from overlord.entrypoints.cli.commands import job
 
     return job.app
 
@@ -235,7 +235,7 @@ def job() -> Loaded:
 @app.command()
 def ledger() -> Loaded:
     """The ledger: every fact, hash-chained."""
-    from overlord.entrypoints.cli import ledger
+    from overlord.entrypoints.cli.commands import ledger
 
     return ledger.app
 
@@ -243,7 +243,7 @@ def ledger() -> Loaded:
 @app.command()
 def decisions() -> Loaded:
     """Decisions: what waits for a person."""
-    from overlord.entrypoints.cli import decision
+    from overlord.entrypoints.cli.commands import decision
 
     return decision.app
 
@@ -251,7 +251,7 @@ def decisions() -> Loaded:
 @app.command()
 def space() -> Loaded:
     """The repositories in Overlord's care."""
-    from overlord.entrypoints.cli import space
+    from overlord.entrypoints.cli.commands import space
 
     return space.app
 
@@ -259,7 +259,7 @@ def space() -> Loaded:
 @app.command()
 def proposals() -> Loaded:
     """Proposals: what Overlord would improve, and waits to be told."""
-    from overlord.entrypoints.cli import proposal
+    from overlord.entrypoints.cli.commands import proposal
 
     return proposal.app
 
@@ -267,7 +267,7 @@ def proposals() -> Loaded:
 @app.command()
 def skills() -> Loaded:
     """Skills: instructions that Minions load."""
-    from overlord.entrypoints.cli import skills
+    from overlord.entrypoints.cli.commands.skills import group as skills
 
     return skills.app
 
@@ -283,6 +283,6 @@ def completion() -> Loaded:
 @app.command()
 def config() -> Loaded:
     """The configuration."""
-    from overlord.entrypoints.cli import config
+    from overlord.entrypoints.cli.commands import config
 
     return config.app

@@ -30,9 +30,9 @@ def run(command: Callable[[], None]) -> int:
 
 
 def _say_error(error: errors.OverlordError) -> None:
-    from overlord.domain.text import visible
-    from overlord.entrypoints.cli.show import error_console
+    from overlord.domain.text.plain import visible
     from overlord.entrypoints.invocation import as_pasted
+    from overlord.entrypoints.terminal.show import error_console
 
     error_console.print(
         f"overlord: {as_pasted(visible(str(error)))}", markup=False, highlight=False, soft_wrap=True

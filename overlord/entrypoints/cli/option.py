@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.reference import number_in
+from overlord.domain.text.reference import number_in
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Why = Annotated[str, typer.Argument(help="Why; it is kept with the answer.")]

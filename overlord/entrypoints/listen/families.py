@@ -14,15 +14,15 @@ from prometheus_client.metrics_core import (
 )
 
 from minion.protocol import SessionKind
-from overlord.domain.budget import NANO
+from overlord.domain.budgets.budget import NANO
 from overlord.domain.decision import DecisionKind
 from overlord.domain.event import EventName
 from overlord.domain.job import OPEN
 from overlord.domain.pause import EVERYTHING
-from overlord.meters import Histogram, Meters
-from overlord.settings import Settings
-from overlord.store.census import Census, Key
-from overlord.store.schema_totals import BEYOND, JOB_BOUNDS_S, SESSION_BOUNDS_S
+from overlord.metrics import Histogram, Meters
+from overlord.settings.load import Settings
+from overlord.store.counts import Census, Key
+from overlord.store.schema.totals import BEYOND, JOB_BOUNDS_S, SESSION_BOUNDS_S
 
 REVISED = (
     EventName.REVISION_ORDERED,

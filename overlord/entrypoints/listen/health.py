@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from overlord.app import Overlord
-from overlord.engine.poll_outcome import Reachability
+from overlord.engine.runtime.poll_outcome import Reachability
 from overlord.entrypoints.listen.metrics import refusal
 from overlord.errors import FarEndError, StoreError
 

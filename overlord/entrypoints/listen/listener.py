@@ -25,7 +25,7 @@ from overlord.entrypoints.listen.metrics import Metrics
 from overlord.entrypoints.listen.webhook import Webhook
 from overlord.errors import SettingsError
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
-from overlord.settings_model import Listen
+from overlord.settings.model import Listen
 
 PATIENCE_S = 10.0
 """For all of one connection; GitHub gives up on an answer after as long."""

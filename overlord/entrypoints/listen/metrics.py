@@ -24,7 +24,7 @@ from typing_extensions import override
 from overlord.app import Overlord
 from overlord.entrypoints.listen.families import counted, standing, timed
 from overlord.errors import StoreError
-from overlord.store import census
+from overlord.store import counts
 
 KNOWN_FOR_S = 1.0
 """How long one reading is told again without another."""
@@ -79,7 +79,7 @@ class Metrics:
 
     async def _read(self) -> bytes:
         parts = self._running.parts
-        found = await parts.database.read(census.take)
+        found = await parts.database.read(counts.take)
         families = [
             *standing(found, parts.settings, at=parts.clock.now(), free_bytes=parts.home.room().bytes),
             *counted(found),

@@ -1,7 +1,7 @@
 """`POST /webhooks/github`: an event that carries the secret's signature makes a poll due, and nothing of it is believed.
 
 The delivery's id is not part of what is signed, so whoever has one signed body can send it again under another id. All that
-gets them is a poll, and polls for hints are few (`engine/hint.py`). For the same reason a bounded memory of ids, gone with
+gets them is a poll, and polls for hints are few (`engine/runtime/hint.py`). For the same reason a bounded memory of ids, gone with
 the daemon, is enough: it spares polls for redeliveries, and no fact hangs on it.
 """
 

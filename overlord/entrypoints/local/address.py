@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from overlord.adapters.git_command import git
+from overlord.adapters.git.command import git
 from overlord.errors import GitFailed, NotFound, Refused
 from overlord.ports import Sha
 

@@ -7,10 +7,10 @@ import termios
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from overlord.domain.conversation.decision_words import answer_in
 from overlord.domain.decision import Decision, Subject, Verb, label_of
-from overlord.domain.decision_words import answer_in
-from overlord.domain.scope_approval import EXAMPLE
-from overlord.entrypoints.cli.show import card, console, line, say
+from overlord.domain.scope.approval import EXAMPLE
+from overlord.entrypoints.terminal.show import card, console, line, say
 from overlord.errors import Refused
 
 STDIN = 0

@@ -7,8 +7,8 @@ and what that could make it run is switched off. Objects leave it and come to it
 from dataclasses import dataclass
 from pathlib import Path
 
-from overlord.adapters.git_command import git
-from overlord.domain.text import count
+from overlord.adapters.git.command import git
+from overlord.domain.text.plain import count
 from overlord.errors import GitFailed, NotFound, Refused
 from overlord.ports import Sha
 

@@ -6,15 +6,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
-from overlord.domain.budget import Cost, cost_text
-from overlord.domain.card import state_in_words
+from overlord.domain.budgets.budget import Cost, cost_text
+from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.job import Job
-from overlord.engine import trial
+from overlord.engine.evaluation import trial
 from overlord.entrypoints.local import checkout
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
-from overlord.store import exchanges, jobs, sessions
+from overlord.store import jobs, sessions
+from overlord.store.budgets import exchanges
 from overlord.store.database import open_reader
 
 

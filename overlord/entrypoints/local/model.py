@@ -8,7 +8,7 @@ import httpx
 
 from overlord.adapters.http import open_client
 from overlord.errors import SettingsError
-from overlord.settings import Settings
+from overlord.settings.load import Settings
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434

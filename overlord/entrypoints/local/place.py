@@ -17,9 +17,9 @@ from overlord.entrypoints.local.address import check_address, is_address
 from overlord.entrypoints.local.checkout import Checkout
 from overlord.errors import Refused
 from overlord.home import Home
-from overlord.settings import MAX_SOCKET_PATH, Settings, load
-from overlord.settings_chat import NO_CHAT
-from overlord.settings_environment import home_of
+from overlord.settings.chat import NO_CHAT
+from overlord.settings.env import home_of
+from overlord.settings.load import MAX_SOCKET_PATH, Settings, load
 
 _LONGEST_NAME = 24
 _NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")

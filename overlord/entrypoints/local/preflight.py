@@ -3,14 +3,14 @@
 import asyncio
 
 from overlord.domain.model_fault import FaultKind, ModelFault
-from overlord.door.model_watch import models_in_use
-from overlord.entrypoints.doctor_model import check_endpoint
-from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.doctor.model import check_endpoint
+from overlord.entrypoints.local.local_session import Desk
 from overlord.errors import ModelUnavailable, Refused, SettingsError
-from overlord.points import Point
-from overlord.settings import Settings
-from overlord.settings_model import Candidate
-from overlord.store import model_outages
+from overlord.failpoints import Point
+from overlord.session_api.gateway.model_watch import models_in_use
+from overlord.settings.load import Settings
+from overlord.settings.model import Candidate
+from overlord.store.budgets import model_outages
 
 
 async def check_models(desk: Desk, settings: Settings) -> None:

@@ -5,15 +5,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from overlord.adapters.git_command import git
-from overlord.domain.budget import NANO, Cost, cost_text
-from overlord.domain.card import Story, state_in_words
+from overlord.adapters.git.command import git
+from overlord.domain.budgets.budget import NANO, Cost, cost_text
+from overlord.domain.conversation.decision_words import answer_command
+from overlord.domain.conversation.pull_card import Story, state_in_words
 from overlord.domain.decision import Decision, Subject, Verb, label_of
-from overlord.domain.decision_words import answer_command
 from overlord.domain.job import Job, JobState
-from overlord.domain.text import count
-from overlord.engine.story import story_of
-from overlord.entrypoints.cli.show import line, say, table
+from overlord.domain.text.plain import count
+from overlord.engine.issues.job_summary import story_of
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.checkout import Checkout
@@ -22,8 +21,9 @@ from overlord.entrypoints.local.place import HERE, Place
 from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
+from overlord.entrypoints.terminal.show import line, say, table
 from overlord.ports import Sha
-from overlord.settings import Settings, contract_for
+from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
 
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")

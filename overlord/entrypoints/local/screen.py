@@ -11,10 +11,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from overlord.domain.budget import usd_text
-from overlord.domain.text import visible
-from overlord.entrypoints.cli.show import console, json_text, say
-from overlord.entrypoints.watch import News
+from overlord.domain.budgets.budget import usd_text
+from overlord.domain.text.plain import visible
+from overlord.entrypoints.terminal.show import console, json_text, say
+from overlord.entrypoints.terminal.watch import News
 
 REFRESH_HZ = 5
 

@@ -5,21 +5,21 @@ import sqlite3
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from overlord import commands
 from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
-from overlord.entrypoints.cli.show import line, person
 from overlord.entrypoints.local import address, checkout, preflight, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
-from overlord.entrypoints.local.desk import Desk
 from overlord.entrypoints.local.interruption import INTERRUPTED
+from overlord.entrypoints.local.local_session import Desk
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.work import job_of, work
+from overlord.entrypoints.terminal.show import line, person
 from overlord.errors import GitFailed, NotFound, Refused
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.store import decisions, jobs
+from overlord.verbs import commands
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 DONE = {JobState.IN_REVIEW, JobState.COMPLETED}

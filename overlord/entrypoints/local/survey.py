@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from overlord.adapters.git_command import git
-from overlord.domain.checks_file import CHECKS_PATH, ChecksFile, ChecksFileError, parse_checks
-from overlord.domain.environment import Recipe, recipe, wanted
-from overlord.domain.environment_file import ENVIRONMENT_PATH, EnvironmentFileError
-from overlord.domain.lint import LINT_CONFIGURATION, describe_lint
-from overlord.domain.paths import is_test_path
-from overlord.domain.scope import GITLINK_MODE
-from overlord.domain.text import count
-from overlord.domain.untested import has_tests, judged, to_read
+from overlord.adapters.git.command import git
+from overlord.domain.changes.paths import is_test_path
+from overlord.domain.checks.file import CHECKS_PATH, ChecksFile, ChecksFileError, parse_checks
+from overlord.domain.checks.lint import LINT_CONFIGURATION, describe_lint
+from overlord.domain.checks.untested import has_tests, judged, to_read
+from overlord.domain.environments.file import ENVIRONMENT_PATH, EnvironmentFileError
+from overlord.domain.environments.recipe import Recipe, recipe, wanted
+from overlord.domain.scope.check import GITLINK_MODE
+from overlord.domain.text.plain import count
 from overlord.entrypoints.local.checkout import Checkout, commit_of
 from overlord.errors import Refused
 from overlord.ports import Sha

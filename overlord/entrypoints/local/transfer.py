@@ -7,7 +7,7 @@ parents, and what comes back is put on the real commit.
 
 from pathlib import Path
 
-from overlord.adapters.git_command import git
+from overlord.adapters.git.command import git
 from overlord.entrypoints.local.checkout import Checkout, create_branch, lookup
 from overlord.errors import GitFailed, Refused
 from overlord.ports import Sha

@@ -4,18 +4,18 @@ import asyncio
 from contextlib import suppress
 
 from overlord.app import Overlord, overlord
-from overlord.domain.trial import Trial
-from overlord.engine import trial
-from overlord.engine.trial import Refusal
-from overlord.entrypoints.cli.show import person
+from overlord.domain.checks.trial import Trial
+from overlord.engine.evaluation import trial
+from overlord.engine.evaluation.trial import Refusal
 from overlord.entrypoints.local import address, checkout, transfer
-from overlord.entrypoints.local.desk import Desk
+from overlord.entrypoints.local.local_session import Desk
 from overlord.entrypoints.local.place import MANY
 from overlord.entrypoints.local.work import NO_WALLS
-from overlord.entrypoints.logs import conceal
-from overlord.entrypoints.watch import Watch
+from overlord.entrypoints.terminal.logs import conceal
+from overlord.entrypoints.terminal.show import person
+from overlord.entrypoints.terminal.watch import Watch
 from overlord.ports import RepositoryName, Sha
-from overlord.settings import Settings
+from overlord.settings.load import Settings
 
 BRANCH = "trial"
 ROOM = {"sessions": {"concurrent": MANY}}

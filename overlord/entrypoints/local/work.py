@@ -9,24 +9,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from minion.protocol import Report, SessionKind
-from overlord import commands
 from overlord.app import Overlord, overlord
-from overlord.domain.card import state_in_words
+from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import Job, JobState
-from overlord.engine import collect
-from overlord.entrypoints.cli.show import person
+from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Given
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import Screen, Standing
-from overlord.entrypoints.logs import conceal
-from overlord.entrypoints.watch import Watch
+from overlord.entrypoints.terminal.logs import conceal
+from overlord.entrypoints.terminal.show import person
+from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import FarEndError, IllegalMove, Refused
-from overlord.points import Point
+from overlord.failpoints import Point
 from overlord.ports import SessionId
-from overlord.settings import Settings
-from overlord.store import decisions, exchanges, jobs, model_outages, sessions, spaces
+from overlord.settings.load import Settings
+from overlord.store import decisions, jobs, sessions
+from overlord.store.budgets import exchanges, model_outages
+from overlord.store.spaces import spaces
+from overlord.verbs import commands
 
 LOOK_S = 1.0
 """The longest between two looks at where the run stands; every fact rings the bell."""

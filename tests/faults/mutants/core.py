@@ -5,7 +5,7 @@ from tests.faults.mutants.mutant import Mutant
 CORE = (
     Mutant(
         name="look for the pull request before opening one",
-        file="overlord/engine/deliver.py",
+        file="overlord/engine/delivery/deliver.py",
         before="if pull.open), None)",
         after="if pull.open and pull.number < 0), None)",
         points="pull_noted",
@@ -13,7 +13,7 @@ CORE = (
     ),
     Mutant(
         name="look for the comment before posting one",
-        file="overlord/engine/project.py",
+        file="overlord/engine/issues/projection.py",
         before="if mark in comment.body)",
         after="if number < 0)",
         points="add_comment",
@@ -21,7 +21,7 @@ CORE = (
     ),
     Mutant(
         name="look for the comment on skills before posting one",
-        file="overlord/engine/vet.py",
+        file="overlord/engine/skills/review_pulls.py",
         before="and MARK in comment.body:",
         after="and number < 0:",
         points="vetting_told",
@@ -29,7 +29,7 @@ CORE = (
     ),
     Mutant(
         name="look for a proposal's issue before opening one",
-        file="overlord/engine/opening.py",
+        file="overlord/engine/issues/open_issue.py",
         before="if key in state.issue.body",
         after="if key == state.issue.body",
         points="open_issue",
@@ -37,7 +37,7 @@ CORE = (
     ),
     Mutant(
         name="a push is written down before it is made",
-        file="overlord/engine/deliver.py",
+        file="overlord/engine/delivery/deliver.py",
         before="jobs.repair(c, job.id, pushing_sha=head)",
         after="jobs.repair(c, job.id, reason=job.reason)",
         tests=(
@@ -47,7 +47,7 @@ CORE = (
     ),
     Mutant(
         name="write a report down before it is acknowledged",
-        file="overlord/door/sessions.py",
+        file="overlord/session_api/sessions.py",
         before="""    taken = await parts.database.write(Point.REPORT_TAKEN, take)
     parts.bell.ring()
     if not taken:
@@ -104,7 +104,7 @@ CORE = (
     ),
     Mutant(
         name="exit code 0 is no pass",
-        file="overlord/domain/testing.py",
+        file="overlord/domain/checks/testruns/judge.py",
         before="if own is None or not own.fits_its_exit_code:",
         after="if own is None and head.exit_code == 0:\n        return _result(CheckScore.PASS, 'exit code 0')\n    if own is None or not own.fits_its_exit_code:",
         tests=("tests/faults/test_leaks.py::test_a_test_run_that_only_says_zero_is_no_pass",),
@@ -112,7 +112,7 @@ CORE = (
     ),
     Mutant(
         name="strict objects",
-        file="overlord/adapters/git_session.py",
+        file="overlord/adapters/git/session.py",
         before="fsckObjects = true",
         after="fsckObjects = false",
         tests=(
@@ -122,7 +122,7 @@ CORE = (
     ),
     Mutant(
         name="secrets are taken out of what is kept",
-        file="overlord/domain/redaction.py",
+        file="overlord/domain/text/redaction.py",
         before="            text = text.replace(form, MARK)",
         after="            pass",
         tests=("tests/faults/test_leaks.py",),
@@ -130,7 +130,7 @@ CORE = (
     ),
     Mutant(
         name="seccomp",
-        file="overlord/adapters/docker_profile.py",
+        file="overlord/adapters/docker/profile.py",
         before='[f"seccomp={self.seccomp}"]',
         after='["seccomp=unconfined"]',
         tests=("tests/faults/test_docker_walls.py",),
@@ -139,7 +139,7 @@ CORE = (
     ),
     Mutant(
         name="a container stays until its end was seen (no auto-remove)",
-        file="overlord/adapters/docker_profile.py",
+        file="overlord/adapters/docker/profile.py",
         before='"AutoRemove": False',
         after='"AutoRemove": True',
         tests=(
@@ -150,7 +150,7 @@ CORE = (
     ),
     Mutant(
         name="doors that are nobody's are swept",
-        file="overlord/door/keeper.py",
+        file="overlord/session_api/server.py",
         before="if directory.name not in names:",
         after="if not directory.name:",
         points="session_sealed",

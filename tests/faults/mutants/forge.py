@@ -5,7 +5,7 @@ from tests.faults.mutants.mutant import Mutant
 FORGE = (
     Mutant(
         name="a hint leads to a look at everything, whichever poll comes first",
-        file="overlord/engine/intake.py",
+        file="overlord/engine/intake/poll.py",
         before="if parts.hints.take(name, parts.clock.monotonic()):",
         after="if parts.hints.take(name, parts.clock.monotonic()) and hinted:",
         tests=(
@@ -15,7 +15,7 @@ FORGE = (
     ),
     Mutant(
         name="a push that a rule refuses is put to a person",
-        file="overlord/adapters/git.py",
+        file="overlord/adapters/git/mirrors.py",
         before="raise refusal_of(error, branch) or error from None",
         after="raise",
         tests=(
@@ -25,7 +25,7 @@ FORGE = (
     ),
     Mutant(
         name="a draft that a rule refuses is not pushed in every pass",
-        file="overlord/engine/deliver.py",
+        file="overlord/engine/delivery/deliver.py",
         before="REFUSALS = (ForgeRefused, PushRejected, PushRefused)",
         after="REFUSALS = (ForgeRefused, PushRejected)",
         tests=(
@@ -35,7 +35,7 @@ FORGE = (
     ),
     Mutant(
         name="no secret is in the words of a refused push",
-        file="overlord/engine/deliver.py",
+        file="overlord/engine/delivery/deliver.py",
         before="redact = parts.held.redactor.redact",
         after="redact = str",
         tests=(
@@ -45,7 +45,7 @@ FORGE = (
     ),
     Mutant(
         name="a token that lacks a permission is not used again",
-        file="overlord/adapters/github_requests.py",
+        file="overlord/adapters/github/requests.py",
         before="                self._credentials.forget(name, token)\n        await asyncio.sleep",
         after="                pass\n        await asyncio.sleep",
         tests=(
@@ -55,7 +55,7 @@ FORGE = (
     ),
     Mutant(
         name="an answer drops what was granted before it",
-        file="overlord/engine/inbox.py",
+        file="overlord/engine/sessions/apply_answers.py",
         before="    parts.forge.renew_sign_in(RepositoryName(job.space))",
         after="    RepositoryName(job.space)",
         tests=(
@@ -65,7 +65,7 @@ FORGE = (
     ),
     Mutant(
         name="what the forge refuses keeps labels and comment from nothing",
-        file="overlord/engine/project.py",
+        file="overlord/engine/issues/projection.py",
         before="    except (ForgeRefused, GitFailed) as error:\n        refused.append(error)\n",
         after="    except ForgeMissing as error:\n        refused.append(error)\n",
         tests=(

@@ -6,7 +6,7 @@ _MODELS = "tests/door/test_gateway_models.py"
 GATEWAY = (
     Mutant(
         name="a session asks for no model but its own",
-        file="overlord/door/request.py",
+        file="overlord/session_api/gateway/request.py",
         before="or name not in {DEFAULT_MODEL, model}:",
         after="or not name:",
         tests=(f"{_MODELS}::test_any_other_is_refused_the_same_whether_it_exists_or_not",),
@@ -14,7 +14,7 @@ GATEWAY = (
     ),
     Mutant(
         name="a session has its repository's model alone",
-        file="overlord/door/gateway.py",
+        file="overlord/session_api/gateway/gateway.py",
         before="model = own.model_for(account.kind)",
         after="model = next(reversed(parts.settings.models))",
         tests=(f"{_MODELS}::test_two_repositories_do_not_reach_each_others_model",),
@@ -22,7 +22,7 @@ GATEWAY = (
     ),
     Mutant(
         name="a review has the model that is named for it",
-        file="overlord/settings_space.py",
+        file="overlord/settings/space.py",
         before="own = self.checks.review_model if is_judge else self.model",
         after="own = self.model",
         tests=(f"{_MODELS}::test_the_judge_has_a_model_of_its_own_where_one_is_named",),

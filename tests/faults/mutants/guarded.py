@@ -31,7 +31,7 @@ GUARDED = (
     ),
     Mutant(
         name="base's tests need a control on the new code when they had one at base",
-        file="overlord/domain/testing.py",
+        file="overlord/domain/checks/testruns/judge.py",
         before="if not is_controlled(runs.base, runs.restored or runs.head):",
         after="if not runs.base.cases:",
         tests=("tests/domain/test_testing.py",),

@@ -32,7 +32,7 @@ INBOUND = (
     ),
     Mutant(
         name="texts are measured as Slack keeps them",
-        file="overlord/adapters/blocks_text.py",
+        file="overlord/adapters/slack/blocks_text.py",
         before='room -= len(escapes.get(char, "")) or (2 if char > "\\uffff" else 1)',
         after='room -= 2 if char > "\\uffff" else 1',
         tests=(
@@ -42,7 +42,7 @@ INBOUND = (
     ),
     Mutant(
         name="texts are cut before they are escaped",
-        file="overlord/adapters/blocks.py",
+        file="overlord/adapters/slack/blocks.py",
         before="escaped(title(message.summary, SUMMARY_CHARS))",
         after="escaped(message.summary)[:SUMMARY_CHARS]",
         tests=(
@@ -60,7 +60,7 @@ INBOUND = (
     ),
     Mutant(
         name="no repository is named with dots alone",
-        file="overlord/domain/reference.py",
+        file="overlord/domain/text/reference.py",
         before=r"(?!\.{1,2}(?![A-Za-z0-9._-]))",
         after="",
         tests=("tests/domain/test_reference.py::test_any_other_name_is_none",),
@@ -68,7 +68,7 @@ INBOUND = (
     ),
     Mutant(
         name="settings ask what a repository's name is",
-        file="overlord/settings_space.py",
+        file="overlord/settings/space.py",
         before="if not is_full_name(value):",
         after='if "/" not in value:',
         tests=("tests/test_settings.py",),
@@ -76,7 +76,7 @@ INBOUND = (
     ),
     Mutant(
         name="a stranger's later comment is in no brief",
-        file="overlord/engine/remarks.py",
+        file="overlord/engine/conversation/issue_comments.py",
         before="if len(found) < MOST and await standing",
         after="if True or await standing",
         tests=(
@@ -86,7 +86,7 @@ INBOUND = (
     ),
     Mutant(
         name="a session reads and takes the messages of its own job alone",
-        file="overlord/store/steering.py",
+        file="overlord/store/conversation/steering.py",
         before='"SELECT * FROM steering WHERE job_id = ? ORDER BY id"',
         after='"SELECT * FROM steering WHERE job_id > 0 OR job_id = ? ORDER BY id"',
         tests=(

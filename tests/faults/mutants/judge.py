@@ -9,7 +9,7 @@ CODE = ("tests/domain/test_testcode.py",)
 JUDGE = (
     Mutant(
         name="fixed is what passes in the version of base",
-        file="overlord/domain/red.py",
+        file="overlord/domain/checks/testruns/red.py",
         before="is_green, now = against.passes(case.id),",
         after="is_green, now = runs.head.passes(case.id),",
         tests=RED,
@@ -17,7 +17,7 @@ JUDGE = (
     ),
     Mutant(
         name="a red test that is not run any more is named",
-        file="overlord/domain/red.py",
+        file="overlord/domain/checks/testruns/red.py",
         before='findings.append(finding_of(GONE, case, f"{_FAILED} and is not run any more."))',
         after="pass",
         tests=RED,
@@ -25,7 +25,7 @@ JUDGE = (
     ),
     Mutant(
         name="a red test that runs what was changed belongs to the task",
-        file="overlord/domain/red.py",
+        file="overlord/domain/checks/testruns/red.py",
         before="    if case.touches:",
         after="    if case.touches is case:",
         tests=RED,
@@ -33,7 +33,7 @@ JUDGE = (
     ),
     Mutant(
         name="a red test of the task that nobody explains is sent back",
-        file="overlord/domain/red.py",
+        file="overlord/domain/checks/testruns/red.py",
         before="elif bare_name(case) in context.said:",
         after='elif context.said != "x":',
         tests=RED,
@@ -41,7 +41,7 @@ JUDGE = (
     ),
     Mutant(
         name="what only a changed test lets pass is a claim",
-        file="overlord/domain/comparison.py",
+        file="overlord/domain/checks/testruns/comparison.py",
         before="claims[case.id] = _note(CHANGED_TEST, case, told)",
         after="continue",
         tests=RED,
@@ -49,7 +49,7 @@ JUDGE = (
     ),
     Mutant(
         name="without a review a person answers claims",
-        file="overlord/domain/testing.py",
+        file="overlord/domain/checks/testruns/judge.py",
         before="if claims and (not context.is_reviewed or len(claims) > MOST_NAMED):",
         after="if claims and context.exempt:",
         tests=RED,
@@ -57,7 +57,7 @@ JUDGE = (
     ),
     Mutant(
         name="a quote must stand in the issue",
-        file="overlord/domain/claim.py",
+        file="overlord/domain/review/claim.py",
         before="return len(words) >= SHORTEST_QUOTE and words in _plain(issue)",
         after="return bool(issue)",
         tests=("tests/domain/test_claim.py",),
@@ -65,7 +65,7 @@ JUDGE = (
     ),
     Mutant(
         name="a new test proves something only if it asserts something",
-        file="overlord/domain/proof.py",
+        file="overlord/domain/checks/testruns/proof.py",
         before="return asserts is True or (asserts is None and not is_absent)",
         after="return not is_absent or asserts is not None",
         tests=PROOF,
@@ -73,7 +73,7 @@ JUDGE = (
     ),
     Mutant(
         name="a change without proof is asked for a test",
-        file="overlord/domain/testing.py",
+        file="overlord/domain/checks/testruns/judge.py",
         before="    if not context.was_asked:\n        return replace(marked",
         after="    if context.was_asked:\n        return replace(marked",
         tests=PROOF,
@@ -81,7 +81,7 @@ JUDGE = (
     ),
     Mutant(
         name="another function that is called is no renaming",
-        file="overlord/domain/behaviour.py",
+        file="overlord/domain/checks/behaviour.py",
         before="if old != new and (old not in defined or not new.isidentifier()):",
         after="if old != new and not new.isidentifier():",
         tests=("tests/domain/test_behaviour.py",),
@@ -89,7 +89,7 @@ JUDGE = (
     ),
     Mutant(
         name="an assertion whose failure is caught counts for nothing",
-        file="overlord/domain/testcode_python.py",
+        file="overlord/domain/checks/testcode/python.py",
         before="inside = held | {Held.SWALLOWED} if any(",
         after="inside = held if any(",
         tests=CODE,
@@ -97,7 +97,7 @@ JUDGE = (
     ),
     Mutant(
         name="a weaker comparison is weaker",
-        file="overlord/domain/testcode_compare.py",
+        file="overlord/domain/checks/testcode/compare.py",
         before="elif new.strength < old.strength:",
         after="elif new.strength < Strength.NOTHING:",
         tests=CODE,
@@ -105,7 +105,7 @@ JUDGE = (
     ),
     Mutant(
         name="fewer cases are fewer",
-        file="overlord/domain/testcode_compare.py",
+        file="overlord/domain/checks/testcode/compare.py",
         before="if lost.total() > fresh.total() + gained:",
         after="if lost.total() > 999 + gained:",
         tests=CODE,
@@ -113,7 +113,7 @@ JUDGE = (
     ),
     Mutant(
         name="what is put in a tested thing's place is named",
-        file="overlord/domain/testcode_compare.py",
+        file="overlord/domain/checks/testcode/compare.py",
         before="if name not in before.stand_ins and name in used:",
         after="if name not in before.stand_ins and name in ():",
         tests=CODE,
@@ -121,7 +121,7 @@ JUDGE = (
     ),
     Mutant(
         name="a changed test file counts for itself alone",
-        file="overlord/domain/testrun.py",
+        file="overlord/domain/checks/testruns/run.py",
         before="made = {name: case for name, case in own.cases.items() if is_in(case, changed)}",
         after="made = dict(own.cases)",
         tests=(
@@ -131,7 +131,7 @@ JUDGE = (
     ),
     Mutant(
         name="where other tests may be changed all of them run",
-        file="overlord/domain/testing.py",
+        file="overlord/domain/checks/testruns/judge.py",
         before='if not restored or not all(_TEST_MODULE.fullmatch(path.rpartition("/")[2]) for path in restored):',
         after="if not restored:",
         tests=(
@@ -141,7 +141,7 @@ JUDGE = (
     ),
     Mutant(
         name="a skill that no model has read is flagged",
-        file="overlord/domain/skill_model_review.py",
+        file="overlord/domain/skills/model_review.py",
         before="return SkillFinding(rule=UNREAD, level=Level.FLAG, message=message)",
         after="return SkillFinding(rule=UNREAD, level=Level.NOTE, message=message)",
         tests=("tests/scenarios/test_skill_model_review.py::test_without_a_model_nothing_is_accepted",),
@@ -149,7 +149,7 @@ JUDGE = (
     ),
     Mutant(
         name="what a model holds against a skill is flagged",
-        file="overlord/domain/skill_model_review.py",
+        file="overlord/domain/skills/model_review.py",
         before="level = Level.NOTE if rubric.severities[found.rule] is Severity.NOTE else Level.FLAG",
         after="level = Level.NOTE",
         tests=(
@@ -159,7 +159,7 @@ JUDGE = (
     ),
     Mutant(
         name="strangers have only so many texts read",
-        file="overlord/engine/skill_model_review.py",
+        file="overlord/engine/skills/model_review.py",
         before=">= MOST_A_DAY:",
         after=">= 10**6:",
         tests=("tests/scenarios/test_skill_model_review.py::test_a_day_has_only_so_many_texts",),

@@ -7,7 +7,7 @@ ENCODED = "tests/faults/test_leaks.py::test_a_token_that_a_session_got_at_and_en
 RUNNER = (
     Mutant(
         name="a container that runs for the first time was not started again",
-        file="overlord/adapters/docker_notes.py",
+        file="overlord/adapters/docker/notes.py",
         before="return bool(finished) and not finished.startswith(_NEVER)",
         after="return bool(finished)",
         tests=("tests/adapters/test_docker_endings.py",),
@@ -15,7 +15,7 @@ RUNNER = (
     ),
     Mutant(
         name="a container that others start again is noticed",
-        file="overlord/adapters/docker_notes.py",
+        file="overlord/adapters/docker/notes.py",
         before="return bool(finished) and not finished.startswith(_NEVER)",
         after="return False and finished",
         tests=("tests/adapters/test_docker_endings.py",),
@@ -55,7 +55,7 @@ RUNNER = (
     ),
     Mutant(
         name="a credential of git's stands in no environment",
-        file="overlord/adapters/git_credentials.py",
+        file="overlord/adapters/git/credentials.py",
         before="if key.endswith(_CREDENTIAL)}",
         after="if key.endswith(_CREDENTIAL) and not value}",
         tests=("tests/adapters/test_git_command.py",),
@@ -63,7 +63,7 @@ RUNNER = (
     ),
     Mutant(
         name="secrets of Overlord's own are looked for in what is pushed",
-        file="overlord/engine/evaluate.py",
+        file="overlord/engine/evaluation/evaluate.py",
         before="known=parts.held.redactor,",
         after="known=None,",
         tests=(ENCODED,),
@@ -71,7 +71,7 @@ RUNNER = (
     ),
     Mutant(
         name="a commit with a secret is in no later push",
-        file="overlord/engine/collect.py",
+        file="overlord/engine/sessions/collect.py",
         before="if job.head_sha and not holds.get(job.head_sha):",
         after="if job.head_sha:",
         tests=(ENCODED,),
@@ -79,7 +79,7 @@ RUNNER = (
     ),
     Mutant(
         name="base64 is known wherever a secret begins in it",
-        file="overlord/domain/secret_form.py",
+        file="overlord/domain/text/secret_form.py",
         before="for before in range(3):",
         after="for before in range(1):",
         tests=("tests/domain/test_secret_form.py",),
@@ -87,7 +87,7 @@ RUNNER = (
     ),
     Mutant(
         name="binary files are looked through for secrets",
-        file="overlord/engine/evaluate.py",
+        file="overlord/engine/evaluation/evaluate.py",
         before='search.written_in, content.decode(errors="replace"))',
         after='str, "")',
         tests=(ENCODED,),

@@ -37,7 +37,7 @@ SESSION_API = (
     ),
     Mutant(
         name="sessions leave the daemon descriptors",
-        file="overlord/door/limits.py",
+        file="overlord/session_api/limits.py",
         before="SHARE_OF_DESCRIPTORS = 0.5",
         after="SHARE_OF_DESCRIPTORS = 50",
         tests=(f"{LISTENER}::test_all_sessions_together_leave_the_daemon_half_of_its_descriptors",),
@@ -45,7 +45,7 @@ SESSION_API = (
     ),
     Mutant(
         name="a session holds so much memory of the daemon and no more",
-        file="overlord/door/limits.py",
+        file="overlord/session_api/limits.py",
         before="if self._held_bytes + count > self._most_bytes:",
         after="if count > self._most_bytes:",
         tests=(f"{LISTENER}::test_the_requests_of_one_session_hold_so_much_memory_and_no_more",),
@@ -53,7 +53,7 @@ SESSION_API = (
     ),
     Mutant(
         name="requests of a session wait for their turn",
-        file="overlord/door/listener.py",
+        file="overlord/session_api/listener.py",
         before="            await self._turns.acquire()\n",
         after="            pass\n",
         tests=(f"{LISTENER}::test_requests_over_the_limit_wait_for_their_turn",),
@@ -61,7 +61,7 @@ SESSION_API = (
     ),
     Mutant(
         name="requests that wait are so many and no more",
-        file="overlord/door/listener.py",
+        file="overlord/session_api/listener.py",
         before="if self._waiting >= self._most_waiting:",
         after="if self._waiting < 0:",
         tests=(f"{LISTENER}::test_requests_whose_client_has_gone_are_not_kept_without_end",),
@@ -69,7 +69,7 @@ SESSION_API = (
     ),
     Mutant(
         name="a machine without a descriptor says nothing about git",
-        file="overlord/adapters/git_command.py",
+        file="overlord/adapters/git/command.py",
         before="if error.errno in EXHAUSTED:",
         after="if error.errno == 0:",
         tests=("tests/adapters/test_git_command.py",),
@@ -77,7 +77,7 @@ SESSION_API = (
     ),
     Mutant(
         name="only a session's user is let in at its socket",
-        file="overlord/door/listener.py",
+        file="overlord/session_api/listener.py",
         before="return uid in self._users",
         after="return True",
         tests=(f"{LISTENER}::test_who_is_no_sessions_user_is_hung_up_on",),
@@ -85,7 +85,7 @@ SESSION_API = (
     ),
     Mutant(
         name="a socket's name holds nothing of this machine",
-        file="overlord/door/listener.py",
+        file="overlord/session_api/listener.py",
         before='listening.bind(f"/proc/self/fd/{place}/{self._path.name}")',
         after='listening.bind(f"{self._path}")',
         tests=(f"{LISTENER}::test_the_name_that_sessions_see_tells_nothing_of_where_the_home_is",),
@@ -117,7 +117,7 @@ SESSION_API = (
     ),
     Mutant(
         name="what anybody can have logged is written once in a while",
-        file="overlord/entrypoints/log_repeats.py",
+        file="overlord/entrypoints/terminal/log_repeats.py",
         before="            raise structlog.DropEvent\n",
         after="            pass\n",
         tests=("tests/listener/test_log_repeats.py",),

@@ -31,7 +31,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="whatever reads a session's objects is bounded",
-        file="overlord/adapters/git_command.py",
+        file="overlord/adapters/git/command.py",
         before="    if bounded:\n",
         after="    if bounded and largest_file_bytes:\n",
         tests=(f"{_READ}::test_whatever_reads_a_sessions_objects_is_bounded",),
@@ -39,7 +39,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="what cannot be compared is not taken in",
-        file="overlord/adapters/git_listing.py",
+        file="overlord/adapters/git/content/listing.py",
         before="if together > COMPARED_BYTES:",
         after="if together < 0:",
         tests=(f"{_READ}::test_what_takes_too_much_to_compare_is_too_large_to_be_judged",),
@@ -55,7 +55,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="what a cut push left is removed",
-        file="overlord/door/pushes.py",
+        file="overlord/session_api/push_limits.py",
         before="shutil.rmtree(left, ignore_errors=True)",
         after="pass",
         tests=(f"{_PUSHED}::test_what_a_push_left_that_was_cut_off_is_removed",),
@@ -63,7 +63,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="a push takes no more of the disk than was sent",
-        file="overlord/adapters/git_session.py",
+        file="overlord/adapters/git/session.py",
         before="unpackLimit = 1\\n",
         after="unpackLimit = 100\\n",
         tests=(f"{_PUSHED}::test_what_unfolds_on_the_disk_is_kept_as_it_was_sent",),
@@ -81,7 +81,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="what was there before alone is not looked at",
-        file="overlord/adapters/git_known.py",
+        file="overlord/adapters/git/known.py",
         before="CONFIG = f'[receive \"fsck\"]\\n\\tskipList = {_FILE}\\n'",
         after="CONFIG = '[receive \"fsck\"]\\n\\tgitmodulesName = ignore\\n\\tgitmodulesUrl = ignore\\n'",
         tests=(

@@ -1,0 +1,1 @@
+"""Git: mirrors, quarantines, canonical commits and the one push."""

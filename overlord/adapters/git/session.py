@@ -1,0 +1,53 @@
+"""A session's bare repository: its quarantine. It holds what the session may know, and borrows nothing from anywhere.
+
+What a repository can reach, a session that knows its name can fetch on top of a push of its own; so there is nothing to reach.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from overlord.adapters.git.command import git
+from overlord.adapters.git.known import list_known
+from overlord.adapters.git.ready import link_history, pack, shallow_part
+from overlord.domain.session import MAX_PUSH_BYTES
+from overlord.git_limits import SETTINGS
+from overlord.home import taken_bytes
+from overlord.ports import Sha
+
+
+async def make_session_repository(
+    repository: Path, *, history: Path, mirror: Path, refs: Mapping[str, Sha], writable: str | None
+) -> None:
+    """Make it with these branches: the first one's history is that of `history`, the others' is packed from the mirror."""
+    base, *others = refs.values()
+    # What `git init --bare` makes, without a process of its own.
+    for directory in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+        (repository / directory).mkdir(parents=True)
+    (repository / "HEAD").write_text(f"ref: refs/heads/{next(iter(refs))}\n")
+    (repository / "config").write_text(_config(writable))
+    link_history(history, repository)
+    if wanted := [sha for sha in others if sha != base]:
+        await pack(mirror, repository, wanted, known=[base], bounded=True)
+        if boundary := await shallow_part(mirror, [base, *wanted]):
+            (repository / "shallow").write_text(boundary)
+    await list_known(repository, refs.values())
+    commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
+    await git(repository, "update-ref", "--stdin", stdin=commands.encode())
+    beside = repository / "ready.new"
+    beside.write_text(str(taken_bytes(repository / "objects")))
+    beside.rename(repository / "ready")
+
+
+def _config(writable: str | None) -> str:
+    receive = "" if writable is None else f"\thideRefs = !refs/heads/{writable}\n"
+    # Also for a git that the one beside a fetch starts here: it does not hand on what it was told.
+    bounds = "".join("[{}]\n\t{} = {}\n".format(*key.split("."), value) for key, value in SETTINGS.items())
+    return (
+        "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+        "\thooksPath = /dev/null\n\tlogAllRefUpdates = false\n"
+        f"[gc]\n\tauto = 0\n{bounds}"
+        f"[http]\n\treceivepack = {'true' if writable else 'false'}\n"
+        "[receive]\n\tautogc = false\n\tfsckObjects = true\n\tdenyDeletes = true\n\tdenyNonFastForwards = true\n"
+        # What is pushed stays packed: to unpack it takes as much of the disk as it unfolds to.
+        f"\tunpackLimit = 1\n\tmaxInputSize = {MAX_PUSH_BYTES}\n\thideRefs = refs\n{receive}"
+    )

@@ -1,0 +1,1 @@
+"""The forge as GitHub has it."""

@@ -1,0 +1,1 @@
+"""Sessions as processes of this machine."""

@@ -1,0 +1,1 @@
+"""The chat as Slack has it."""

@@ -1,0 +1,37 @@
+"""The answer in a chat to what skills there are: `/overlord skills`."""
+
+from collections.abc import Sequence
+
+from overlord.domain.chat.message import Bold, ChatMessage, Heading, Note, Paragraph, Part, Points, Span
+from overlord.domain.skills.record import SkillRecord, Standing
+from overlord.domain.text.plain import count
+
+MOST_SHOWN = 20
+
+
+def skills_message(found: Sequence[tuple[SkillRecord, Standing]]) -> ChatMessage:
+    """The skills at base of every repository, and how the jobs went that loaded them."""
+    said = f"{count(len(found), 'skill')} at base"
+    parts: list[Part] = [Heading(said)]
+    if found:
+        more = len(found) - MOST_SHOWN
+        items: list[tuple[Span, ...]] = [_line(*item) for item in found[:MOST_SHOWN]]
+        parts.append(
+            Points(
+                (
+                    *items,
+                    *([(f"and {more} more: on the command line, overlord skills list",)] if more > 0 else []),
+                )
+            )
+        )
+        parts.append(Note("A job went well that was merged and for which nobody had to be asked on the way."))
+    else:
+        parts.append(Paragraph(("No repository's base had one yet when a job began there.",)))
+    return ChatMessage(summary=said, parts=tuple(parts))
+
+
+def _line(skill: SkillRecord, standing: Standing) -> tuple[Span, ...]:
+    return (
+        Bold(f"{skill.name} {skill.version}"),
+        f" in {skill.space}, {skill.origin}: loaded by {standing.loaded} of {count(standing.offered, 'job')}; {standing.told}",
+    )

@@ -1,0 +1,103 @@
+"""The morning briefing: what waits for people, what ended and what was spent since the last one. Nothing new, no briefing."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from hashlib import sha256
+from zoneinfo import ZoneInfo
+
+from overlord.domain.budgets.budget import Cost
+from overlord.domain.decision import DecisionKind, label_of
+from overlord.domain.inquiry import Asked
+from overlord.domain.job import Job, JobState
+from overlord.domain.proposals.proposal import EnhancementProposal
+from overlord.domain.skills.draft import SkillDraft
+
+SECTIONS = {
+    DecisionKind.DECISION: "Decisions",
+    DecisionKind.BLOCKER: "Blockers",
+    DecisionKind.QUESTION: "Questions",
+    DecisionKind.APPROVAL: "Approvals",
+}
+"""What waits for people, by its kind, in the order they are shown it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What there is to say at `at`; finished, failed and spent are since `since`."""
+
+    since: datetime
+    at: datetime
+    waiting: tuple[Asked, ...]
+    finished: tuple[Job, ...]
+    """Merged."""
+    failed: tuple[Job, ...]
+    """Ended without that: failed, stopped, dropped, closed."""
+    to_review: tuple[Job, ...]
+    """Whose pull requests wait for their reviewers."""
+    spent: Cost
+    proposed: tuple[EnhancementProposal, ...] = ()
+    """New since then, and still waiting for a person."""
+    drafts: tuple[SkillDraft, ...] = ()
+    """Skills that wait for a person."""
+
+    def of_kind(self, kind: DecisionKind) -> tuple[Asked, ...]:
+        """One section of what waits."""
+        return tuple(asked for asked in self.waiting if asked.decision.kind is kind)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to say at all."""
+        return not (self.waiting or self.drafts or self.to_review or self._has_news)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what it says, without times: what stands, and then what is news if there is any."""
+        return f"{self._standing}:{_hash(*self._news)}" if self._has_news else self._standing
+
+    def is_worth_telling(self, before: str) -> bool:
+        """Whether it says something that the briefing of this fingerprint did not. `before` is empty if there was none."""
+        if self.is_empty or self.fingerprint == before:
+            return False
+        return self._has_news or self._standing != before.partition(":")[0]
+
+    @property
+    def _standing(self) -> str:
+        waiting = [f"{asked.decision.id} {asked.decision.digest}" for asked in self.waiting]
+        drafts = [f"{draft.id} {draft.digest}" for draft in self.drafts]
+        return _hash(waiting, [job.id for job in self.to_review], *([drafts] if drafts else []))
+
+    @property
+    def _has_news(self) -> bool:
+        return bool(self.finished or self.failed or self.proposed or self.spent.tokens or self.spent.nusd)
+
+    @property
+    def _news(self) -> tuple[object, ...]:
+        ended = [[job.id for job in jobs] for jobs in (self.finished, self.failed)]
+        proposed = [proposal.id for proposal in self.proposed]
+        return (*ended, proposed, self.spent.tokens, self.spent.nusd)
+
+
+def _hash(*said: object) -> str:
+    return sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def suggestion(asked: Asked) -> str:
+    """The suggested answer, as its button says it."""
+    return label_of(asked.decision.verbs[0])
+
+
+def is_finished(job: Job) -> bool:
+    """Whether a job that has ended reached what it was for."""
+    return job.state is JobState.COMPLETED
+
+
+def next_briefing(after: datetime, hour: int, zone: ZoneInfo) -> datetime:
+    """The first time after `after` that clocks in `zone` show this full hour, in UTC: once on each day. An hour that a clock
+    set forward leaves out is its end; of one that comes twice it is the first."""
+    today = after.astimezone(zone).date()
+    candidates = (
+        datetime.combine(today + timedelta(days=days), time(hour), tzinfo=zone).astimezone(UTC)
+        for days in range(3)
+    )
+    return next(candidate for candidate in candidates if candidate > after)

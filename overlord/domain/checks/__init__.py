@@ -1,0 +1,1 @@
+"""What judges a change: integrity, tests, lint, review."""

@@ -1,0 +1,1 @@
+"""Tests as syntax, and what a change made of them."""

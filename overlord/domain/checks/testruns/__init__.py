@@ -1,0 +1,1 @@
+"""What runs of tests say together, with the change and without it."""

@@ -1,0 +1,1 @@
+"""Contracts: who works, under which rules."""

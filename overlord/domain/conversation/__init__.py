@@ -1,0 +1,1 @@
+"""What is said at issues and pull requests, by people and to them."""

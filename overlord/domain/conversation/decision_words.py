@@ -1,0 +1,104 @@
+"""How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
+
+from overlord.domain.budgets.budget import parse_amount
+from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.scope.approval import EXAMPLE
+from overlord.errors import Refused
+
+ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
+"""What says yes to what is asked; where both can be, to as little as does."""
+OPENS = (*ALLOWS, Verb.LIMIT, Verb.WITHOUT_TESTS)
+"""What lets a session do what it could not, or its work pass as it could not: where four eyes are wanted, not for who asked for
+its work."""
+_GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
+"""What says yes where nothing is asked for but another try."""
+
+
+def decision_verb(decision: Decision, *, approves: bool) -> Verb:
+    """The one answer of a decision that `approve` or `reject` stands for. Raises Refused, saying what to type, where there is
+    none or it could be several."""
+    is_choice = decision.subject is Subject.UNTESTED or (
+        decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs
+    )
+    if approves and is_choice:
+        raise Refused(f"decision {decision.id} has no plain yes: {_how(decision)}")
+    ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
+    offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
+    found = next(filter(None, offered), [])
+    if len(found) == 1 or found == [Verb.ONCE, Verb.GRANT]:
+        return found[0]
+    raise Refused(f"decision {decision.id} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
+
+
+def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
+    """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows, a button's words,
+    an amount for a spent budget; else the reply, where words are an answer. Raises Refused, saying what to type, for anything
+    else, and for words that could be another answer as well as a reply."""
+    said = words.strip()
+    first, rest = (*said.split(None, 1), "", "")[:2]
+    for verb in decision.verbs:
+        if said.casefold() == label_of(verb).casefold():
+            return verb, ""
+        if _names(verb, first):
+            if rest and Verb.REPLY in decision.verbs and verb not in _TAKE_WORDS:
+                raise Refused(_two_ways(decision, verb))
+            return verb, rest
+    if Verb.ADD_BUDGET in decision.verbs and _is_amount(said):
+        return Verb.ADD_BUDGET, said
+    if Verb.LIMIT in decision.verbs and said and all(word[0] == "+" for word in said.split()):
+        return Verb.LIMIT, said
+    is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
+    if Verb.REPLY in decision.verbs and said and (decision.session_id is not None or not is_a_verb):
+        return Verb.REPLY, said
+    raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
+
+
+_TAKE_WORDS = frozenset({Verb.REPLY, *_GOES_ON})
+"""What some words more do not turn into something else: they are told to the next session."""
+
+
+def _names(verb: Verb, word: str) -> bool:
+    """Whether a word is a verb's name, or what its button says, as `try-again`."""
+    plain = word.casefold().replace("-", "_")
+    return plain in (verb, label_of(verb).casefold().replace(" ", "_"))
+
+
+def _two_ways(decision: Decision, verb: Verb) -> str:
+    """Words that begin with an answer's name may be meant for the Minion: `drop the second test` is not to drop the job."""
+    return (
+        f"that can be read in two ways: say `overlord decisions answer {decision.id} {verb}` alone if that is the answer "
+        f"({label_of(verb)}), or `overlord decisions answer {decision.id} reply 'your words'` to say it to the Minion"
+    )
+
+
+def said_of(decision: Decision) -> str:
+    """What whoever answered is told: the answer, and where words of theirs go."""
+    worded = decision.verb is not None and decision.answer != label_of(decision.verb)
+    is_briefed = worded and decision.verb in _BRIEFED and decision.session_id is None
+    more = " The next session reads it." if is_briefed else ""
+    return f"Decision {decision.id}: {decision.answer.rstrip('.')}.{more}"
+
+
+_BRIEFED = frozenset({Verb.REPLY, Verb.RETRY, Verb.ONE_MORE})
+"""What another session begins with."""
+
+
+def _is_amount(said: str) -> bool:
+    try:
+        parse_amount(said)
+    except ValueError:
+        return False
+    return True
+
+
+_AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k", Verb.LIMIT: f"'{EXAMPLE}'"}
+
+
+def _how(decision: Decision) -> str:
+    """What to type."""
+    return f"say {' or '.join(f'`overlord {answer_command(decision, verb)}`' for verb in decision.verbs)}"
+
+
+def answer_command(decision: Decision, verb: Verb) -> str:
+    """The command that gives this answer, after `overlord`, whole: with an example of the words it takes."""
+    return " ".join(filter(None, ("decisions answer", str(decision.id), verb, _AFTER.get(verb))))

@@ -1,0 +1,274 @@
+"""What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from minion.protocol import Report, Scope, SessionKind
+from overlord.domain.budgets.budget import TokenUsage, usd_text
+from overlord.domain.checks.testruns.proof import UNPROVEN
+from overlord.domain.checks.testruns.red import FAILING_BEFORE
+from overlord.domain.checks.untested import not_judged_line
+from overlord.domain.decision import Decision, Verb
+from overlord.domain.evaluation import TOLD_FIRST, CheckName, CheckScore, EvaluationResult
+from overlord.domain.job import Job, JobState
+from overlord.domain.review.claim import claims_line, claims_of
+from overlord.domain.scope.reason import ScopeGrant, lines_now
+from overlord.domain.session import Session
+from overlord.domain.text.hidden_text import hidden_in
+from overlord.domain.text.plain import count, defused, defused_line, plain_line, quoted, visible
+
+MOST_HIDDEN = 10
+MOST_REASONS = 12
+MOST_LEFT_OUT = 10
+MOST_RED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """Everything a card tells of a job."""
+
+    job: Job
+    attempts: int
+    evaluations: tuple[EvaluationResult, ...]
+    sessions: tuple[Session, ...]
+    decisions: tuple[Decision, ...]
+    answered: tuple[Decision, ...]
+    usage: TokenUsage
+    calls: int
+    work_s: float
+    ledger_head: str
+    models: tuple[str, ...] = ()
+    """The models that answered, by name."""
+    unanswered: tuple[Decision, ...] = ()
+    """What nobody answered in time."""
+    skills: tuple[str, ...] = ()
+    skills_loaded: tuple[str, ...] = ()
+    """What the last work session could load, by name and version."""
+    skills_left_out: tuple[str, ...] = ()
+    """Skill files of the repository it could not, each with the reason."""
+    cost_nusd: int | None = None
+    """Nano-dollars; None when no model it used has a price."""
+    trouble: str = ""
+    """What keeps its session from going on just now: its model does not answer."""
+    granted: tuple[ScopeGrant, ...] = ()
+    """What people let its sessions write besides."""
+
+    @property
+    def summary(self) -> str:
+        """The Minion's own words on its last finished work."""
+        reports = [session.report for session in self.sessions if isinstance(session.report, Report)]
+        return reports[-1].summary if reports else ""
+
+
+_MARKS = {
+    CheckScore.PASS: "✅ pass",
+    CheckScore.FAIL: "❌ fail",
+    CheckScore.NEEDS_REVISION: "↩️ needs revision",
+    CheckScore.NOT_JUDGED: "⚠️ not judged",
+}
+_STATES = {
+    JobState.QUEUED: "queued",
+    JobState.RUNNING: "at work",
+    JobState.EVALUATING: "being evaluated",
+    JobState.DELIVERING: "being delivered",
+    JobState.IN_REVIEW: "in review",
+    JobState.WAITING: "waiting for a person",
+    JobState.COMPLETED: "merged",
+    JobState.CANCELLED: "ended",
+    JobState.FAILED: "failed",
+}
+
+
+def state_in_words(state: JobState) -> str:
+    """What a job's state means to people."""
+    return _STATES[state]
+
+
+def pull_title(job: Job) -> str:
+    """The pull request's title: the issue's, made plain."""
+    return plain_line(job.issue.title, limit=120) or f"Issue {job.issue.number}"
+
+
+def pull_body(story: Story) -> str:
+    """The pull request's body: the closing keyword from this template only, then the evidence card."""
+    return f"Closes #{story.job.issue.number}\n\n{evidence_card(story)}"
+
+
+def evidence_card(story: Story) -> str:
+    """What was done and what proves it."""
+    parts = list(_first(story.evaluations))
+    parts += ["### What the Minion says", quoted(story.summary)]
+    parts += ["### What Overlord checked", _checks(story), _figures(story)]
+    if hidden := hidden_in(story.job.issue):
+        shown = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])
+        parts.append(
+            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
+        )
+    parts += _skills(story)
+    told = [*map(_answer, story.answered), *map(_no_answer, story.unanswered)]
+    if told:
+        parts.append("\n".join(f"- {line}" for line in told))
+    return "\n\n".join(parts)
+
+
+def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
+    """What is to be known before anything else is read."""
+    if unjudged := not_judged_line(evaluations):
+        yield f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."
+    checks = evaluations[-1].checks if evaluations else ()
+    found = evaluations[-1].findings if evaluations else ()
+    told = [item for item in found if item.rule in TOLD_FIRST and item.check == CheckName.TESTS]
+    if any(item.rule != UNPROVEN for item in told):
+        lines = [f"- {_cell(item.message)}" for item in told if item.rule != UNPROVEN][:MOST_RED]
+        yield "⚠️ **Tests that were red at base:**\n\n" + "\n".join(lines)
+    for item in told:
+        if item.rule == UNPROVEN:
+            yield f"⚠️ **unproven**: {_cell(item.message.removeprefix('Unproven: '))}"
+    if line := claims_line(checks):
+        names = [f"- {_cell(one.finding.message)}" for one in claims_of(checks)][:MOST_RED]
+        yield f"⚠️ **This {line}:**\n\n" + "\n".join(names)
+    before = [item for item in found if item.rule == FAILING_BEFORE]
+    if before:
+        names = [f"- {_cell(item.message)}" for item in before][:MOST_RED]
+        yield (
+            f"{count(len(before), 'test')} failed before and after, and nothing shows that the task is about them:\n\n"
+            + "\n".join(names)
+        )
+
+
+_EDITED = (
+    "The issue was edited after work began. Overlord works on the text as it stood; no session is given the new one "
+    "before a person says so."
+)
+
+
+def issue_comment(story: Story) -> str:
+    """The one comment on the issue: where its job stands, and what is asked of people."""
+    job = story.job
+    lines = [
+        f"**Overlord: {state_in_words(job.state)}**" + (f" (#{job.pull_number})" if job.pull_number else "")
+    ]
+    if job.reason:
+        lines.append(defused(job.reason))
+    if job.is_open and job.edited_issue is not None:
+        lines.append(_EDITED)
+    if place := where_work_is(job):
+        lines.append(place)
+    for decision in story.decisions:
+        lines += [f"**{defused(decision.title)}**", decision.body]
+        ways = ", ".join(f"`/overlord answer {decision.id} {verb}`" for verb in decision.verbs)
+        lines.append(
+            f"Answer in the chat with {ways}, or on the command line: `overlord decisions show {decision.id}`."
+        )
+        if Verb.REPLY in decision.verbs:
+            lines.append(
+                f"Or in words, with a comment: `/overlord answer {decision.id} your words`. Other comments of people who may write "
+                "here are read by the next session too, but begin none."
+            )
+        if Verb.LIMIT in decision.verbs:
+            lines.append(
+                "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file."
+            )
+    if job.state is JobState.WAITING:
+        lines.append("Or put the work label on again to have another try.")
+    return "\n\n".join(lines)
+
+
+def where_work_is(job: Job) -> str:
+    """Where what an undelivered job has changed can be seen; empty where that is its pull request, or nothing was changed."""
+    if job.head_sha in {None, job.base_sha} or job.pull_number is not None or job.state in _ON_ITS_WAY:
+        return ""
+    pushed = f"Its work is on the branch {job.branch}" if job.pushed_sha else "Its work was not pushed"
+    return f"{pushed}; `overlord job diff {job.id}` shows it."
+
+
+_ON_ITS_WAY = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
+
+
+def _unchecked(job: Job) -> str:
+    """Why there is no verdict."""
+    if job.state is JobState.EVALUATING:
+        return "Nothing yet: the evaluation is under way."
+    if job.state in _ON_ITS_WAY:
+        return "Nothing yet: the work is checked when it comes back."
+    return (
+        "Nothing: no work came back that could be checked."
+        if job.head_sha is None
+        else "Nothing was checked."
+    )
+
+
+def _checks(story: Story) -> str:
+    if not story.evaluations or not story.evaluations[-1].checks:
+        return _unchecked(story.job)
+    rows = ["| check | verdict | |", "|---|---|---|"]
+    for check in story.evaluations[-1].checks:
+        mark = _MARKS[check.score] if check.score is not None else "❔ not made"
+        rows.append(f"| {check.name} | {mark} | {_cell(check.summary)} |")
+    return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    """Text that stays in its cell of a table, and on its line of a list."""
+    return defused_line(text.replace("|", "/"))
+
+
+def _skills(story: Story) -> list[str]:
+    parts = [f"Skills it could load: {_cell(', '.join(story.skills))}"] if story.skills else []
+    if story.skills_loaded:
+        parts.append(f"Skills it loaded: {_cell(', '.join(story.skills_loaded))}")
+    if story.skills_left_out:
+        told = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
+        parts.append(f"Skill files of the repository that were left out:\n\n{told}")
+    return parts
+
+
+def _figures(story: Story) -> str:
+    job = story.job
+    work = [session for session in story.sessions if session.kind is SessionKind.WORK]
+    tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}"
+    if story.cost_nusd is not None:
+        tokens += f" for {usd_text(story.cost_nusd)}"
+    if story.models:
+        tokens += f" of {', '.join(f'`{_code(model)}`' for model in story.models)}"
+    facts = [
+        f"job {job.id}",
+        count(len(work), "session"),
+        f"revision {job.revision} of {story.attempts - 1}",
+        f"{story.work_s:.0f} s of work",
+        tokens,
+        f"head `{(job.head_sha or '')[:12]}`",
+        f"ledger `{story.ledger_head[:12]}`",
+    ]
+    figures = " · ".join(facts)
+    if not work:
+        return figures
+    reasons = "".join(
+        f"\n- {_cell(reason)}" for reason in scope_reasons(work[-1], story.granted)[:MOST_REASONS]
+    )
+    return f"{figures}\n\nScope: {_cell(_scope(work))}" + (f"\n{reasons}" if reasons else "")
+
+
+def _scope(work: list[Session]) -> str:
+    """What the last session was allowed to write."""
+    return Scope.parse(work[-1].scope).describe()
+
+
+def scope_reasons(session: Session, granted: Iterable[ScopeGrant]) -> tuple[str, ...]:
+    """Why each pattern is in its scope: as its brief told, and what of its job's grants reached it since."""
+    told = json.loads(session.brief).get("scope_reasons") or ()
+    return lines_now(told, Scope.parse(session.scope), session.id, granted)
+
+
+def _code(text: str) -> str:
+    """Text for a code span, which nothing in it can leave."""
+    return " ".join(visible(text).replace("`", "'").split())
+
+
+def _answer(decision: Decision) -> str:
+    return f"{_cell(decision.answered_by)} answered “{_cell(decision.title)}”: {_cell(decision.answer)}"
+
+
+def _no_answer(decision: Decision) -> str:
+    return f"Nobody answered “{_cell(decision.title)}” in time; the Minion went on, and was told to say what it assumed."

@@ -1,0 +1,1 @@
+"""What Overlord proposes to change, from what came up again."""

@@ -1,0 +1,1 @@
+"""What is known of a repository at the forge, and how much of it is fetched."""

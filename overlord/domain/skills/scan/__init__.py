@@ -1,0 +1,1 @@
+"""What in a skill's text could harm whoever follows it, by rules."""

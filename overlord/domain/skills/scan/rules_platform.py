@@ -1,0 +1,143 @@
+"""Rules about what the other rules' plain forms leave out: other systems, other tools, paths and calls written another way."""
+
+from overlord.domain.skills.scan.rule import Level, rule
+
+_R, _F = Level.REJECT, Level.FLAG
+_REMOTE, _DESTRUCTIVE, _DYNAMIC = "skill/remote-code", "skill/destructive", "skill/dynamic-code"
+_SYSTEM, _SECRET, _SENDS = "skill/system-path", "skill/secret-access", "skill/exfiltration"
+_DESTROYS = "This destroys more than a working copy can give back."
+_MACHINE = "This reads the machine's own files, by another way to write their place."
+_KEPT = "This reads a secret that people keep for themselves."
+_READS = r"\b(?:cat|tac|less|more|head|tail|cp|tar|base64|xxd|od|strings|grep|awk|sed|open|read\w*|source|load|include|get-content|gc|type|scp|curl)\b[^\n]{0,60}?"
+_DRIVE = r"(?:\b[a-z]:(?:[\\/]|\s|$)|\$env:(?:systemdrive|systemroot|windir|userprofile|programdata|homedrive)|%(?:systemdrive|systemroot|windir|userprofile|programdata)%)"
+_WALK = (
+    r"(?:path(?:lib\.path)?\(\s*[\"'](?:/|~|\.{1,2}/?)[\"']\s*\)(?:\.expanduser\(\))?|path\.(?:home|cwd)\(\))"
+)
+
+PLATFORM_RULES = (
+    rule(
+        _SYSTEM,
+        _R,
+        _MACHINE,
+        rf"{_READS}(?:\.\./){{2,}}(?:etc|proc|root|home|var/run)/[\w*?\[]",
+        r"/(?:e\?c|et\?|\?tc|e\*c|et\*|e\*|\[e\]tc|e\[t\]c|et\[c\]|\?\?\?)/(?:pass|shad|sudo|ssh|gshad|\?{4}|\*)[\w*?]*",
+        r"/etc/(?:pas+[\w]{0,3}[*?][\w*?]*|sh[\w]{0,4}[*?][\w*?]*|\{[^}\n]{0,80}(?:passwd|shadow)[^}\n]{0,80}\})",
+        r"/(?:\./|/+)*etc(?:/\./|//+)(?:\./|/)*(?:passwd|shadow|sudoers)\b",
+        r"(?:%2f|\\x2f|\\u002f|\\057|&#47;|&#x2f;)(?:etc|root|proc)(?:%2f|\\x2f|\\u002f|\\057|&#47;|&#x2f;)\w",
+        r"/\s{1,3}etc\s{0,3}/\s{0,3}(?:passwd|shadow)\b|/etc\s{1,3}/\s{0,3}(?:passwd|shadow)\b",
+        unless=r"traversal|assert|escape|reject|refuse|sanitiz",
+    ),
+    rule(
+        _SYSTEM,
+        _R,
+        "This reads or changes what Windows keeps for itself.",
+        r"\bwindows[\\/]+system32[\\/]+(?:config|drivers[\\/]+etc)\b",
+        r"\breg(?:\.exe)?\s+(?:save|export)\s+[\"']?hk(?:lm|ey_local_machine)[\\/]+(?:sam|security|system)\b",
+        r"\b(?:hklm|hkcu|hkey_\w+):?[\\/][^\n]{0,120}\\(?:run(?:once)?|winlogon|image file execution options|policies)\b",
+        r"\bntds\.dit\b",
+        r"(?:%(?:local)?appdata%|\$env:(?:local)?appdata|appdata[\\/]+(?:local|roaming))[\\/]+[^\n]{0,80}?(?:login data|cookies|credentials|vault|user data|startup)\b",
+        r"(?:%userprofile%|\$env:userprofile|c:[\\/]users[\\/][\w.%$*-]+)[\\/]+\.(?:ssh|aws|azure|kube|docker|gnupg|netrc|git-credentials)\b",
+        r"\b(?:set|add)-mppreference\b",
+        r"\bset-executionpolicy\b[^\n]{0,60}\b(?:bypass|unrestricted)\b",
+        r"\bstart-process\b[^\n]{0,120}-verb\s+runas\b",
+        r"\b(?:register|new)-scheduledtask(?!trigger|settings|action)\b|\bnew-service\b|\bsc(?:\.exe)?\s+create\s",
+        r"\bnetsh\s+(?:advfirewall|firewall)\b[^\n]{0,60}\b(?:off|allow|disable)\b",
+        r"\bnet\s+(?:user|localgroup)\s+\S+[^\n]{0,60}/add\b",
+        r"\bmimikatz\b|\bsekurlsa\b|\blsass(?:\.exe|\.dmp)?\b",
+    ),
+    rule(
+        _DESTRUCTIVE,
+        _R,
+        _DESTROYS,
+        rf"\b(?:remove-item|ri|rm|rmdir|del|erase|rd)\b[^\n]{{0,80}}?(?:-recurse|-r\b|/s\b)[^\n]{{0,80}}?{_DRIVE}",
+        rf"{_DRIVE}[^\n]{{0,80}}?\|\s*remove-item\b",
+        rf"\b(?:remove-item|ri|rd|rmdir|del|erase)\b[^\n]{{0,40}}?{_DRIVE}[^\n]{{0,60}}?(?:-recurse|/s\b)",
+        r"\b(?:remove-item|ri)\b[^\n]{0,60}-recurse[^\n]{0,60}?[\s\"'](?:\.\\?\*?|\*|\\|/)(?:[\s\"';|]|$)",
+        r"\b(?:clear-disk|format-volume|initialize-disk|remove-partition)\b",
+        r"\bvssadmin\s+delete\b|\bwmic\s+shadowcopy\s+delete\b|\bwbadmin\s+delete\b|\bbcdedit\b|\bcipher\s+/w\b",
+        r"\bclear-recyclebin\b[^\n]{0,40}-force\b",
+    ),
+    rule(
+        _DESTRUCTIVE,
+        _R,
+        _DESTROYS,
+        rf"{_WALK}\.(?:r?glob|iterdir)\([^\n]{{0,200}}?\.(?:unlink|rmdir|write_(?:text|bytes))\(",
+        rf"\.(?:unlink|rmdir)\(\)[^\n]{{0,80}}\bin\s+{_WALK}\.(?:r?glob|iterdir)\(",
+        r"\bfor\b[^\n]{0,80}\bos\.(?:walk|scandir|listdir)\(\s*[\"'](?:/|~|\.{1,2}/?)[\"'][^\n]{0,200}?\bos\.(?:remove|unlink|truncate|rmdir)\(",
+        r"\bperl\b[^\n]{0,120}?\b(?:unlink|rmtree|remove_tree)\b\s*[(<]?\s*(?:glob\s*\(?\s*)?[\"'<]?(?:/|~|\*|\.{1,2}/?[\"'*>])",
+        r"\bfind\s+(?:\.|/|~|\$\w+)\s[^\n]{0,120}?-exec(?:dir)?\s+(?:sudo\s+)?(?:truncate|shred)\b",
+        r"\bfind\s+(?:\.|/|~|\$\w+)\s+(?:-(?:type|mindepth|maxdepth|depth)\s+\w+\s+)*-exec(?:dir)?\s+(?:sudo\s+)?(?:rm|unlink|dd|perl)\b",
+        r"\btruncate\s+(?:-\S+\s+)*-?-s(?:ize)?[ =]?0\s(?:[^\n]{0,60}?[\s\"'])??(?:/\S|~|\*|\$\()",
+        r"\brsync\s[^\n]{0,80}--delete\b[^\n]{0,80}?(?:/tmp/\S*|/dev/null|empty\S*)/?\s+(?:/|~|\.{1,2})/?(?:\s|$|[;&|`\"'])",
+        r"\bgit\s+clean\s+(?:-\w+\s+)*-\w*[xd]\w*[^\n]{0,20}\s(?:/|~|\.\.)(?:/|\s|$)",
+        r"\bfileutils\.(?:rm_rf|rm_r|remove_entry_secure|remove_dir)\b\s*\(?\s*(?:dir\.(?:home|pwd)|[\"'](?:/|~|\.{1,2}/?|\*)[\"'])",
+        r"\b(?:unlinksync|unlink|rmdir)\s*\([^)\n]{0,40}\)[^\n]{0,80}\breaddirsync?\(\s*[\"'](?:/|~|\.)[\"']|\breaddirsync?\(\s*[\"'](?:/|\.)[\"']\s*\)[^\n]{0,120}\b(?:unlinksync|rmsync)\b",
+        r"(?:^|[;&|`]\s*|\bdo\s+)(?:cat\s+/dev/null|:|true)\s*>\s*[\"']?(?:/(?:etc|var|usr|home|root|boot)/|~/|\$\{?(?:f|file|i|x)\}?[\"']?\s*;?\s*done)",
+        r"\bfor\s+\w+\s+in\s+(?:\*|\.\*|/\*|\$\((?:ls|find)[^)\n]{0,60}\))\s*;?\s*do\s+(?:sudo\s+)?(?:rm|shred|truncate|unlink|>)\b",
+        r"\bgit\s+rm\s+(?:-\S+\s+)*-r\w*\s+(?:-\S+\s+)*(?:\.|\*|:/)(?:[\s;&|`\"']|$)",
+        r"\bgit\s+update-ref\s+-d\s+refs/heads/(?:main|master)\b|\bgit\s+push\s+\S+\s+(?::|--delete\s+)(?:main|master)\b",
+    ),
+    rule(
+        _DYNAMIC,
+        _R,
+        "This gives a timer or a constructor text to run as code.",
+        r"\bset(?:timeout|interval|immediate)\s*\(\s*(?:[\"'`][^\"'`\n]{0,300}(?:\(|=)|[\w.]+\s*\+\s*[\"'`]|atob\(|buffer\.from|unescape\(|decodeuri\w*\()",
+        r"\b(?:window|globalthis|self|global|this)\s*\[\s*(?:[\"'`]\w{1,8}[\"'`]\s*\+|atob\(|string\.fromcharcode|\[)",
+        r"\bprocess\.(?:mainmodule\.require|binding|dlopen)\b",
+    ),
+    rule(
+        _DYNAMIC,
+        _F,
+        "This builds objects, and so may run code, from what it reads.",
+        r"\byaml\.(?:unsafe_load(?:_all)?|full_load|load(?:_all)?)\s*\((?![^\n]{0,120}\b(?:c?safeloader|baseloader)\b)",
+        r"\b(?:c?pickle|dill|cloudpickle|joblib|shelve|jsonpickle|torch)\.(?:loads?|open|decode)\s*\((?![^\n]{0,80}weights_only\s*=\s*true)",
+        r"\byaml\.load\([^\n]{0,80}\b(?:unsafeloader|loader\s*=\s*(?:yaml\.)?loader)\b",
+        r"\bcode\.(?:interact|interactiveconsole|interactiveinterpreter)\b",
+        r"\bcompile\s*\([^\n]{0,120},\s*[\"']exec[\"']\s*\)",
+        r"\bspec_from_(?:file_location|loader)\s*\(",
+        r"\bimport\s*\(\s*(?!\*)[a-z_$][\w$.]*\s*(?:\)|\+)",
+        r"\brequire\s*\(\s*(?!resolve|path\.|\.\.\.)[a-z_$][\w$]*(?:\.[\w$]+)*\s*(?:\)|\+)",
+        r"\b(?:unserialize|create_function|assert)\s*\(\s*\$_?\w+",
+        r"\bsend\s*\(\s*:?(?:eval|system|instance_eval|exec)\b|\bkernel\.(?:eval|exec|system)\b|\bmarshal\.load\b",
+        r"\binvoke-expression\b|\biex\s+[\"'$(]|\[scriptblock\]::create\b|\badd-type\b[^\n]{0,40}-typedefinition\b",
+        unless=r"(?:^|\n)\s*[-*]\s+`[^`\n]+`",
+    ),
+    rule(
+        _SECRET,
+        _R,
+        _KEPT,
+        rf"{_READS}(?:^|[\s\"'=/<@])\.(?:pypirc|netrc|git-credentials|vault-token|aws/credentials|docker/config\.json|kube/config|npmrc\b[^\n]{{0,40}}_auth)",
+        r"\bgit\s+config\b[^\n]{0,80}\bextraheader\b",
+        r"\bhttp\.[^\s\"']{0,120}\.?extraheader\b",
+        r"\baws\s+(?:configure\s+(?:get|export-credentials)|sts\s+get-(?:session-token|federation-token)|secretsmanager\s+get-secret-value|ssm\s+get-parameters?\b[^\n]{0,60}--with-decryption)",
+        r"\bgcloud\s+auth\s+(?:print-(?:access|identity)-token|application-default\s+print-access-token)",
+        r"\baz\s+account\s+get-access-token\b|\baz\s+keyvault\s+secret\s+show\b",
+        r"\bkubectl\s+(?:get\s+secrets?\b[^\n]{0,80}(?:-o|--output)|config\s+view\b[^\n]{0,40}--raw)",
+        r"\bsecurity\s+(?:find-(?:generic|internet)-password|dump-keychain)\b|\bsecret-tool\s+(?:lookup|search)\b",
+        r"\b(?:op|bw|lpass)\s+(?:read|item\s+get|get\s+(?:password|item)|show)\b|\bvault\s+(?:kv\s+get|read)\b|\bpass\s+show\b|\bheroku\s+auth:token\b",
+        r"\bnpm\s+(?:config|c)\s+get\s+\S*(?:_auth\w*|token)\b|\bcmdkey\s+/list\b|\bdocker-credential-\w+\s+(?:get|list)\b",
+        r"\bACTIONS_(?:RUNTIME_TOKEN|ID_TOKEN_REQUEST_(?:TOKEN|URL)|RESULTS_URL)\b",
+        r"(?:slack|slackclient|com\.tinyspeck\.\w+)[/\\][^\n]{0,80}(?:cookies|local storage|storage)\b",
+        r"\bget-(?:storedcredential|clipboard)\b[^\n]{0,60}\|",
+        unless=r"\b(?:never|do not|don't|must not)\s+(?:read|print|run|use|open|touch)\b",
+    ),
+    rule(
+        _SENDS,
+        _R,
+        "This hands what it has to another host, by another tool.",
+        r"\binvoke-(?:webrequest|restmethod)\b[^\n]{0,200}?-(?:body|infile)\b[^\n]{0,120}?(?:get-content|\$env:|get-childitem|\$\()",
+        r"\b(?:upload(?:string|file|data|values))\s*\(\s*[\"']https?://",
+        r"\bgit\s+remote\s+(?:add|set-url)\b[^\n]{0,120}https?://(?!(?:github\.com|gitlab\.com|bitbucket\.org|localhost)\b)[^\n]{0,200}\bgit\s+push\b",
+        r"\b(?:scp|rsync|sftp)\s[^\n]{0,120}?(?:\.env\b|\.ssh|\.aws|id_rsa|credentials|/etc/)[^\n]{0,60}?\s[\w.-]+@?[\w.-]*:[\w./~]",
+        r"\bnew\s+image\(\)\.src\s*=|navigator\.sendbeacon\(",
+    ),
+    rule(
+        "skill/slow-pattern",
+        _F,
+        "This pattern can take longer than anybody waits, on a text made for that.",
+        r"\((?:\?:)?(?:\[[^\]\n]{1,40}\]|\\?[\w.])[+*]\)[+*]",
+        r"\((?:\?:)?(?:\.\*|\.\+|\\[wsSdW][+*])(?:[^()\n]{0,20})\)[+*]",
+        r"\((?:\?:)?([a-z])\|\1+[a-z]?\)[+*]",
+        unless=r"\b(?:never|avoid|must not|exponential\w*|catastrophic\w*|backtrack\w*)\b",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The embedded forge on the wire: GitHub's operations, shapes, errors and limits."""

@@ -1,0 +1,1 @@
+"""The chat: what is said there is heard, and what is shown there is kept true."""

@@ -1,0 +1,74 @@
+"""The morning briefing: due once a day, at an hour of a time zone, and told only where it says something new."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from overlord.domain.chat.answer import brief_message
+from overlord.domain.chat.briefing import next_briefing, suggestion
+from overlord.domain.chat.card import PRESS, is_worded
+from overlord.domain.chat.message import Button, Buttons, ChatMessage
+from overlord.domain.inquiry import Asked
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
+from overlord.failpoints import Point
+from overlord.queries import overview
+from overlord.store.chat import briefings, buttons, messages
+from overlord.store.chat.messages import Message, MessageKind
+
+MOST_BUTTONS = 10
+
+
+def is_due(connection: sqlite3.Connection, parts: Parts) -> bool:
+    """Whether the hour has come since the last one, or none was ever due: then the days begin to count."""
+    hour, last = parts.settings.briefing.hour, briefings.last(connection)
+    if hour is None or last is None:
+        return hour is not None
+    return parts.clock.now() >= next_briefing(last.at, hour, ZoneInfo(parts.settings.briefing.zone))
+
+
+async def step(parts: Parts, speech: Speech) -> bool:
+    """Compile the briefing that is due; whether there is something to tell."""
+    compile_it = partial(_compile, speech=speech, at=parts.clock.now())
+    return await parts.database.write(Point.BRIEFING_MADE, compile_it)
+
+
+def _compile(connection: sqlite3.Connection, *, speech: Speech, at: datetime) -> bool:
+    told = briefings.last(connection, told=True) or briefings.last(connection)
+    if told is None:
+        briefings.add(connection, since=at, at=at, fingerprint="", is_told=False)
+        return False
+    since = told.at
+    briefing = overview.brief(connection, since=since, at=at)
+    is_news = briefing.is_worth_telling(told.fingerprint)
+    number = briefings.add(connection, since=since, at=at, fingerprint=briefing.fingerprint, is_told=is_news)
+    if is_news:
+        messages.want(connection, MessageKind.BRIEFING, number, channel=speech.channel)
+    return is_news
+
+
+def message(connection: sqlite3.Connection, speech: Speech, row: Message) -> ChatMessage:
+    """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
+    kept = briefings.get(connection, row.ref)
+    briefing = overview.brief(connection, since=kept.since, at=kept.at)
+    said = brief_message(briefing, web=speech.place.web)
+    offered = tuple(
+        _button(connection, row, asked)
+        for asked in briefing.waiting[:MOST_BUTTONS]
+        if not is_worded(asked.decision.verbs[0])
+    )
+    return replace(said, parts=(*said.parts, Buttons(offered))) if offered else said
+
+
+def _button(connection: sqlite3.Connection, row: Message, asked: Asked) -> Button:
+    decision = asked.decision
+    value = buttons.make(
+        connection,
+        row.id,
+        decision.verbs[0],
+        decision_id=decision.id,
+        digest=decision.digest,
+    )
+    return Button(action=PRESS, label=f"{decision.id}: {suggestion(asked)}", value=value)

@@ -1,0 +1,318 @@
+"""What people ask for in the chat, carried out: each verb is a command of `verbs/commands.py` or a look of `queries/overview.py`.
+
+A command is three things here: the space it is about (whose approvers may give it), what it does, and what is said of it.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from overlord.domain.chat.answer import (
+    brief_message,
+    care_message,
+    cost_message,
+    decisions_message,
+    help_message,
+    history_message,
+    job_cost_message,
+    proposals_message,
+    queue_message,
+    space_message,
+    status_message,
+    why_message,
+)
+from overlord.domain.chat.answer_draft import drafts_message
+from overlord.domain.chat.answer_skill import skills_message
+from overlord.domain.chat.message import ChatMessage
+from overlord.domain.conversation.command import ChatCommand, ChatVerb
+from overlord.domain.conversation.command import Span as CostSpan
+from overlord.domain.conversation.decision_words import OPENS, answer_in, decision_verb, said_of
+from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.job import Job
+from overlord.domain.person import Person
+from overlord.domain.text.reference import IssueRef, space_named
+from overlord.engine.chat import chat_drafts, chat_proposals
+from overlord.engine.runtime.parts import Parts
+from overlord.errors import NotFound, Refused
+from overlord.queries import overview
+from overlord.store import decisions, jobs, ledger
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts, skill_uses, skills
+from overlord.verbs import commands, message
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a sentence; and the wish that the forge still has to grant, if it is one."""
+
+    said: str
+    wish_id: int | None = None
+    message_id: int | None = None
+    """What was said to a job, where its session is still to read it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A command in one view of the database."""
+
+    connection: sqlite3.Connection
+    parts: Parts
+    command: ChatCommand
+    at: datetime
+
+    def job(self) -> Job:
+        """The job that is meant; raises NotFound, Refused."""
+        assert self.command.target is not None, "these verbs are not understood without one"
+        return overview.job_meant(self.connection, self.command.target)
+
+    def decision(self) -> Decision:
+        """The decision that is meant; raises NotFound."""
+        return decisions.get(self.connection, self.command.decision or 0)
+
+    def space(self) -> str:
+        """The repository that is named, as the settings spell it; empty for everything."""
+        named = self.command.space
+        return space_named(named, self.parts.settings.repositories) if named is not None else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(Given):
+    """A command that changes something, with the person who gives it: their word counts for its space."""
+
+    by: Person
+
+    @property
+    def actor(self) -> str:
+        return self.by.actor
+
+
+def space_of(given: Given) -> str:
+    """Whose approvers may give this command: a space, or nothing for everything. Raises NotFound, Refused."""
+    verb, connection = given.command.verb, given.connection
+    if verb is ChatVerb.WORK:
+        return _issue(given)[0]
+    if verb in {ChatVerb.PAUSE, ChatVerb.RESUME}:
+        return given.space()
+    if given.command.proposal is not None:
+        return proposals.get(connection, given.command.proposal).space
+    if given.command.draft is not None:
+        return drafts.get(connection, given.command.draft).space
+    if verb is ChatVerb.RETIRE:
+        return _space_of_skill(given)
+    if given.command.decision is not None:
+        return space_of_decision(connection, given.decision())
+    return given.job().space
+
+
+def space_of_decision(connection: sqlite3.Connection, decision: Decision) -> str:
+    """The space a decision is about."""
+    return decision.space if decision.job_id is None else jobs.get(connection, decision.job_id).space
+
+
+class NotTheirs(Refused):
+    """Who asks is not one whose word counts for that; that somebody tried is written down."""
+
+
+def check_eyes(
+    connection: sqlite3.Connection, parts: Parts, decision: Decision, verb: Verb, actor: str
+) -> None:
+    """Raises NotTheirs where four eyes are asked for and somebody would allow what their own work asks."""
+    is_asked = decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT
+    if is_asked and decision.job_id is not None and verb in OPENS:
+        _check_requester(connection, parts, decision.job_id, actor)
+
+
+def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, actor: str) -> None:
+    own = parts.settings.space(jobs.get(connection, job_id).space)
+    if own.four_eyes and ledger.asked_for_by(connection, job_id) == actor:
+        raise NotTheirs("You asked for this work, so somebody else is to approve it.")
+
+
+def _issue(given: Given) -> tuple[str, int]:
+    target = given.command.target
+    assert isinstance(target, IssueRef), "work is understood with an issue alone"
+    return space_named(target.space, given.parts.settings.repositories), target.number
+
+
+def _work(given: Order) -> Done:
+    space, number = _issue(given)
+    command = commands.WorkOn(space=space, number=number, actor=given.actor)
+    wish = commands.work_on(given.connection, command, at=given.at)
+    return Done(said="", wish_id=wish.id)
+
+
+def _stop(given: Order) -> Done:
+    command = commands.StopJob(job_id=given.job().id, actor=given.actor, reason=given.command.text)
+    job = commands.stop_job(given.connection, command, at=given.at)
+    return Done(said=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
+
+
+def _retry(given: Order) -> Done:
+    job = given.job()
+    command = commands.RetryJob(job_id=job.id, actor=given.actor)
+    commands.retry_job(given.connection, command, at=given.at)
+    return Done(said=f"Job {job.id}, {job.issue_ref}, has another try.")
+
+
+def _scope(given: Order) -> Done:
+    job, patterns = given.job(), given.command.patterns
+    _check_requester(given.connection, given.parts, job.id, given.actor)
+    command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
+    told = commands.widen_scope(given.connection, command, at=given.at)
+    return Done(said=f"Job {job.id} may write {told}.")
+
+
+def _space_of_skill(given: Given) -> str:
+    """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
+    if given.command.space is not None:
+        return given.space()
+    found = skills.spaces_with(given.connection, given.command.skill)
+    if len(found) > 1:
+        raise Refused(
+            f"say whose, as in retire {found[0]} {given.command.skill}; there is {' and '.join(found)}"
+        )
+    if not found:
+        raise NotFound("no repository has a skill of that name; /overlord skills shows those that were seen")
+    return found[0]
+
+
+def _retire(given: Order) -> Done:
+    name, text = given.command.skill, given.command.text
+    said = chat_drafts.retire(
+        given.connection, _space_of_skill(given), name, by=given.by, reason=text, at=given.at
+    )
+    return Done(said=said)
+
+
+def _pause(given: Order) -> Done:
+    command = commands.PauseWork(space=given.space() or None, actor=given.actor, reason=given.command.text)
+    pause = commands.pause_work(given.connection, command, at=given.at)
+    return Done(
+        said=f"Paused: {pause.what}. What runs goes on; new work queues until /overlord resume {pause.what}."
+    )
+
+
+def _resume(given: Order) -> Done:
+    space = given.space() or None
+    held = commands.resume_work(
+        given.connection, commands.ResumeWork(space=space, actor=given.actor), at=given.at
+    )
+    rest = f" Still paused: {', '.join(pause.what for pause in held)}." if held else ""
+    return Done(said=f"Going on: {space or 'everything'}.{rest}")
+
+
+def _approve(given: Order) -> Done:
+    return _decided(given, approves=True)
+
+
+def _reject(given: Order) -> Done:
+    return _decided(given, approves=False)
+
+
+def _decided(given: Order, *, approves: bool) -> Done:
+    command = given.command
+    if command.proposal is not None:
+        act = chat_proposals.approve if approves else chat_proposals.reject
+        said = act(
+            given.connection,
+            command.proposal,
+            by=given.by,
+            reason=command.text,
+            digest=None,
+            at=given.at,
+        )
+        return Done(said=said)
+    if command.draft is not None:
+        act = chat_drafts.approve if approves else chat_drafts.reject
+        said = act(
+            given.connection, command.draft, by=given.by, reason=command.text, digest=None, at=given.at
+        )
+        return Done(said=said)
+    decision = given.decision()
+    verb = decision_verb(decision, approves=approves)
+    check_eyes(given.connection, given.parts, decision, verb, given.actor)
+    answer = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=command.text, actor=given.actor)
+    return _answered(commands.answer_decision(given.connection, answer, at=given.at))
+
+
+def _answer(given: Order) -> Done:
+    decision = given.decision()
+    verb, text = answer_in(decision, given.command.text)
+    check_eyes(given.connection, given.parts, decision, verb, given.actor)
+    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=given.actor)
+    return _answered(commands.answer_decision(given.connection, command, at=given.at))
+
+
+def _message(given: Order) -> Done:
+    job = given.job()
+    command = message.SendMessage(job_id=job.id, text=given.command.text, actor=given.actor)
+    sent = message.send_message(given.connection, command, at=given.at)
+    advice = message.how_to_answer(given.connection, job.id)
+    return Done(said=f"{sent.outcome()}{advice}", message_id=sent.id if sent.is_under_way else None)
+
+
+def _answered(decision: Decision) -> Done:
+    return Done(said=said_of(decision))
+
+
+ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
+    ChatVerb.WORK: _work,
+    ChatVerb.STOP: _stop,
+    ChatVerb.RETRY: _retry,
+    ChatVerb.SCOPE: _scope,
+    ChatVerb.PAUSE: _pause,
+    ChatVerb.RESUME: _resume,
+    ChatVerb.APPROVE: _approve,
+    ChatVerb.REJECT: _reject,
+    ChatVerb.ANSWER: _answer,
+    ChatVerb.RETIRE: _retire,
+    ChatVerb.MESSAGE: _message,
+}
+"""What changes something: for approvers."""
+
+
+def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
+    """What a verb shows that changes nothing. Raises NotFound, Refused."""
+    connection, settings, at = given.connection, given.parts.settings, given.at
+    match given.command.verb:
+        case ChatVerb.STATUS:
+            return status_message(overview.status(connection, settings, at=at), web=web)
+        case ChatVerb.QUEUE:
+            return queue_message(overview.queue(connection, settings, at=at), web=web)
+        case ChatVerb.HISTORY:
+            return history_message(overview.history(connection, at=at), web=web)
+        case ChatVerb.WHY:
+            return why_message(overview.why(connection, given.job().id, at=at), web=web)
+        case ChatVerb.COST:
+            return _cost(given)
+        case ChatVerb.SPACE if given.command.space is not None:
+            name = given.space()
+            return space_message(name, overview.space_values(settings, name))
+        case ChatVerb.SPACE:
+            return care_message(overview.care_of(connection, settings))
+        case ChatVerb.DECISIONS:
+            return decisions_message(overview.waiting(connection), at)
+        case ChatVerb.PROPOSALS:
+            return proposals_message(proposals.standing(connection), at)
+        case ChatVerb.SKILLS:
+            present = [item for item in skills.all_of(connection) if item.is_present]
+            return skills_message([(item, skill_uses.standing(connection, item)) for item in present])
+        case ChatVerb.DRAFTS:
+            return drafts_message(drafts.standing(connection), at)
+        case ChatVerb.BRIEF:
+            return brief_message(overview.brief(connection, since=at - DAY, at=at), web=web)
+        case ChatVerb.HELP:
+            return help_message()
+        case verb:
+            raise Refused(f"{verb} is no look at anything")
+
+
+def _cost(given: Given) -> ChatMessage:
+    settings, at = given.parts.settings, given.at
+    if given.command.span is CostSpan.JOB:
+        return job_cost_message(overview.job_cost(given.connection, settings, given.job().id, at=at))
+    days = overview.WEEK if given.command.span is CostSpan.WEEK else 1
+    return cost_message(overview.cost(given.connection, settings, at=at, days=days))

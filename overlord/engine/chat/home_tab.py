@@ -1,0 +1,86 @@
+"""People's Home tabs: shown when they are opened, and kept up to date for a while after that. Bounded: each look takes the tabs
+there are, and one that shows the same as before is not sent again."""
+
+import sqlite3
+from functools import partial
+
+import structlog
+
+from overlord.domain.chat.card import ValueOf
+from overlord.domain.chat.home_tab import HomeView, home_message, refused_home
+from overlord.domain.chat.message import ChatMessage
+from overlord.domain.decision import Decision
+from overlord.domain.identifiers import ChannelId, UserId
+from overlord.domain.proposals.proposal import ProposalStatus
+from overlord.engine.chat import permissions
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
+from overlord.errors import ChatRefused, ChatUnavailable
+from overlord.failpoints import Point
+from overlord.queries import overview
+from overlord.store.chat import buttons, home_tabs, messages
+from overlord.store.chat.home_tabs import ChatHome
+from overlord.store.chat.messages import MessageKind
+from overlord.store.proposals import proposals
+
+log = structlog.get_logger()
+
+DAYS = 7
+"""How far back it says what was spent."""
+
+
+def is_behind(connection: sqlite3.Connection, parts: Parts) -> bool:
+    """Whether a tab is to be shown anew."""
+    return bool(home_tabs.behind(connection, at=parts.clock.now()))
+
+
+async def step(parts: Parts, speech: Speech) -> bool:
+    """Show every tab that is behind; whether there was one. Raises ChatUnavailable once the others had their turn."""
+    behind = await parts.database.read(lambda c: home_tabs.behind(c, at=parts.clock.now()))
+    trouble = None
+    for home in behind:
+        try:
+            await _show(parts, speech, home)
+        except ChatUnavailable as error:
+            trouble = error
+    if trouble is not None:
+        raise trouble
+    return bool(behind)
+
+
+async def _show(parts: Parts, speech: Speech, home: ChatHome) -> None:
+    why = await permissions.why_not_heard(speech, home.user, home.team)
+    make = partial(_made, parts=parts, speech=speech, why=why)
+    stamp, message = await parts.database.write(Point.HOME_MADE, make)
+    shown = message.fingerprint
+    if home.is_due or shown != home.shown:
+        try:
+            await speech.chat.publish(UserId(home.user), message)
+        except ChatRefused as error:  # the app has no such tab, or they are gone
+            log.warning("home_not_shown", user=home.user, reason=str(error))
+    await parts.database.write(Point.HOME_NOTED, lambda c: home_tabs.note(c, home, stamp=stamp, shown=shown))
+
+
+def _made(
+    connection: sqlite3.Connection, *, parts: Parts, speech: Speech, why: str
+) -> tuple[str, ChatMessage]:
+    """What a tab shows now, and how far the ledger is."""
+    stamp = home_tabs.now(connection)
+    if why:
+        return stamp, refused_home(why)
+    at, settings = parts.clock.now(), parts.settings
+    view = HomeView(
+        status=overview.status(connection, settings, at=at),
+        queue=overview.queue(connection, settings, at=at),
+        costs=overview.cost(connection, settings, at=at, days=DAYS),
+        proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.standing(connection)),
+    )
+    return stamp, home_message(view, speech.place, partial(_values, connection, speech.channel))
+
+
+def _values(connection: sqlite3.Connection, channel: ChannelId, decision: Decision) -> ValueOf:
+    """The same buttons as those of its card: each of them counts once, wherever it is pressed."""
+    card = messages.want(connection, MessageKind.DECISION, decision.id, channel=channel)
+    return lambda verb, text: buttons.make(
+        connection, card.id, verb, decision_id=decision.id, text=text, digest=decision.digest
+    )

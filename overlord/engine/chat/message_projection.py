@@ -1,0 +1,350 @@
+"""Messages in the chat are projections of rows: posted once, edited in place, looked for before they are posted again.
+
+One message a step, the most urgent first; whatever happened meanwhile is in the next look at its row.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from json import loads
+
+import structlog
+
+from overlord.domain.chat.card import decision_card, job_card, notice, story_message
+from overlord.domain.chat.draft_card import draft_card
+from overlord.domain.chat.message import ChatMessage, Posted
+from overlord.domain.chat.proposal_card import proposal_card
+from overlord.domain.decision import Decision, DecisionState
+from overlord.domain.event import EventName
+from overlord.domain.event_description import tell
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.skills.draft import DraftState
+from overlord.engine.chat import briefing
+from overlord.engine.issues.job_summary import story_of
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
+from overlord.errors import ChatRefused, ChatUnavailable, MessageMissing
+from overlord.failpoints import Point
+from overlord.store import decisions, jobs, ledger
+from overlord.store.chat import buttons, messages
+from overlord.store.chat.messages import Behind, Message, MessageKind
+from overlord.store.ledger import Entry
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
+
+log = structlog.get_logger()
+
+LOOKS_BACK = timedelta(minutes=10)
+"""Before a message was ordered: the chat's clock is another one."""
+MOST_TOLD = 20
+"""Events in one message of a thread."""
+UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.SESSION_ENDED, EventName.DECISION_RAISED})
+"""What is to be seen at once elsewhere in the chat, or says nothing to people."""
+
+
+def is_behind(connection: sqlite3.Connection, speech: Speech) -> bool:
+    """Whether there is something to say that can be said now."""
+    return _is_wanting(connection, speech) or next(_due(connection, speech), None) is not None
+
+
+def _is_wanting(connection: sqlite3.Connection, speech: Speech) -> bool:
+    """Whether something has no message yet, or has it in a channel that we spoke in before."""
+    return any(numbers for _, numbers in messages.unwanted_yet(connection)) or messages.is_elsewhere(
+        connection, speech.channel
+    )
+
+
+async def step(parts: Parts, speech: Speech) -> bool:
+    """Have a message for everything that needs one, then post or edit the one that is most due; whether there was one.
+
+    Raises ChatUnavailable, after which others go first for a while unless the chat asked all to wait, and ChatRefused for a
+    message that is put aside for longer.
+    """
+    if await parts.database.read(lambda c: _is_wanting(c, speech)):
+        await parts.database.write(Point.MESSAGE_WANTED, partial(_want, speech=speech))
+    due = await parts.database.read(lambda c: next(_due(c, speech), None))
+    if due is None:
+        return False
+    at = parts.clock.now()
+    order = partial(_ordered, parts=parts, speech=speech, due=due, at=at)
+    said = await parts.database.write(Point.MESSAGE_ORDERED, order)
+    if said is None:
+        return True
+    try:
+        await _say(parts, speech, said)
+    except MessageMissing as error:
+        await _lost(parts, due.message, error)
+    except ChatRefused:
+        speech.put_aside(due.message.id)
+        raise
+    except ChatUnavailable as error:
+        if error.retry_after_s is None:
+            speech.put_last(due.message.id)
+        raise
+    return True
+
+
+def _want(connection: sqlite3.Connection, *, speech: Speech) -> None:
+    messages.move(connection, speech.channel)
+    for kind, numbers in messages.unwanted_yet(connection):
+        for number in numbers:
+            messages.want(connection, kind, number, channel=speech.channel)
+
+
+def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
+    """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at.
+    What failed lately comes last."""
+    failed = list[Behind]()
+    for behind in _in_order(connection):
+        if not speech.is_aside(behind.message.id) and _is_placed(connection, behind.message):
+            if speech.is_last(behind.message.id):
+                failed.append(behind)
+            else:
+                yield behind
+    yield from failed
+
+
+def _in_order(connection: sqlite3.Connection) -> Iterator[Behind]:
+    yield from messages.decisions_behind(connection)
+    for kind in (MessageKind.NOTICE, MessageKind.BRIEFING):
+        for message in messages.unposted(connection, kind):
+            yield Behind(message=message, now="")
+    working = messages.jobs_behind(connection)
+    yield from (behind for behind in working if behind.message.ts is None)
+    yield from messages.proposals_behind(connection)
+    yield from messages.drafts_behind(connection)
+    for message in messages.threads_behind(connection):
+        yield Behind(message=_part_of(connection, message), now="")
+    yield from (behind for behind in working if behind.message.ts is not None)
+
+
+def _part_of(connection: sqlite3.Connection, root: Message) -> Message:
+    """The part of a job's story that is next; one that was begun goes first, as it was."""
+    begun = [item for item in messages.unposted(connection, MessageKind.STORY) if item.ref == root.ref]
+    return begun[0] if begun else root
+
+
+def _is_placed(connection: sqlite3.Connection, message: Message) -> bool:
+    """Whether it is known where it goes: what belongs into a job's thread waits for that."""
+    if message.kind is not MessageKind.DECISION:
+        return True
+    decision = decisions.get(connection, message.ref)
+    return decision.session_id is None or message.ts is not None or _root_of(connection, decision) is not None
+
+
+def _root_of(connection: sqlite3.Connection, decision: Decision) -> Message | None:
+    """The message whose thread a Minion's question is asked in."""
+    root = messages.of(connection, MessageKind.JOB, decision.job_id or 0)
+    return root if root is not None and root.ts is not None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """A message to be shown, its row as it was before, and what to remember once it stands."""
+
+    message: Message
+    shown: ChatMessage
+    was_ordered: bool
+    stamp: str
+    told: int = 0
+
+
+def _ordered(
+    connection: sqlite3.Connection, *, parts: Parts, speech: Speech, due: Behind, at: datetime
+) -> _Said | None:
+    """Make what is to be shown, from the rows as they are now; None when nothing has to be sent after all."""
+    said = _MAKERS[due.message.kind](connection, parts, speech, due)
+    if said is None:
+        return None
+    if said.message.ts is not None and said.shown.fingerprint == said.message.shown:
+        _note(connection, said, ts=said.message.ts)
+        return None
+    messages.order(connection, said.message, at=at)
+    return said
+
+
+def _job(connection: sqlite3.Connection, parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    """A job's own message, or, where that stands as it should, the next part of its story."""
+    message = due.message
+    if not due.now:
+        return _next_part(connection, message)
+    job = jobs.get(connection, message.ref)
+    story = story_of(connection, job, parts.contract(job.space))
+    shown = job_card(
+        story, speech.place, lambda verb, text: buttons.make(connection, message.id, verb, text=text)
+    )
+    return _said(message, shown, stamp=due.now)
+
+
+def _said(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Said:
+    was_ordered = message.ordered_at is not None
+    return _Said(message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, told=told)
+
+
+def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
+    """Begin the next part of a story: what happened since the thread was last told."""
+    news = list(ledger.entries(connection, job_id=root.ref, after=root.told))[:MOST_TOLD]
+    if not any(entry.name not in UNTOLD for entry in news):
+        messages.note(connection, root, told=news[-1].seq, is_final=_is_over(connection, root, news[-1].seq))
+        return None
+    part = messages.want(
+        connection,
+        MessageKind.STORY,
+        root.ref,
+        part=news[-1].seq,
+        channel=root.channel,
+        thread=root.ts,
+    )
+    return _said(part, _told(news), told=news[-1].seq)
+
+
+def _story(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
+    """A part of a story that was begun and is not known to stand: the same words again."""
+    part = due.message
+    root = messages.of(connection, MessageKind.JOB, part.ref)
+    assert root is not None, "a story is told in the thread of its job's message"
+    entries = ledger.entries(connection, job_id=part.ref, after=root.told)
+    news = [entry for entry in entries if entry.seq <= part.part]
+    return _said(part, _told(news), told=part.part)
+
+
+def _told(news: list[Entry]) -> ChatMessage:
+    return story_message(
+        [
+            (datetime.fromisoformat(entry.at), tell(entry.name, loads(entry.data)))
+            for entry in news
+            if entry.name not in UNTOLD
+        ]
+    )
+
+
+def _decision(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    message, decision = due.message, decisions.get(connection, due.message.ref)
+    if decision.state is not DecisionState.OPEN and message.ordered_at is None:
+        messages.drop(connection, [message])  # nobody has seen it, and nobody has to
+        return None
+    job = jobs.get(connection, decision.job_id) if decision.job_id is not None else None
+    value = partial(_value, connection, message, decision)
+    shown = decision_card(decision, job, speech.place, value)
+    if decision.session_id is not None and message.thread is None and message.ts is None:
+        root = _root_of(connection, decision)
+        messages.note(connection, message, thread=root.ts if root else None)
+        message = messages.get(connection, message.id)
+    return _said(message, shown, stamp=decision.state)
+
+
+def _value(connection: sqlite3.Connection, message: Message, decision: Decision, verb: str, text: str) -> str:
+    return buttons.make(
+        connection, message.id, verb, decision_id=decision.id, text=text, digest=decision.digest
+    )
+
+
+def _proposal(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    message, proposal = due.message, proposals.get(connection, due.message.ref)
+    if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
+        messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
+        return None
+    value = partial(_answer, connection, message, proposal)
+    return _said(message, proposal_card(proposal, speech.place, value), stamp=due.now)
+
+
+def _answer(
+    connection: sqlite3.Connection, message: Message, proposal: EnhancementProposal, verb: str, text: str
+) -> str:
+    return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
+
+
+def _draft(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    message, draft = due.message, drafts.get(connection, due.message.ref)
+
+    def value(verb: str, text: str) -> str:
+        return buttons.make(connection, message.id, verb, text=text, digest=draft.digest)
+
+    return _said(message, draft_card(draft, speech.place, value), stamp=due.now)
+
+
+def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+    return _said(due.message, briefing.message(connection, speech, due.message))
+
+
+def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
+    """What happened, once: to everybody's work and to no job."""
+    event = next(ledger.entries(connection, after=due.message.ref - 1))
+    return _said(due.message, notice(tell(event.name, loads(event.data))))
+
+
+_MAKERS = {
+    MessageKind.JOB: _job,
+    MessageKind.STORY: _story,
+    MessageKind.DECISION: _decision,
+    MessageKind.PROPOSAL: _proposal,
+    MessageKind.DRAFT: _draft,
+    MessageKind.BRIEFING: _briefing,
+    MessageKind.NOTICE: _notice,
+}
+
+
+async def _say(parts: Parts, speech: Speech, said: _Said) -> None:
+    """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
+    message, chat, ts = said.message, speech.chat, said.message.ts
+    key = speech.key(message.key)
+    if ts is None and said.was_ordered and message.ordered_at is not None:
+        since = message.ordered_at - LOOKS_BACK
+        ts = await chat.find(message.channel, key, since=since, thread=message.thread)
+    try:
+        if ts is None:
+            ts = (await chat.post(message.channel, said.shown, key=key, thread=message.thread)).ts
+        else:
+            await chat.edit(Posted(channel=message.channel, ts=ts), said.shown)
+    finally:
+        speech.spoke()
+    await parts.database.write(Point.MESSAGE_NOTED, lambda c: _note(c, said, ts=ts))
+
+
+def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
+    message = said.message
+    changes = {"ts": ts, "shown": said.shown.fingerprint, "stamp": said.stamp}
+    messages.note(connection, message, **changes)
+    if message.kind is MessageKind.DECISION:
+        messages.note(connection, message, is_final=said.stamp != DecisionState.OPEN)
+        return
+    if message.kind is MessageKind.PROPOSAL:
+        is_over = said.stamp.startswith((ProposalStatus.REJECTED, ProposalStatus.IMPLEMENTED))
+        messages.note(connection, message, is_final=is_over)
+        return
+    if message.kind is MessageKind.DRAFT:
+        is_over = said.stamp.startswith((DraftState.REJECTED, DraftState.DEPLOYED))
+        messages.note(connection, message, is_final=is_over)
+        return
+    if message.kind in {MessageKind.STORY, MessageKind.BRIEFING, MessageKind.NOTICE}:
+        messages.note(connection, message, is_final=True)
+    root = messages.of(connection, MessageKind.JOB, message.ref)
+    if root is not None and message.kind in {MessageKind.JOB, MessageKind.STORY}:
+        told = max(root.told, said.told)
+        messages.note(connection, root, told=told, is_final=_is_over(connection, root, told))
+
+
+def _is_over(connection: sqlite3.Connection, root: Message, told: int) -> bool:
+    """Whether nothing of a job can change any more, and its thread has told all of it."""
+    job = jobs.get(connection, root.ref)
+    if job.is_open or messages.is_stirring(connection, job.id):
+        return False
+    is_told = next(ledger.entries(connection, job_id=job.id, after=told), None) is None
+    return is_told and messages.get(connection, root.id).stamp == messages.job_now(connection, job.id)
+
+
+async def _lost(parts: Parts, message: Message, error: MessageMissing) -> None:
+    """What we edit was deleted in the chat, or the message whose thread it belongs to."""
+    log.warning("message_missing", message=message.key, reason=str(error))
+    act = messages.forget_place if message.ts is not None else _give_up
+    await parts.database.write(Point.MESSAGE_NOTED, lambda c: act(c, message))
+
+
+def _give_up(connection: sqlite3.Connection, message: Message) -> None:
+    """The thread it belongs to is gone."""
+    messages.note(connection, message, is_final=True)
+    root = messages.of(connection, MessageKind.JOB, message.ref)
+    if message.kind is MessageKind.STORY and root is not None:
+        messages.note(connection, root, told=message.part)

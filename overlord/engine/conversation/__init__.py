@@ -1,0 +1,1 @@
+"""What people say at issues and pull requests, heard and answered."""

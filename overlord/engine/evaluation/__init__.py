@@ -1,0 +1,1 @@
+"""The judge at work: each check on Overlord's own diff, then the verdict."""

@@ -1,0 +1,292 @@
+"""Tests and lint: one check session runs every command of the judge, and what it reports becomes two checks."""
+
+import asyncio
+import sqlite3
+from dataclasses import dataclass, replace
+
+from minion.protocol import Brief, CheckReport, CheckStep, SessionKind, StepResult
+from overlord.domain.changes.diff import parse_diff
+from overlord.domain.checks.file import ChecksFile, ChecksFileError
+from overlord.domain.checks.lint import judge_lint, plan_lint
+from overlord.domain.checks.testruns.judge import (
+    BASELINE_STEP,
+    baseline_of,
+    changed_lines,
+    judge_tests,
+    plan_tests,
+)
+from overlord.domain.decision import Subject
+from overlord.domain.evaluation import CheckName, CheckResult
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
+from overlord.engine.evaluation.change_context import context_of
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import capacity, dependencies, dispatch, environment, setup, untested
+from overlord.engine.sessions import ending as endings
+from overlord.engine.sessions.environment import EnvironmentFailed
+from overlord.engine.sessions.evaluation_input import (
+    Material,
+    checks_of,
+    lint_configuration_at_base,
+    material_of,
+)
+from overlord.errors import RunnerRefused
+from overlord.failpoints import Point
+from overlord.ports import Sha
+from overlord.store import jobs, sessions
+from overlord.store.checks import baselines, evaluations
+from overlord.store.checks.evaluations import EvaluationRow
+from overlord.store.rows import adapter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is run, and what is known already of the base."""
+
+    material: Material
+    checks: ChecksFile | None
+    is_own: bool
+    """Whether the tests' command is the change's own: base has none."""
+    baseline_key: str
+    baseline: StepResult | None
+    lint: tuple[CheckStep, ...]
+    steps: tuple[CheckStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What a report says, and the baseline it brought."""
+
+    tests: CheckResult
+    lint: CheckResult
+    measured: StepResult | None
+
+
+async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+    """Start the check session, or take in its report."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None or session.kind is SessionKind.SETUP:
+        return await _begin(parts, job, row, session)
+    if session.state is SessionState.PREPARED:
+        return await _start(parts, job, row, session)
+    over = await endings.over(parts, session)
+    if over is None:
+        return False
+    if await _to_be_repeated(parts, job, row, over):
+        await parts.database.write(Point.CHECK_LOST, lambda c: _lose(c, parts, job, over))
+        return True
+    plan = await _plan(parts, job, row, session.layer)
+    judged = await _judge(parts, job, row, plan, over)
+
+    def written(connection: sqlite3.Connection) -> None:
+        _close(connection, parts, row, over, *_settled(connection, parts, job, plan, judged))
+
+    await parts.database.write(Point.CHECK_JUDGED, written)
+    return True
+
+
+async def _judge(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: endings.Over) -> _Judged:
+    """What the session's report says of the change. A large one takes seconds, in which nothing else waits for it."""
+    report = over.session.report if isinstance(over.session.report, CheckReport) else None
+    context = await context_of(
+        parts,
+        job,
+        plan.material,
+        report=report,
+        baseline=plan.baseline,
+        is_reviewed=is_reviewed(parts, job.space, row),
+    )
+    changes = plan.material.changes
+    tests = await asyncio.to_thread(
+        judge_tests,
+        plan.baseline,
+        report,
+        over.ending,
+        changes,
+        plan.checks,
+        is_own=plan.is_own,
+        context=context,
+    )
+    lint = await asyncio.to_thread(
+        judge_lint,
+        report,
+        over.ending,
+        plan.lint,
+        changes=changes,
+        diff=plan.material.diff,
+        checks=plan.checks,
+    )
+    measured = baseline_of(report) if plan.baseline is None else None
+    return _Judged(tests=tests, lint=lint, measured=measured)
+
+
+def _settled(
+    connection: sqlite3.Connection, parts: Parts, job: Job, plan: _Plan, judged: _Judged
+) -> tuple[CheckResult, CheckResult]:
+    """The same with a person's word about this repository, and the baseline kept that was measured."""
+    if judged.measured is not None:
+        at = parts.clock.now()
+        baselines.put(connection, job.space, plan.material.base, plan.baseline_key, judged.measured, at=at)
+    changes = plan.material.changes
+    return untested.by_policy(connection, job.space, judged.tests, changes, own=plan.is_own), judged.lint
+
+
+def is_reviewed(parts: Parts, space: str, row: EvaluationRow) -> bool:
+    """Whether a review comes last here. What a draft became is always reviewed, once the check for it was begun."""
+    return parts.settings.space(space).checks.review or row.made(CheckName.SKILL)
+
+
+async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | None) -> bool:
+    """Prepare the check session, once what it runs in is there."""
+    try:
+        if running is not None:
+            return await setup.advance(parts, job, running)
+        if await dependencies.ask_first(parts, job, row):
+            return True
+        if not await parts.database.read(lambda c: capacity.is_left(c, parts, job.space)):
+            return False
+        need = await environment.allowed(parts, job, Sha(job.base_sha or ""))
+        layer = await setup.ensure(parts, job, need)
+        if layer is None:
+            return False
+        plan = await _plan(parts, job, row, layer)
+        if (known := await _known(parts, job, row, plan, layer)) is not None:
+            return await _judge_again(parts, job, row, plan, known)
+    except (ChecksFileError, EnvironmentFailed) as error:
+        results = _unavailable(str(error))
+        await parts.database.write(Point.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
+        return True
+    return await dispatch.check_session(parts, job, plan.steps, layer)
+
+
+async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer: str) -> Session | None:
+    """The session that ran these very commands on this very commit, if its tests and lint could be judged: nobody runs them again."""
+
+    def look(connection: sqlite3.Connection) -> tuple[Session | None, bool]:
+        past = [made for made in evaluations.closed(connection, job.id) if made.head_sha == row.head_sha]
+        checks = past[-1].checks if past else ()
+        is_judged = {made.name for made in checks if made.score is not None} >= {
+            CheckName.TESTS,
+            CheckName.LINT,
+        }
+        return sessions.last_of(connection, job.id, SessionKind.CHECK), is_judged
+
+    last, is_judged = await parts.database.read(look)
+    if last is None or not is_judged or not isinstance(last.report, CheckReport) or last.layer != layer:
+        return None
+    brief: Brief = adapter(Brief).validate_json(last.brief)
+    steps = tuple(step for step in brief.steps if step.name != BASELINE_STEP)
+    asked = tuple(step for step in plan.steps if step.name != BASELINE_STEP)
+    is_same = (brief.head_sha, brief.base_sha, steps) == (row.head_sha, job.base_sha, asked)
+    has_baseline = plan.baseline is not None or baseline_of(last.report) is not None
+    return last if is_same and has_baseline else None
+
+
+async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, known: Session) -> bool:
+    """Judge what was reported once more: what was said of the work since may count."""
+    over = endings.Over(session=known, ending=Ending(kind=EndKind.EXITED))
+    judged = await _judge(parts, job, row, plan, over)
+
+    def written(connection: sqlite3.Connection) -> None:
+        _add(connection, parts, row, *_settled(connection, parts, job, plan, judged))
+
+    await parts.database.write(Point.CHECK_JUDGED, written)
+    return True
+
+
+async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
+    material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
+    own = await untested.own_tests(parts, job, material.head, checks)
+    checks = own or checks
+    limits = parts.settings.space(job.space).checks
+    watched = changed_lines(parse_diff(material.changes, material.diff) or ())
+    full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True, watched=watched)
+    key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
+    known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))
+    tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
+    lint = plan_lint(material.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s)
+    return _Plan(
+        material=material,
+        checks=checks,
+        is_own=own is not None,
+        baseline_key=key,
+        baseline=known,
+        lint=lint,
+        steps=(*tests, *lint),
+    )
+
+
+async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> bool:
+    if session.door_opened_at is None:
+        return False
+    try:
+        await launch(parts, job, session)
+    except (RunnerRefused, EnvironmentFailed) as error:
+        refused = endings.Over(session=session, ending=endings.never_started(str(error)))
+        results = _unavailable(f"the check session was refused: {error}")
+        await parts.database.write(Point.CHECK_REFUSED, lambda c: _close(c, parts, row, refused, *results))
+        return True
+
+    return True
+
+
+async def launch(parts: Parts, job: Job, session: Session) -> None:
+    """Start a check session whose door is open. Raises RunnerRefused or EnvironmentFailed."""
+    await dispatch.launch(parts, job, session)
+
+    def started(connection: sqlite3.Connection) -> None:
+        at = parts.clock.now()
+        sessions.start(connection, session, at=at)
+        jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
+
+    await parts.database.write(Point.CHECK_STARTED, started)
+
+
+async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:
+    """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
+    by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
+    # What was reported counts only with the end of what reported it.
+    said = over.session.report is not None and over.ending.kind is not EndKind.LOST
+    if said or over.session.stop_reason is not None or not by_itself:
+        return False
+    tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
+    return tried <= MAX_LOSSES
+
+
+def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over) -> None:
+    endings.close(connection, parts, over)
+    data: dict[str, Json] = {"session": over.session.id, "ending": over.ending.kind}
+    jobs.note(connection, job.id, EventName.CHECK_LOST, at=parts.clock.now(), data=data)
+
+
+def _close(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    row: EvaluationRow,
+    over: endings.Over,
+    *results: CheckResult,
+) -> None:
+    endings.close(connection, parts, over)
+    _add(connection, parts, row, *results, evidence=tuple(item.sha256 for item in over.exhibits))
+
+
+def _add(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    row: EvaluationRow,
+    *results: CheckResult,
+    evidence: tuple[str, ...] = (),
+) -> None:
+    for result in results:
+        evaluations.add_check(connection, row, replace(result, evidence=evidence), at=parts.clock.now())
+
+
+def _unavailable(why: str) -> tuple[CheckResult, CheckResult]:
+    """Neither tests nor lint could be made."""
+    subject = Subject.CHECKS_UNAVAILABLE
+    made = [
+        CheckResult(name=name, score=None, summary=why, subject=subject)
+        for name in (CheckName.TESTS, CheckName.LINT)
+    ]
+    return made[0], made[1]

@@ -1,0 +1,128 @@
+"""The review: the model reads issue, diff and results as data, answers a strict form, and the rubric decides what it weighs.
+
+It is asked only when every other check passed, and can only lower the verdict. It is on the books as a session of its own.
+"""
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from structlog.contextvars import bind_contextvars
+
+from minion.protocol import Brief, SessionKind
+from overlord.config_files import packaged
+from overlord.domain.decision import Subject
+from overlord.domain.evaluation import CheckName, CheckResult
+from overlord.domain.job import Job
+from overlord.domain.review.claim import Claim, claims_for, claims_of
+from overlord.domain.review.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
+from overlord.domain.review.review_request import Part, messages_for, review_parts
+from overlord.domain.review.rubric import Rubric, load_rubric
+from overlord.domain.session import Account, Session
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import dispatch
+from overlord.engine.sessions.evaluation_input import Material, material_of
+from overlord.engine.skills import lifecycle
+from overlord.engine.skills import model_account as account
+from overlord.errors import ModelRefused
+from overlord.failpoints import Point
+from overlord.store import sessions
+from overlord.store.checks import evaluations
+from overlord.store.checks.evaluations import EvaluationRow
+from overlord.store.evidence import record
+from overlord.store.rows import adapter
+
+PART_CHARS = 60_000
+"""As much of a diff as one request holds."""
+TRIES = 2
+"""An answer out of form is asked for once more."""
+
+
+async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+    """Ask for the review and write its score down."""
+    material = await material_of(parts, job, row.head_sha)
+    session = await account.of_review(parts, job, since=row.at)
+    bind_contextvars(session_id=session.id)  # of this step's task
+    try:
+        result = await _review(parts, job, row, material, session)
+    except ModelRefused as error:
+        summary = f"the review could not be made: {error}"
+        result = CheckResult(
+            name=CheckName.REVIEW, score=None, summary=summary, subject=Subject.CHECKS_UNAVAILABLE
+        )
+    exhibit = account.transcript(parts, session)
+
+    def made(connection: sqlite3.Connection) -> None:
+        if exhibit is not None:
+            record(connection, exhibit)
+        evaluations.add_check(connection, row, result, at=parts.clock.now())
+
+    await parts.database.write(Point.REVIEW_MADE, made)
+    return True
+
+
+async def _review(
+    parts: Parts, job: Job, row: EvaluationRow, material: Material, session: Session
+) -> CheckResult:
+    pieces = review_parts(material.diff, material.changes, PART_CHARS)
+    rubric = parts.rubric if await lifecycle.of_job(parts, job) is None else skill_rubric()
+    guidance = await dispatch.guidance(parts, job, material.base)
+    claims, asked_for = claims_of(row.checks), await _asked_for(parts, job)
+    issue = f"{job.issue.title}\n{job.issue.body}\n{asked_for}"
+    answers = []
+    for piece in pieces:
+        asked = claims_for(claims, piece.files, [one.files for one in pieces])
+        messages = messages_for(
+            piece,
+            issue=job.issue,
+            checks=row.checks,
+            guidance=guidance,
+            rubric=rubric,
+            prompt=packaged("prompts/review.md"),
+            fence=f"data-{secrets.token_hex(8)}",
+            claims=asked,
+            asked_for=asked_for,
+        )
+
+        def read(
+            text: str, piece: Part = piece, asked: Sequence[Claim] = asked
+        ) -> ReviewAnswer | ReviewProblem:
+            return parse_review(text, piece, rubric, asked, issue)
+
+        answers.append(await _asked(parts, session.account(job.space), messages, read))
+    return judge_review(pieces, answers, rubric, claims)
+
+
+async def _asked_for(parts: Parts, job: Job) -> str:
+    """What people who may write here said to the job since it was claimed: answers, messages, reviews and comments it worked on."""
+    told: dict[str, None] = {}
+    for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
+        if session.kind is SessionKind.WORK:
+            brief: Brief = adapter(Brief).validate_json(session.brief)
+            people = [found for found in brief.findings if found.check == "people"]
+            told |= dict.fromkeys(answer.answer for answer in brief.answers)
+            told |= dict.fromkeys(message.text for message in brief.messages)
+            told |= dict.fromkeys(f"{found.message}\n{found.evidence}" for found in people)
+    return "\n\n".join(told)
+
+
+@cache
+def skill_rubric() -> Rubric:
+    """What is looked for in a skill, whose text a person has approved already."""
+    return load_rubric(packaged("rubric_skill.yaml"), "the built-in rubric of skills")
+
+
+async def _asked(
+    parts: Parts,
+    account: Account,
+    messages: list[dict[str, str]],
+    read: Callable[[str], ReviewAnswer | ReviewProblem],
+) -> ReviewAnswer | ReviewProblem:
+    for _ in range(TRIES):
+        text = await parts.assistant.answer(account, messages)
+        answer = read(text)
+        if isinstance(answer, ReviewAnswer):
+            return answer
+        messages = [*messages, {"role": "assistant", "content": text or "(nothing)"}, answer.correction()]
+    return answer

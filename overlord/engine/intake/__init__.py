@@ -1,0 +1,1 @@
+"""Taking up what people want done, and the polls that see it."""

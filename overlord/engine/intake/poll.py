@@ -1,0 +1,193 @@
+"""Taking up what people labelled: poll each space, claim each labelled issue once, resume what was labelled again."""
+
+import sqlite3
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+from overlord.domain.job import Job, JobId, JobState
+from overlord.engine.conversation import process_comments
+from overlord.engine.delivery import follow_pulls
+from overlord.engine.intake import work_requests
+from overlord.engine.issues import claim, missing_repository, projection, renamed_repository
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.poll_errors import Troubles, wait_asked
+from overlord.engine.runtime.poll_outcome import UNSEEN
+from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.engine.sessions import cleanup
+from overlord.engine.skills import review_pulls
+from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, Refused
+from overlord.failpoints import Point
+from overlord.ports import IssueState, RepositoryName
+from overlord.store import jobs
+from overlord.store.spaces import shortages, spaces
+from overlord.store.spaces.spaces import Space
+from overlord.verbs import commands
+
+
+async def poll(parts: Parts, name: RepositoryName) -> bool:
+    """Look at issues that people wish to see worked on; ask a space whose turn it is for labelled ones and for the fate of
+    its pull requests.
+
+    Raises what the forge answers when it asks to be left alone for a while.
+    """
+    troubles = Troubles()
+    is_granted = await work_requests.grant(parts, name, troubles)
+    moved = await _poll_in_turn(parts, name) or is_granted
+    if len(troubles):
+        raise ForgeUnavailable(str(troubles))  # to be asked again, less and less often
+    return moved
+
+
+async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
+    now = parts.clock.now()
+    space = await parts.database.read(lambda c: spaces.get(c, name))
+    hinted = parts.hints.is_due(name, parts.clock.monotonic())
+    is_ours = name in parts.settings.repositories
+    if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
+        return False
+    if parts.hints.take(name, parts.clock.monotonic()):
+        parts.lookout.forget(name)  # also where this poll was due anyway, before its hint was
+    moved, troubles = False, Troubles()
+    failure: FarEndError | None = None
+    try:
+        if await renamed_repository.is_itself(parts, name):
+            moved = await _poll_space(parts, name, troubles)
+    except FarEndError as error:
+        troubles.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
+        failure = error
+    for where, why in parts.unopened.values():
+        if where == name:
+            troubles.add(why)
+    await parts.database.write(
+        Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
+    )
+    asked_s = None if failure is None else wait_asked(failure)
+    again_in_s = max(interval_s(parts.settings), asked_s or 0.0)
+    is_reached = failure is None or asked_s is not None
+    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached, again_in_s=round(again_in_s))
+    await missing_repository.note(parts, name, failure)
+    await cleanup.orphans(parts)
+    if failure is not None and asked_s is not None:
+        raise failure
+    return moved
+
+
+def is_to_poll(space: Space, now: datetime, between_s: float, *, hinted: bool) -> bool:
+    """Whether it is a space's turn to be asked, or it is said to have news."""
+    return not space.paused and (hinted or is_due(space.polled_at, now, between_s))
+
+
+def is_due(polled_at: datetime | None, now: datetime, between_s: float) -> bool:
+    """Whether a space is to be asked again; a clock that was set back does not stop the polling."""
+    return polled_at is None or not timedelta(0) <= now - polled_at < timedelta(seconds=between_s)
+
+
+def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueState]:
+    """The order of claims: high priority first, then oldest."""
+    return sorted(
+        issues,
+        key=lambda item: (priority_label not in item.issue.labels, item.created_at, item.issue.number),
+    )
+
+
+async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """See whether a space has news, and if so look at all of it; else only at pull requests whose turn it is."""
+    now = parts.clock.monotonic()
+    mark = await parts.forge.activity(name)
+    if not parts.lookout.is_new(name, mark, now):
+        with troubles.kept():
+            return await follow_pulls.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
+        return False
+    parts.lookout.forget(name)
+    moved, is_all = await _look_at_all(parts, name, troubles)
+    if is_all and not len(troubles):
+        parts.lookout.saw(name, mark, now)
+    return moved
+
+
+async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
+    """The jobs in all spaces whose pull request is to be looked at though nothing is said to have changed."""
+    return parts.lookout.due(await parts.database.read(jobs.ids_with_pulls), now)
+
+
+async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -> tuple[bool, bool]:
+    """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting.
+
+    Whether anything moved, and whether nothing asks to be looked at again: no label that could not be acted on yet.
+    """
+    labels = parts.settings.space(name).labels
+    labelled = await parts.forge.issues_labelled(name, labels.work)
+    moved, is_all, base = False, True, ""
+    for state in in_order(labelled, labels.priority):
+        number = state.issue.number
+        live = await parts.database.read(partial(jobs.live_for, space=name, issue_number=number))
+        if live is not None:
+            act = partial(_resume_if_labelled_again, parts, live, state)
+        else:
+            base = base or await claim.base_branch(parts, name)
+            act = partial(_claim, parts, name, state, base)
+        with troubles.kept():
+            is_taken = await act()
+            moved, is_all = moved or is_taken, is_all and is_taken
+    for look in (process_comments.comments, follow_pulls.pulls, follow_pulls.issues):
+        with troubles.kept():
+            moved |= await look(parts, name, troubles)
+    with troubles.kept():
+        is_all &= await review_pulls.pulls(parts, name, troubles)
+    return moved, is_all
+
+
+async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:
+    issue = state.issue
+    if await parts.database.read(shortages.now) is not None:
+        return False
+    last = await parts.database.read(lambda c: jobs.last_for(c, name, issue.number))
+    if last is not None and not (
+        projection.has_labelled(last) and await _is_labelled(parts, name, issue.number)
+    ):
+        return False  # it may be the label that the last one was taken up with
+    if not await claim.may_begin(parts, name, state):
+        return False
+    snapshot = await claim.snapshot(parts, name, issue)
+    contract = parts.contract(name)
+    urgent, at = parts.settings.space(name).labels.priority in issue.labels, parts.clock.now()
+    act = partial(
+        jobs.claim, space=name, issue=snapshot, base_branch=base, contract=contract, at=at, is_urgent=urgent
+    )
+    claimed = await parts.database.write(Point.JOB_CLAIMED, act)
+    if claimed is None:
+        return False
+    parts.ring()  # it is worked on while the rest of the poll is asked for
+    return True
+
+
+async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -> bool:
+    # A waiting job whose labels are known to be ours carries the work label only if a person put it on since.
+    if job.state is not JobState.WAITING or not job.projected.startswith(JobState.WAITING):
+        return False
+    name = RepositoryName(job.space)
+    if not await _is_labelled(parts, name, job.issue.number):
+        return False
+    if not await claim.may_begin(parts, name, state):
+        return False
+    snapshot = await claim.snapshot(parts, name, state.issue)
+    command = commands.ResumeJob(job_id=job.id, actor="forge", issue=snapshot)
+    at = parts.clock.now()
+
+    def resume(connection: sqlite3.Connection) -> bool:
+        if jobs.get(connection, job.id) != job:
+            return False  # it has gone on since it was read
+        try:
+            commands.resume_job(connection, command, at=at)
+        except Refused:
+            return False  # it is about to: by what a person answered
+        return True
+
+    return await parts.database.write(Point.JOB_RESUMED, resume)
+
+
+async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:
+    """Whether an issue asks for work now: what lists the issues may be older than the labels we took off."""
+    state = await parts.forge.issue(name, number)
+    return state.open and parts.settings.space(name).labels.work in state.issue.labels

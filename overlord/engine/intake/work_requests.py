@@ -1,0 +1,127 @@
+"""Issues that people wish to see worked on: each is read, and claimed or told why not, in one transaction with the answer.
+
+Whoever asks is one whose word counts: the mouth that took the wish has seen to that.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+from minion.protocol import Issue
+from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.job import Job, JobState
+from overlord.domain.text.plain import defused_line
+from overlord.engine.issues import claim, renamed_repository
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.poll_errors import Troubles
+from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
+from overlord.failpoints import Point
+from overlord.ports import RepositoryName
+from overlord.store import jobs
+from overlord.store.spaces import pauses, spaces, work_requests
+from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.verbs import commands
+
+PATIENCE = timedelta(hours=1)
+"""For so long the forge is asked about a wish; then whoever wished is told that it does not answer."""
+
+
+async def grant(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+    """Answer what is wished for in a space; whether anything moved. What the forge does not answer now waits."""
+    moved = False
+    for wished in await parts.database.read(lambda c: work_requests.of_space(c, name)):
+        with troubles.kept():
+            act = await _answer(parts, name, wished)
+            await parts.database.write(Point.WISH_ANSWERED, act)
+            moved = True
+    if moved:
+        parts.ring()
+    return moved
+
+
+async def _answer(parts: Parts, name: RepositoryName, wished: Wish) -> Callable[[sqlite3.Connection], None]:
+    """What is to be done and said. Raises ForgeUnavailable."""
+    try:
+        issue, base = await _material(parts, name, wished)
+    except Refused as error:
+        return partial(_refuse, parts, wished, str(error))
+    except ForgeRefused as error:
+        return partial(_refuse, parts, wished, f"The forge says no: {defused_line(str(error))}")
+    except ForgeUnavailable:
+        if parts.clock.now() - wished.at < PATIENCE:
+            raise
+        return partial(_refuse, parts, wished, "The forge does not answer; ask again later")
+    return partial(_grant, parts, wished, issue, base)
+
+
+async def _material(parts: Parts, name: RepositoryName, wished: Wish) -> tuple[Issue, str]:
+    """The issue as it stands now, and the branch its work is for. Raises Refused for what is not to be worked on."""
+    if name not in parts.settings.repositories:
+        raise Refused("that repository is not in Overlord's care any more")
+    if (
+        await parts.database.read(lambda c: spaces.get(c, name))
+    ).paused or not await renamed_repository.is_itself(parts, name):
+        raise Refused(await parts.database.read(lambda c: commands.why_gone(c, name)))
+    try:
+        state = await parts.forge.issue(name, wished.number)
+    except ForgeMissing:
+        raise Refused(
+            f"there is no issue #{wished.number} in {name}, or none that Overlord may see"
+        ) from None
+    if state.is_pull:
+        raise Refused(f"#{wished.number} is a pull request; ask for the issue it is about")
+    if not state.open:
+        raise Refused(f"#{wished.number} is closed; reopen it first")
+    issue, base = await claim.snapshot(parts, name, state.issue), await claim.base_branch(parts, name)
+    # Asked after the text was read: an edit between the two is one too.
+    edited_at = await parts.forge.edited_at(name, wished.number)
+    if edited_at is not None and edited_at >= wished.at:
+        raise Refused(f"#{wished.number} was edited after that was asked; look at it and ask again")
+    return issue, base
+
+
+def _grant(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqlite3.Connection) -> None:
+    live = jobs.live_for(connection, wished.space, wished.number)
+    try:
+        job = _go_on(parts, wished, issue, live, connection) or _claim(parts, wished, issue, base, connection)
+    except Refused as error:
+        _refuse(parts, wished, str(error), connection)
+        return
+    said = f"Job {job.id} {'takes up' if live is None else 'goes on with'} {job.issue_ref}."
+    if pause := pauses.over(connection, wished.space):
+        said += f" It waits: {pause.describe()}."
+    at = parts.clock.now()
+    work_requests.answer(connection, wished.id, WishState.GRANTED, said, at=at, job_id=job.id)
+
+
+def _go_on(
+    parts: Parts, wished: Wish, issue: Issue, live: Job | None, connection: sqlite3.Connection
+) -> Job | None:
+    """Let the job that works on it go on, if there is one. Raises Refused when it does not wait."""
+    if live is None:
+        return None
+    if live.state is not JobState.WAITING:
+        raise Refused(f"job {live.id} works on {live.issue_ref} already: it is {state_in_words(live.state)}")
+    command = commands.ResumeJob(job_id=live.id, actor=wished.actor, issue=issue)
+    return commands.resume_job(connection, command, at=parts.clock.now())
+
+
+def _claim(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqlite3.Connection) -> Job:
+    job = jobs.claim(
+        connection,
+        space=wished.space,
+        issue=issue,
+        base_branch=base,
+        contract=parts.contract(wished.space),
+        at=parts.clock.now(),
+        actor=wished.actor,
+        is_urgent=parts.settings.space(wished.space).labels.priority in issue.labels,
+    )
+    assert job is not None, "there is no live one, in the same transaction"
+    return job
+
+
+def _refuse(parts: Parts, wished: Wish, why: str, connection: sqlite3.Connection) -> None:
+    said = f"{why[:1].upper()}{why[1:].rstrip('.')}."
+    work_requests.answer(connection, wished.id, WishState.REFUSED, said, at=parts.clock.now())

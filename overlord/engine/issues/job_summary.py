@@ -1,0 +1,49 @@
+"""A job's story: everything a card or a status line tells, read from the store in one consistent view."""
+
+import sqlite3
+
+from overlord.domain.contracts.contract import Contract
+from overlord.domain.conversation.pull_card import Story
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.budgets import exchanges, grants, model_outages
+from overlord.store.checks import evaluations
+from overlord.store.skills import skill_uses
+
+
+def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
+    """Gather a job's story."""
+    job = jobs.get(connection, job.id)
+    skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
+    usage, calls = exchanges.job_usage(connection, job.id)
+    return Story(
+        job=job,
+        attempts=contract.phase(job.phase).attempts,
+        evaluations=tuple(evaluations.history(connection, job)),
+        sessions=tuple(sessions.of_job(connection, job.id)),
+        decisions=tuple(decisions.waiting(connection, job.id)),
+        answered=tuple(decisions.answered(connection, job.id)),
+        unanswered=tuple(decisions.expired(connection, job.id)),
+        usage=usage,
+        calls=calls,
+        models=exchanges.models_of(connection, job.id),
+        cost_nusd=exchanges.job_cost(connection, job.id),
+        work_s=sessions.work_time_s(connection, job),
+        skills=_texts(skills.get("offered")),
+        skills_loaded=skill_uses.loaded_by(connection, job.id),
+        skills_left_out=_texts(skills.get("left_out")),
+        ledger_head=ledger.head(connection),
+        trouble=_trouble(connection, job),
+        granted=grants.scope_ever_granted(connection, job.id),
+    )
+
+
+def _trouble(connection: sqlite3.Connection, job: Job) -> str:
+    session = sessions.live_of(connection, job.id)
+    outage = model_outages.of_session(connection, session.id) if session is not None else None
+    return outage.fault.describe(outage.model) if outage is not None else ""
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -1,0 +1,1 @@
+"""What came up again is proposed, and what a person approved is opened."""

@@ -1,0 +1,1 @@
+"""What is kept no longer is cleared away."""

@@ -1,0 +1,41 @@
+"""The disk runs low: nothing new is begun, what runs goes on, and people hear of it once; then the same of its end."""
+
+import sqlite3
+from datetime import datetime
+from functools import partial
+
+from overlord.domain.disk import Room
+from overlord.domain.event import EventName, LedgerEvent
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.parts import Parts
+from overlord.failpoints import Point
+from overlord.store import ledger
+from overlord.store.chat import messages
+from overlord.store.chat.messages import MessageKind
+from overlord.store.spaces import shortages
+
+
+async def look(parts: Parts, *, was_low: bool | None) -> bool:
+    """Whether the disk is low now; what is new is written down. `was_low` is None for who does not know."""
+    if was_low is None:
+        was_low = await parts.database.read(shortages.now) is not None
+    room = parts.home.room()
+    missing = parts.settings.disk.least.missing(room, is_low=was_low)
+    if bool(missing) != was_low:
+        note = partial(_note, missing=missing, room=room, at=parts.clock.now(), speech=parts.speech)
+        await parts.database.write(Point.DISK_NOTED, note)
+    return bool(missing)
+
+
+def _note(
+    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, speech: Speech | None
+) -> None:
+    if missing:
+        shortages.begin(connection, at=at, reason=missing)
+        event = LedgerEvent(name=EventName.DISK_RAN_LOW, at=at, data={"reason": missing})
+    else:
+        shortages.end(connection)
+        event = LedgerEvent(name=EventName.DISK_RECOVERED, at=at, data={"room": str(room)})
+    ledger.append(connection, event)
+    if speech is not None:
+        messages.want(connection, MessageKind.NOTICE, ledger.last_number(connection), channel=speech.channel)

@@ -1,0 +1,98 @@
+"""What each step is handed: the store, the ports and the settings, built once by the composition root."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from overlord.domain.contracts.contract import Contract
+from overlord.domain.event import OVERLORD
+from overlord.domain.job import JobId
+from overlord.domain.review.rubric import Rubric
+from overlord.domain.scope.reason import Inference
+from overlord.domain.session_watchdog import Vigil
+from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.hint import Hints
+from overlord.engine.runtime.poll_outcome import PollOutcomes
+from overlord.engine.runtime.poll_schedule import Lookout
+from overlord.errors import ForgeUnavailable
+from overlord.home import Home
+from overlord.metrics import Meters
+from overlord.ports import Assistant, Clock, Forge, Git, RepositoryName, Runner
+from overlord.settings.current import Held
+from overlord.settings.load import Settings
+from overlord.store.database import Database
+from overlord.store.evidence import EvidenceStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """`ring` wakes whoever waits for a fact: the daemon's loop and the doors."""
+
+    held: Held
+    home: Home
+    database: Database
+    evidence: EvidenceStore
+    forge: Forge
+    git: Git
+    runner: Runner
+    assistant: Assistant
+    clock: Clock
+    rubric: Rubric
+    ring: Callable[[], None]
+    vigil: Vigil = field(default_factory=Vigil)
+    hints: Hints = field(default_factory=Hints)
+    lookout: Lookout = field(default_factory=Lookout)
+    poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
+    meters: Meters = field(default_factory=Meters)
+    speech: Speech | None = None
+    """The chat; None where there is none, and everything works all the same."""
+    inferred: dict[object, Inference] = field(default_factory=dict)
+    """Scopes that were told from issues: the same words at the same commit say the same."""
+    skills_at_base: dict[str, bytes] = field(default_factory=dict)
+    """Skill files by the names of their contents, which never change."""
+    vetting_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
+    """What vetting has asked of the forge for a space, and since when by the daemon's own clock."""
+    skill_reading_rests: dict[str, float] = field(default_factory=dict)
+    """Until when, by the daemon's own clock, no model is asked to read the skills of a space, because it gave no reply."""
+    drafts_refused: dict[JobId, str] = field(default_factory=dict)
+    """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
+    unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)
+    """By its key, an issue of Overlord's own that the forge does not open now, and why: the poll of its space tells of it."""
+
+    @property
+    def settings(self) -> Settings:
+        return self.held.settings
+
+    def contract(self, space: str) -> Contract:
+        """The contract of a space."""
+        return self.held.contract(space)
+
+    def still(self) -> "Parts":
+        """The same for one step: its settings stay as they are now."""
+        return replace(self, held=self.held.still())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caretaker:
+    """What house-keeping is handed, by a daemon or by a command. Without a runner, what lives there is left alone."""
+
+    settings: Settings
+    home: Home
+    database: Database
+    evidence: EvidenceStore
+    git: Git
+    runner: Runner | None
+    clock: Clock
+    actor: str = OVERLORD
+
+    @classmethod
+    def of(cls, parts: Parts) -> "Caretaker":
+        """The daemon's own."""
+        return cls(
+            settings=parts.settings,
+            home=parts.home,
+            database=parts.database,
+            evidence=parts.evidence,
+            git=parts.git,
+            runner=parts.runner,
+            clock=parts.clock,
+        )

@@ -1,0 +1,1 @@
+"""What a job's sessions may write, and who said so."""

@@ -1,0 +1,1 @@
+"""Sessions: prepared, started, brought to an end, and what they run in."""

@@ -1,0 +1,126 @@
+"""WAITING: a person's answer is carried out once, in the transaction that marks it applied."""
+
+import sqlite3
+from collections.abc import Mapping
+
+from overlord.domain.budgets.budget import amount_text, parse_amount
+from overlord.domain.conversation.issue_edit import edition
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.session import Ending, EndKind
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import ending as endings
+from overlord.failpoints import Point
+from overlord.ports import RepositoryName
+from overlord.store import decisions, environments, jobs, sessions
+from overlord.store.budgets import grants
+from overlord.store.budgets.grants import GrantKind
+
+MOVES: Mapping[Verb, EventName] = {
+    Verb.RETRY: EventName.WORK_RESUMED,
+    Verb.ONE_MORE: EventName.WORK_RESUMED,
+    Verb.REPLY: EventName.WORK_RESUMED,
+    Verb.ADD_BUDGET: EventName.WORK_RESUMED,
+    Verb.GRANT: EventName.SCOPE_GRANTED,
+    Verb.LIMIT: EventName.WORK_RESUMED,
+    Verb.UNRESTRICTED: EventName.WORK_RESUMED,
+    Verb.ACCEPT: EventName.GATE_APPROVED,
+    Verb.WITHOUT_TESTS: EventName.WORK_RESUMED,
+    Verb.WRITE_TESTS: EventName.WORK_RESUMED,
+    Verb.RECHECK: EventName.CHECKS_RESTORED,
+    Verb.INSTALL: EventName.CHECKS_RESTORED,
+    Verb.REDELIVER: EventName.DELIVERY_RETRIED,
+    Verb.ADOPT: EventName.WORK_RESUMED,
+    Verb.KEEP: EventName.WORK_RESUMED,
+    Verb.TAKE_OVER: EventName.TAKEN_OVER,
+    Verb.DROP: EventName.DROPPED,
+}
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """Carry out what people answered for a waiting job."""
+    answered = await parts.database.read(lambda c: decisions.unapplied(c, job.id))
+    due = [decision for decision in answered if decision.verb in MOVES]
+    if not due:
+        return False
+    # They may have granted a permission that was missing, and then answered.
+    parts.forge.renew_sign_in(RepositoryName(job.space))
+    await parts.database.write(Point.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
+    return True
+
+
+def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:
+    at = parts.clock.now()
+    event = MOVES[decision.verb or Verb.RETRY]
+    if event is EventName.SCOPE_GRANTED and decision.subject is Subject.ESCALATION:
+        event = EventName.WORK_RESUMED  # what went outside was taken out: another session has to make it
+    if decision.verb is Verb.WITHOUT_TESTS and decision.subject is Subject.NO_TESTS:
+        event = EventName.CHECKS_RESTORED  # the work is there
+    if decision.verb is Verb.ADD_BUDGET:
+        amount = parse_amount(decision.answer)
+        grants.add(connection, job.id, GrantKind(amount.unit), amount.value, by=decision.answered_by, at=at)
+        added: dict[str, Json] = {"amount": amount_text(amount), "unit": amount.unit}
+        jobs.note(connection, job.id, EventName.BUDGET_ADDED, at=at, actor=decision.answered_by, data=added)
+    if decision.verb is Verb.INSTALL:
+        digest = decision.options
+        grants.add(connection, job.id, GrantKind.DEPENDENCIES, digest, by=decision.answered_by, at=at)
+    if decision.verb in (Verb.RETRY, Verb.RECHECK):
+        environments.forget_failed(connection, job.space)
+    data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
+    changes = _adopted(jobs.get(connection, job.id), decision)
+    following = parts.contract(job.space).phase(job.phase).next
+    if event is EventName.GATE_APPROVED and following is not None:
+        # A gate in the middle of the graph lets the work go on; only the last one lets it out.
+        event, changes = (
+            EventName.WORK_RESUMED,
+            {"phase": following, "phase_sha": job.head_sha, "revision": 0},
+        )
+    jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
+    decisions.mark_applied(connection, decision)
+    decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+
+
+def _adopted(job: Job, decision: Decision) -> dict[str, object]:
+    """The text that an answer makes the one that counts: what was shown, and no other it was edited to since."""
+    edited = job.edited_issue
+    if (
+        decision.verb is not Verb.ADOPT
+        or edited is None
+        or edition(job.issue, edited) not in decision.options
+    ):
+        return {}
+    return {"issue": edited, "edited_issue": None}
+
+
+async def expire(parts: Parts) -> None:
+    """Close the questions whose time is over: whoever asked goes on without an answer."""
+    at = parts.clock.now()
+    overdue = parts.vigil.overdue(await parts.database.read(decisions.timed), parts.clock.monotonic())
+    if overdue:
+        await parts.database.write(Point.DECISIONS_EXPIRED, lambda c: decisions.expire(c, overdue, at=at))
+        parts.ring()
+
+
+async def wait_for_person(
+    parts: Parts, job: Job, event: EventName, subject: Subject, body: str, *, ending: str
+) -> None:
+    """Move a job to WAITING with the decision it waits for; a session that was prepared for it ends here."""
+    at = parts.clock.now()
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+
+    def wait(connection: sqlite3.Connection) -> None:
+        if session is not None:
+            lost = Ending(kind=EndKind.LOST, detail=ending)
+            endings.close(connection, parts, endings.Over(session=session, ending=lost))
+        jobs.move(
+            connection,
+            job.id,
+            event,
+            at=at,
+            data={"subject": str(subject), "body": body},
+            reason=body.splitlines()[0],
+        )
+        decisions.raise_decision(connection, ask(job, subject, body, at=at))
+
+    await parts.database.write(Point.PERSON_ASKED, wait)

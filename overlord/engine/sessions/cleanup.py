@@ -1,0 +1,29 @@
+"""What outlived its job: sessions of closed jobs, and sessions the runner holds that no row knows."""
+
+from overlord.domain.job import Job
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import collect
+from overlord.errors import RunnerUnavailable
+from overlord.store import sessions
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """End the live session of a job that is closed."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None:
+        return False
+    await collect.abandon(parts, session)
+    return True
+
+
+async def orphans(parts: Parts) -> None:
+    """Remove what the runner holds for this Overlord and the database does not know as live."""
+    try:
+        held = await parts.runner.sessions()
+        # Read after the runner was asked: what it holds was written down before it was started.
+        live = {session.id for session in await parts.database.read(sessions.live)}
+        for running in held:
+            if running.session not in live:
+                await parts.runner.remove(running.session)
+    except RunnerUnavailable:
+        return  # nothing is known now; the next poll looks again

@@ -1,0 +1,228 @@
+"""RUNNING → EVALUATING, QUEUED or WAITING: a session is over; its tree becomes one canonical commit of our own."""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from minion.protocol import Outcome, Report
+from overlord.domain.checks.integrity import holds_secret
+from overlord.domain.decision import Subject, ask
+from overlord.domain.evaluation import CheckName, EvaluationResult
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job
+from overlord.domain.model_fault import ModelOutage
+from overlord.domain.scope.check import droppable
+from overlord.domain.session import (
+    MAX_LOSSES,
+    MODEL,
+    Ending,
+    EndKind,
+    Session,
+    SessionVerdict,
+    judge_ending,
+    why_short,
+)
+from overlord.domain.text.plain import defused_line, last_of, plain_line, quoted
+from overlord.domain.transcript import exchange_of, failed_edits
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.scope.allow import by_commit, scope_of, settled
+from overlord.engine.sessions import ending as endings
+from overlord.engine.sessions.evaluation_input import kept_in_lfs
+from overlord.failpoints import Point
+from overlord.ports import RepositoryName, SessionId, Sha
+from overlord.store import decisions, jobs, sessions
+from overlord.store.budgets import model_outages
+from overlord.store.checks import evaluations
+
+SHOWN_EDITS = 3
+"""Reasons of failed edits that are told, the last ones."""
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """See whether the job's session is over, and take in what it leaves."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    if session is None:
+        return await _lost_without_trace(parts, job)
+    over = await endings.over(parts, session)
+    if over is None:
+        return False
+    work = await _canonical(parts, job, over.session)
+    await parts.database.write(Point.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """What a session left: the job's head from now on, and what of it was not taken."""
+
+    head: Sha | None
+    dropped: tuple[str, ...] = ()
+    """The paths whose changes were taken out."""
+    refused: str = ""
+    """Why nothing of what it pushed is taken, as a sentence."""
+    failed_edits: Sequence[str] = ()
+    """Where it changed nothing: why its edits could not be made."""
+
+
+async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
+    """One commit of ours over what the session pushed last; the job's head as it was when that is nothing new.
+
+    The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history. Nor are
+    changes of what Git LFS keeps.
+    """
+    name, identifier = RepositoryName(job.space), SessionId(session.id)
+    base = Sha(job.phase_base)
+    tree = await parts.git.session_tree(identifier, session.branch)
+    before = Sha(job.head_sha) if job.head_sha else None
+    if tree is None or tree == await parts.git.tree_of(name, before or base):
+        failed = await asyncio.to_thread(_failed_edits, parts.home.transcript(session.id))
+        return _Work(head=before, failed_edits=failed)
+    parent = clean_parent(job, await parts.database.read(lambda c: evaluations.history(c, job)))
+    if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
+        return _Work(head=before, refused=f"What it pushed is too large to be judged: {excess}.")
+    title = plain_line(job.issue.title, limit=60)
+    message = f"{title}\n\nIssue {job.issue.number}, session {session.id}."
+    at = session.prepared_at
+    head = await parts.git.canonical_commit(
+        name, identifier, tree=tree, parent=parent, message=message, at=at
+    )
+    scope = await scope_of(parts, job, session_id=session.id)
+    changes = await parts.git.changes(name, base, head)
+    before_it = await settled(parts, job, head, changes)
+    large = await kept_in_lfs(parts, job, [change.path for change in changes if change.status in "MT"])
+    dropped = tuple(dict.fromkeys((*droppable(scope, changes, before_it.standing), *large)))
+    for commit, paths in by_commit(dropped, before_it, base).items():
+        head = await parts.git.drop(
+            name, head, base=commit, paths=paths, parent=parent, message=message, at=at
+        )
+    return _Work(head=head, dropped=dropped)
+
+
+def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
+    """The commit new work is put on: the job's head, or where it was before a secret got in. A later commit takes a secret
+    out of the files and not out of the history, which a push publishes."""
+    judged = [item for item in past if any(made.name is CheckName.INTEGRITY for made in item.checks)]
+    holds = {item.head_sha: any(map(holds_secret, item.checks)) for item in judged}
+    if job.head_sha and not holds.get(job.head_sha):
+        return Sha(job.head_sha)
+    return Sha(next((sha for sha in reversed(holds) if not holds[sha]), job.phase_base))
+
+
+def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:
+    session, head = over.session, work.head
+    ending = replace(over.ending, detail=". ".join(filter(None, (over.ending.detail, work.refused))))
+    endings.close(connection, parts, replace(over, ending=ending))
+    sessions.mark(connection, session.id, dropped=work.dropped, taken_sha=head or "")
+    verdict = judge_ending(session, ending)
+    if work.refused:
+        verdict = SessionVerdict.STOPPED_SHORT
+    elif verdict is SessionVerdict.SUBMITTED and head is None and _is_gone(session, ending):
+        verdict = SessionVerdict.LOST
+    at = parts.clock.now()
+    data: dict[str, Json] = {
+        "session": session.id,
+        "head": head,
+        "ending": ending.kind,
+        "dropped": list(work.dropped),
+    }
+    if verdict is SessionVerdict.SUBMITTED and head is not None:
+        jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=at, data=data, head_sha=head, losses=0)
+        return
+    if verdict is SessionVerdict.LOST and job.losses < MAX_LOSSES:
+        jobs.move(
+            connection,
+            job.id,
+            EventName.SESSION_LOST,
+            at=at,
+            data=data,
+            head_sha=head,
+            losses=job.losses + 1,
+            reason=f"a session was lost ({ending.kind}); this is start {job.losses + 2}",
+        )
+        return
+    subject, body = _question(session, ending, verdict, work)
+    if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
+        subject, body = Subject.MODEL, outage.verdict(at)
+    jobs.move(
+        connection,
+        job.id,
+        EventName.SESSION_STOPPED_SHORT,
+        at=at,
+        data=data,
+        head_sha=head,
+        losses=0,
+        reason=body.splitlines()[0],
+    )
+    options = (session.exhausted.amount,) if subject is Subject.BUDGET and session.exhausted else ()
+    asked = ask(jobs.get(connection, job.id), subject, body, at=at, options=options)
+    decisions.raise_decision(connection, asked)
+
+
+def _is_gone(session: Session, ending: Ending) -> bool:
+    """Whether a session pushed something that is not there any more, nor is the session: the database is an older copy."""
+    return isinstance(session.report, Report) and bool(session.report.head) and ending.kind is EndKind.LOST
+
+
+def _failed_edits(transcript: Path) -> Sequence[str]:
+    try:
+        lines = transcript.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return ()
+    return failed_edits(exchange for line in lines if (exchange := exchange_of(line)) is not None)
+
+
+def _unchanged(failed: Sequence[str]) -> str:
+    """That a session changed nothing, and why, as far as the answers to its edits tell."""
+    if not failed:
+        return "It says it is done and changed nothing."
+    shown, more = last_of([defused_line(reason) for reason in failed], SHOWN_EDITS)
+    how_many = "An edit" if len(failed) == 1 else f"{len(failed)} edits"
+    return f"It says it is done and changed nothing. {how_many} failed: {' · '.join(shown)}{more}"
+
+
+def _question(session: Session, ending: Ending, verdict: SessionVerdict, work: _Work) -> tuple[Subject, str]:
+    report = session.report if isinstance(session.report, Report) else None
+    if verdict is SessionVerdict.LOST:
+        return Subject.LOSSES, f"The last one: {why_short(session, ending)} {ending.detail}".strip()
+    if report is not None and report.outcome is Outcome.COMPLETE:
+        why = work.refused or _unchanged(work.failed_edits)
+        return Subject.STOPPED_SHORT, f"{why}\n\n{quoted(report.summary)}"
+    why = f"{why_short(session, ending)} {work.refused}".strip()
+    said = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
+    if report is not None and report.outcome is Outcome.BLOCKED:
+        return Subject.BLOCKED, f"{why}{said}"
+    if report is not None and report.outcome is Outcome.OUT_OF_BUDGET:
+        return Subject.BUDGET, f"{why}{said}"
+    return Subject.STOPPED_SHORT, f"{why}{said}"
+
+
+def _outage(connection: sqlite3.Connection, session: Session) -> ModelOutage | None:
+    """Why a session that ended for its model had no reply, where Overlord saw that itself."""
+    report = session.report
+    if not isinstance(report, Report) or report.reason != MODEL:
+        return None
+    return model_outages.of_session(connection, session.id)
+
+
+async def _lost_without_trace(parts: Parts, job: Job) -> bool:
+    """A running job without a live session: only damage from outside makes one; it goes back to the queue."""
+    await parts.database.write(
+        Point.LOSS_NOTED,
+        lambda c: jobs.move(
+            c,
+            job.id,
+            EventName.SESSION_LOST,
+            at=parts.clock.now(),
+            losses=job.losses + 1,
+            reason="its session is gone from the database",
+        ),
+    )
+    return True
+
+
+async def abandon(parts: Parts, session: Session) -> None:
+    """End a session whose job does not need it any more, keeping its evidence."""
+    over = await endings.end_now(parts, session)
+    await parts.database.write(Point.SESSION_ABANDONED, lambda c: endings.close(c, parts, over))

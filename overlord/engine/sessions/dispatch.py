@@ -1,0 +1,361 @@
+"""QUEUED → RUNNING: contract → role → scope → brief; the session's row is written, its door opens, the runner starts."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minion.protocol import Answer, Brief, CheckStep, Finding, Message, Scope, ScopeError, SessionKind
+from overlord.domain.budgets.budget import NANO, Unit
+from overlord.domain.contracts.contract import SessionBudget
+from overlord.domain.decision import Subject
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job, branch_name
+from overlord.domain.scope.named_files import files_named_in
+from overlord.domain.scope.reason import lines
+from overlord.domain.session import Session, prepared, session_id
+from overlord.domain.skills.match import Chosen
+from overlord.domain.text.plain import defused_line
+from overlord.engine.conversation import edited_issue, issue_comments
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.scope import approve
+from overlord.engine.scope.allow import Allowed, allowed
+from overlord.engine.sessions import apply_answers, capacity, environment, setup, untested
+from overlord.engine.sessions import existing_work as found
+from overlord.engine.sessions.environment import EnvironmentFailed
+from overlord.engine.skills import select_skills
+from overlord.errors import GitFailed, RunnerRefused, Unobtainable
+from overlord.failpoints import Point
+from overlord.ports import Launch, RepositoryName, SessionId, Sha
+from overlord.settings.model import BudgetLimits
+from overlord.store import decisions, environments, jobs, sessions
+from overlord.store.budgets import grants
+from overlord.store.checks import evaluations
+from overlord.store.conversation import follow_ups, steering
+from overlord.store.spaces import pauses, spaces
+
+
+async def step(parts: Parts, job: Job) -> bool:
+    """Prepare a session for a queued job if there is room for one, then start it once its door is open."""
+    session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
+    try:
+        if session is None:
+            return await _prepare_work(parts, job)
+        if session.kind is SessionKind.SETUP:
+            return await setup.advance(parts, job, session)
+    except EnvironmentFailed as error:
+        return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
+    if session.door_opened_at is None:
+        return False
+    try:
+        await launch(parts, job, session)
+    except RunnerRefused as error:
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
+    except EnvironmentFailed as error:
+        return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
+    at = parts.clock.now()
+
+    def started(connection: sqlite3.Connection) -> None:
+        sessions.start(connection, session, at=at)
+        data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
+        jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data=data)
+
+    await parts.database.write(Point.WORK_STARTED, started)
+    return True
+
+
+async def _held_back(parts: Parts, job: Job) -> bool | None:
+    """Whether it is news what a queued job waits for, besides anything of its base; None where it waits for nothing."""
+    if await parts.database.read(lambda c: pauses.over(c, job.space)) is not None:
+        return await parts.database.write(Point.TROUBLE_NOTED, lambda c: capacity.say_paused(c, job.id))
+    if not await parts.database.read(lambda c: capacity.for_one_more(c, parts, job)):
+        return False
+    if await edited_issue.asked(parts, job):
+        return True
+    if not await parts.database.read(lambda c: capacity.for_a_pull(c, parts, job)):
+        return await _hold(parts, job, capacity.no_pull_left(parts, job.space))
+    if waits := (await parts.database.read(untested.held)).get(job.id):
+        return await _hold(parts, job, waits)
+    return False if await _is_being_set_up(parts, job) else None
+
+
+async def _prepare_work(parts: Parts, job: Job) -> bool:
+    if (is_news := await _held_back(parts, job)) is not None:
+        return is_news
+    base = await _base(parts, job)
+    if base is None:
+        body = (
+            f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
+        )
+        return await _refuse(parts, job, Subject.EMPTY_REPOSITORY, body)
+    taken = await found.is_taken(parts, job)
+    if taken and (question := await found.question(parts, job)):
+        return await _refuse(parts, job, Subject.FOUND_WORK, question)
+    branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
+    try:
+        writable = await allowed(parts, job, base=base)
+    except ScopeError as error:
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
+    if writable.needs_approval:
+        return await approve.ask_first(parts, job, writable, base)
+    if (is_news := await untested.ask_first(parts, job, base)) is not None:
+        return is_news
+    told = await untested.told(parts, job, base)
+    job = await _begun_at(parts, job, base, branch)
+    layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
+    if layer is None:
+        return False
+    session, chosen = await _work_session(
+        parts, job, branch=branch, base=base, writable=told.widened(writable), layer=layer, told=told
+    )
+
+    def store(connection: sqlite3.Connection) -> bool:
+        now = jobs.get(connection, job.id)
+        is_room = capacity.for_one_more(connection, parts, job) and capacity.for_a_pull(
+            connection, parts, job
+        )
+        is_known = (now.state, now.issue) == (job.state, job.issue) and not edited_issue.is_to_ask(
+            connection, now
+        )
+        if not is_known or not is_room:
+            return False
+        jobs.repair(connection, job.id, reason="")
+        sessions.prepare(connection, session)
+        spaces.note_begun(connection, job.space, at=session.prepared_at)
+        select_skills.note(connection, job, session, chosen)
+        untested.note(connection, job, told, writable.scope, at=session.prepared_at)
+        steering.note_briefed(connection, session)
+        environments.mark(connection, layer, used_at=session.prepared_at)
+        return True
+
+    return await parts.database.write(Point.WORK_PREPARED, store)
+
+
+async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
+    """The job, with what it starts from and the branch its work is for written down."""
+    if (base, branch) == (job.base_sha, job.branch):
+        return job
+    changes = {"base_sha": base, "branch": branch}
+    return await parts.database.write(Point.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
+
+
+async def _hold(parts: Parts, job: Job, reason: str) -> bool:
+    """Let people see what a queued job waits for."""
+    if job.reason == reason:
+        return False
+    await parts.database.write(Point.TROUBLE_NOTED, lambda c: jobs.repair(c, job.id, reason=reason))
+    return True
+
+
+async def _is_being_set_up(parts: Parts, job: Job) -> bool:
+    """Whether the job waits for the setup of its base as it was last seen: there is nothing to fetch before that is over."""
+    if job.base_sha is None:
+        return False
+    try:
+        need = await environment.allowed(parts, job, Sha(job.base_sha))
+    except (EnvironmentFailed, GitFailed):
+        return False  # a fetch may change that
+    return need is not None and await setup.is_being_made(parts, need)
+
+
+async def _base(parts: Parts, job: Job) -> Sha | None:
+    """The commit the job starts from, in a mirror that has all its session needs: where the base branch is now, until
+    there is work on top of it. None when there is no such branch."""
+    name, known = RepositoryName(job.space), Sha(job.base_sha) if job.base_sha else None
+    needed = [known, Sha(job.head_sha)] if known and job.head_sha else []
+    if needed and await _has(parts, name, needed):
+        return known
+    remote = await parts.forge.remote(name)
+    await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=needed[:1])
+    return known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
+
+
+async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bool:
+    """Whether the mirror has these commits."""
+    try:
+        for commit in commits:
+            await parts.git.tree_of(name, commit)
+    except GitFailed:
+        return False
+    return True
+
+
+async def launch(parts: Parts, job: Job, session: Session) -> None:
+    """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused, or EnvironmentFailed
+    when what its base names beside itself cannot be had."""
+    name = RepositoryName(job.space)
+    brief = _references(job, session)
+    writable = session.branch if session.kind is SessionKind.WORK else None
+    identifier = SessionId(session.id)
+    try:
+        ready = await parts.git.ready_copy(name, Sha(job.base_sha or ""), partial(parts.forge.remote, name))
+    except Unobtainable as error:
+        raise EnvironmentFailed(defused_line(str(error))) from None
+    await parts.git.prepare_session(name, identifier, brief, writable)
+    limits = parts.settings.space(job.space).sessions
+    await parts.runner.start(
+        Launch(
+            session=identifier,
+            job=str(job.id),
+            environment={"MINION_ID": session.id, "MINION_SCOPE": session.scope},
+            door=parts.home.door(session.id),
+            memory_mb=limits.memory_mb,
+            cpus=limits.cpus,
+            space=job.space,
+            layer=session.layer,
+            ready=ready,
+        )
+    )
+
+
+def _references(job: Job, session: Session) -> Mapping[str, Sha]:
+    base = Sha(job.base_sha or "")
+    return {job.base_branch: base, session.branch: Sha(job.head_sha or base)}
+
+
+async def _free_branch(parts: Parts, job: Job) -> str:
+    """The first name of this job's that no branch at the forge has."""
+    taken = 0
+    while True:
+        branch = branch_name(job.issue.number, taken)
+        if await parts.git.branch_head(RepositoryName(job.space), branch) is None:
+            return branch
+        taken += 1
+
+
+async def _work_session(
+    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, told: untested.Told
+) -> tuple[Session, Chosen]:
+    known = await parts.database.read(lambda c: _context(c, job))
+    contract = parts.contract(job.space)
+    budget = contract.role_of(job.phase).budget or SessionBudget()
+    limits = capacity.limits_of(parts, job.space, turns=budget.turns, time_s=budget.time_s)
+    tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
+    listing = await parts.git.listing(RepositoryName(job.space), base)
+    named = files_named_in(job.issue, listing)
+    about = {*named, *(finding.file for finding in known.findings if finding.file)}
+    chosen = await select_skills.skills_for(parts, job, base, listing, files=about, scope=writable.scope)
+    brief = Brief(
+        session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
+        kind=SessionKind.WORK,
+        role=contract.phase(job.phase).role,
+        repository=job.space,
+        base_branch=job.base_branch,
+        base_sha=base,
+        branch=branch,
+        head_sha=job.head_sha or base,
+        issue=await issue_comments.with_later_comments(parts, job) if known.is_later else job.issue,
+        scope=writable.scope,
+        scope_reasons=lines(writable.reasons),
+        limits=limits,
+        findings=known.findings,
+        answers=(*known.answers, *told.answers),
+        messages=known.messages,
+        tried=known.tried,
+        guidance=await guidance(parts, job, base),
+        named_files=named,
+        skills=tuple(skill.told for skill in chosen.offered),
+        traced=parts.settings.tracing.is_on,
+    )
+    session = prepared(
+        brief,
+        job.id,
+        at=parts.clock.now(),
+        layer=layer,
+        time_limit_s=limits.time_s,
+        token_budget=tokens,
+        nusd_budget=nusd,
+    )
+    return session, chosen
+
+
+def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """What a session is to mend: what its round is about, and once that was tried what the judge held against it."""
+    asked = tuple(item.finding for item in follow_ups.of_round(connection, job))
+    return (*asked, *judged) if job.revision or not asked else asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Context:
+    ordinal: int
+    findings: tuple[Finding, ...]
+    answers: tuple[Answer, ...]
+    messages: tuple[Message, ...]
+    tried: tuple[str, ...]
+    added_tokens: int
+    added_nusd: int
+
+    @property
+    def is_later(self) -> bool:
+        """Whether the job has had a session, or an answer, so that people may have said more since it began."""
+        return self.ordinal > 1 or bool(self.answers)
+
+
+def _context(connection: sqlite3.Connection, job: Job) -> _Context:
+    past = evaluations.history(connection, job)
+    return _Context(
+        ordinal=sessions.count(connection, job.id, SessionKind.WORK) + 1,
+        findings=_findings(connection, job, past[-1].findings if past else ()),
+        answers=decisions.answers_for_brief(connection, job.id),
+        messages=steering.for_brief(connection, job.id),
+        tried=sessions.summaries(connection, job.id),
+        added_tokens=grants.added(connection, Unit.TOKENS, job_id=job.id),
+        added_nusd=grants.added(connection, Unit.USD, job_id=job.id),
+    )
+
+
+def _caps(settings: BudgetLimits, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:
+    """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
+    tokens, usd = budget.tokens or settings.session_tokens, budget.usd or settings.session_usd
+    return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
+
+
+_GUIDANCE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
+_GUIDANCE_CHARS = 8000
+
+
+async def guidance(parts: Parts, job: Job, base: Sha) -> str:
+    """What the repository says to those who work on it, at base; cut, and fenced by whoever shows it to a model."""
+    found = await parts.git.read_files(RepositoryName(job.space), base, _GUIDANCE_FILES)
+    texts = [(path, found[path].decode(errors="replace")) for path in _GUIDANCE_FILES if found.get(path)]
+    return "\n\n".join(f"{path}:\n{text[:_GUIDANCE_CHARS]}" for path, text in texts)
+
+
+async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], layer: str) -> bool:
+    """Prepare the session that runs the judge's commands on the job's head. False when there is no room now."""
+    at = parts.clock.now()
+    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
+    identifier = session_id(job.id, SessionKind.CHECK, ordinal)
+    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.space(job.space).checks.setup_s
+    brief = Brief(
+        session_id=identifier,
+        kind=SessionKind.CHECK,
+        role="check",
+        repository=job.space,
+        base_branch=job.base_branch,
+        base_sha=job.base_sha or "",
+        branch=job.branch,
+        head_sha=job.head_sha or "",
+        issue=job.issue,
+        scope=Scope.unrestricted(),
+        limits=capacity.limits_of(parts, job.space, time_s=time_limit_s),
+        steps=steps,
+    )
+    session = prepared(brief, job.id, at=at, layer=layer, time_limit_s=time_limit_s)
+
+    def store(connection: sqlite3.Connection) -> bool:
+        if not capacity.is_left(connection, parts, job.space):
+            return False
+        sessions.prepare(connection, session)
+        environments.mark(connection, layer, used_at=at)
+        return True
+
+    return await parts.database.write(Point.CHECK_PREPARED, store)
+
+
+async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:
+    """No session can be started as things are: a person is asked."""
+    await apply_answers.wait_for_person(
+        parts, job, EventName.DISPATCH_REFUSED, subject, body, ending="never started"
+    )
+    return True

@@ -1,0 +1,72 @@
+"""What the judge looks at: Overlord's own diff of a job's head against its base, and what base says of checks."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from overlord.domain.checks.file import CHECKS_PATH, ChecksFile, parse_checks
+from overlord.domain.checks.lint import LINT_CONFIGURATION
+from overlord.domain.job import Job
+from overlord.domain.repositories.lfs import LARGEST_POINTER, parse_pointer
+from overlord.domain.scope.check import Change
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import environment
+from overlord.ports import RepositoryName, Sha
+
+DIFF_BYTES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """One head's material; the same for every check of an evaluation."""
+
+    base: Sha
+    head: Sha
+    changes: Sequence[Change]
+    diff: str
+
+
+async def material_of(parts: Parts, job: Job, head_sha: str) -> Material:
+    """Read the diff from the mirror."""
+    name, base, head = RepositoryName(job.space), Sha(job.base_sha or ""), Sha(head_sha)
+    changes, diff = await asyncio.gather(
+        parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
+    )
+    return Material(base=base, head=head, changes=changes, diff=diff)
+
+
+async def checks_of(parts: Parts, job: Job) -> ChecksFile | None:
+    """The repository's own checks, read at base, and for what they leave open those of its kind of project.
+
+    Raises ChecksFileError when they do not parse, EnvironmentFailed when the environment's own file does not.
+    """
+    found = await _at_base(parts, job, (CHECKS_PATH,))
+    checks = parse_checks(found.get(CHECKS_PATH))
+    usual = await environment.recipe_at(parts, job, Sha(job.base_sha or ""))
+    if usual.tests is None and usual.lint is None:
+        return checks
+    return ChecksFile(
+        tests=(checks and checks.tests) or usual.tests, lint=(checks and checks.lint) or usual.lint
+    )
+
+
+async def lint_configuration_at_base(parts: Parts, job: Job) -> Mapping[str, str]:
+    """The linters' configuration files that exist at base, with their content."""
+    found = await _at_base(parts, job, LINT_CONFIGURATION)
+    return {path: content.decode(errors="replace") for path, content in found.items()}
+
+
+async def kept_in_lfs(parts: Parts, job: Job, paths: Sequence[str]) -> list[str]:
+    """Those of the paths whose content Git LFS keeps: what a session makes of it has no way there.
+
+    None where sessions find its pointers and no more; those are files like others.
+    """
+    if not paths or not parts.settings.extent(job.space).lfs:
+        return []
+    name, base = RepositoryName(job.space), Sha(job.phase_base)
+    found = await parts.git.read_files(name, base, paths, limit_bytes=LARGEST_POINTER + 1)
+    return [path for path, content in found.items() if parse_pointer(content) is not None]
+
+
+async def _at_base(parts: Parts, job: Job, paths: Sequence[str]) -> Mapping[str, bytes]:
+    return await parts.git.read_files(RepositoryName(job.space), Sha(job.base_sha or ""), paths)

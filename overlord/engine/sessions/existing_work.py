@@ -1,0 +1,35 @@
+"""Work at the forge that the database does not know: it is older than that work, as a copy that was put back is.
+
+It is not done a second time unless a person, who is asked once, wants that.
+"""
+
+from overlord.domain.decision import Subject
+from overlord.domain.job import Job
+from overlord.engine.runtime.parts import Parts
+from overlord.ports import RepositoryName
+from overlord.store import decisions
+
+
+async def is_taken(parts: Parts, job: Job) -> bool:
+    """Whether the branch of a job without any work is at the forge all the same. The mirror must be fresh."""
+    if job.head_sha is not None:
+        return False
+    return await parts.git.branch_head(RepositoryName(job.space), job.branch) is not None
+
+
+async def question(parts: Parts, job: Job) -> str | None:
+    """What to ask a person about a branch that is taken; None when they have answered, or it is a mere leftover."""
+    answered = await parts.database.read(lambda c: decisions.answered(c, job.id))
+    if any(decision.subject is Subject.FOUND_WORK for decision in answered):
+        return None
+    pulls = await parts.forge.pulls_from(RepositoryName(job.space), job.branch)
+    standing = [pull for pull in pulls if pull.open or pull.merged]
+    if not standing:
+        return None
+    pull = standing[0]
+    what = "merged" if pull.merged else "open"
+    return (
+        f"Pull request {pull.number} from {job.branch} is {what}, and this database knows nothing of it: it may be an "
+        f"older copy.\n\nTrying again works on another branch and opens another pull request; taking over or dropping "
+        f"ends this job and leaves {pull.url} as it is."
+    )

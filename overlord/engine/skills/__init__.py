@@ -1,0 +1,1 @@
+"""Skills: offered to sessions, drafted, and judged in anybody's pull requests."""

@@ -1,0 +1,58 @@
+"""`overlord serve` and `overlord demo`: the daemon, and the daemon in an embedded world."""
+
+import asyncio
+import logging
+from typing import Annotated, Literal
+
+import typer
+
+from overlord.entrypoints.process_environment import environment
+from overlord.errors import ContainersMissing
+from overlord.settings.load import load
+
+LogForm = Literal["plain", "json", "console"]
+
+
+def serve(
+    json: Annotated[bool, typer.Option("--json", help="Log as JSON lines: --log json.")] = False,
+    log: Annotated[
+        LogForm | None,
+        typer.Option(
+            help="How to log: a sentence for each event, JSON lines, or every field for people. Else as `log.format` says."
+        ),
+    ] = None,
+) -> None:
+    """Run the daemon in the foreground until it is told to stop."""
+    if json and log not in {None, "json"}:
+        raise typer.BadParameter("give --json or --log, not both")
+    from overlord.entrypoints import daemon, process_consent
+    from overlord.entrypoints.terminal import logs
+
+    settings = load(environment())
+    logs.configure_from(settings.log, "json" if json else log)
+    try:
+        asyncio.run(daemon.serve(settings))
+    except ContainersMissing as error:
+        if not process_consent.ask(settings, str(error)):
+            raise
+        asyncio.run(daemon.serve(settings))
+
+
+def demo(
+    runner: Annotated[
+        Literal["auto", "docker", "process"], typer.Option(help="What sessions run in.")
+    ] = "auto",
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Run none; remove what earlier ones left: folders, containers.")
+    ] = False,
+) -> None:
+    """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
+    from overlord.entrypoints.demo import clean as demo_clean
+    from overlord.entrypoints.demo import demo as story
+    from overlord.entrypoints.terminal import logs
+
+    logs.configure_logs(json=False, level=logging.WARNING)
+    if clean:
+        demo_clean.show(asyncio.run(demo_clean.clean(environment().get("DOCKER_HOST") or None)))
+        return
+    raise typer.Exit(asyncio.run(story.tell(runner)))

@@ -1,0 +1,113 @@
+"""`overlord proposals …`: what Overlord would improve, and a person's word to it."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from overlord.domain.chat.proposal_card import seen_at, type_in_words
+from overlord.domain.person import Person
+from overlord.domain.proposals.proposal import ProposalStatus
+from overlord.domain.text.reference import proposal_in
+from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.commands.state import Repo
+from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
+from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
+from overlord.failpoints import Point
+from overlord.store.proposals import proposals
+from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
+
+app = typer.Typer(help="Proposals: what Overlord would improve, and waits to be told.", no_args_is_help=True)
+
+
+_number = numbered(proposal_in, "give a proposal as p3")
+
+
+Which = Annotated[int, typer.Argument(parser=_number, metavar="P3", help="The proposal, as p3.")]
+
+
+@app.command("list")
+def list_proposals(
+    everything: Everything = False,
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """Every proposal that waits for a person, or was approved and is not done."""
+    with state.reading() as connection:
+        found = proposals.newest(connection) if everything else proposals.standing(connection)
+    if json:
+        as_json(found)
+    elif not found:
+        say("Nothing is proposed.")
+    else:
+        rows = [
+            (
+                item.name,
+                item.status,
+                type_in_words(item),
+                item.space,
+                item.title,
+                item.impact,
+                item.risk,
+                age(item.created_at),
+            )
+            for item in found
+        ]
+        table(("id", "status", "type", "repository", "what", "impact", "risk", "age"), rows)
+
+
+@app.command()
+def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
+    """One proposal, with what it rests on."""
+    with state.reading() as connection:
+        proposal = proposals.get(connection, number)
+    if json:
+        as_json({"proposal": proposal, "digest": proposal.digest})
+        return
+    say(f"proposal {proposal.name}, {proposal.status}: {line(proposal.title)}\n")
+    say(f"{type_in_words(proposal)} for {proposal.space} · impact {proposal.impact} · risk {proposal.risk}\n")
+    say(f"{proposal.rationale}\n\n  > {line(proposal.sample)}\n")
+    if proposal.answer:
+        say(f"people answered:\n\n  > {line(proposal.answer)}\n")
+    say(f"Proposed: {proposal.action}\n")
+    say(seen_at(proposal))
+    if proposal.decided_by:
+        said = f": {line(proposal.reason)}" if proposal.reason else ""
+        verb = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
+        say(line(f"{verb} by {proposal.decided_by}{said}"))
+    if proposal.issue_number is not None:
+        say(f"its issue is {proposal.space}#{proposal.issue_number}")
+    elif proposal.is_approved and proposal.is_drafted and not proposal.rests:
+        say("its draft is among `overlord skills drafts`")
+    if proposal.rests:
+        say(line(f"it rests: {proposal.note}"))
+    if proposal.rests or proposal.status is ProposalStatus.PENDING:
+        say_command(f"proposals approve {proposal.name}")
+    if proposal.status is ProposalStatus.PENDING:
+        say_command(f"proposals reject {proposal.name} 'why'")
+    say(f"shown as {proposal.digest}")
+
+
+@app.command()
+def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say yes: an issue is opened for it and worked on; a skill is drafted first. One that rests is taken up again."""
+    command = ApproveProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
+    proposal = state.write(
+        Point.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
+    )
+    does = "drafts the skill" if proposal.is_drafted else "opens an issue"
+    say(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
+
+
+@app.command()
+def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say no. It comes back only when there is twice as much evidence for it."""
+    command = RejectProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
+    proposal = state.write(
+        Point.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
+    )
+    say(f"Proposal {proposal.name} is rejected.")
+
+
+def _who() -> Person:
+    return Person.of(person())

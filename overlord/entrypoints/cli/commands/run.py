@@ -1,0 +1,199 @@
+"""`overlord run`, `resume`, `retry`, `history`: the whole machine around one repository, from the command line."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from overlord.entrypoints.invocation import choose_repository
+from overlord.entrypoints.process_environment import environment
+from overlord.entrypoints.terminal.show import age, as_json, console, table
+from overlord.errors import OverlordError
+
+if TYPE_CHECKING:
+    from overlord.entrypoints.local.local_session import Desk
+    from overlord.entrypoints.local.start import Wish
+
+Act = Callable[["Desk"], Awaitable[int]]
+"""A verb, done at a desk; its exit code."""
+TITLE_CHARS, BODY_CHARS = 256, 65_536
+"""What an issue may have."""
+
+
+class RunnerName(StrEnum):
+    """What sessions run in."""
+
+    AUTO = "auto"
+    DOCKER = "docker"
+    PROCESS = "process"
+
+
+Repo = Annotated[str, typer.Option(help="A path in the repository, or an address to clone.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line; asks nothing.")]
+Model = Annotated[str, typer.Option(help="The model; what is configured, or Ollama's first, if absent.")]
+Runner = Annotated[RunnerName | None, typer.Option(help="What sessions run in.")]
+Budget = Annotated[float | None, typer.Option(min=0.01, help="The most it may cost, in USD.")]
+Scope = Annotated[list[str], typer.Option(help="What it may write, as src/**; may be given more than once.")]
+Base = Annotated[str, typer.Option(help="The branch, tag or commit to start from; HEAD if absent.")]
+
+
+def run(
+    *,
+    title: Annotated[str, typer.Argument(help="What you want, in a line.")],
+    body: Annotated[str, typer.Option(help="More about it.")] = "",
+    body_file: Annotated[str, typer.Option(help="A file with more about it; - is standard input.")] = "",
+    repo: Repo = ".",
+    scope: Scope = [],  # noqa: B006 - Typer reads it
+    model: Model = "",
+    runner: Runner = None,
+    budget: Budget = None,
+    base: Base = "",
+    json: Json = False,
+) -> None:
+    """Have one thing done in a repository, and judged; the result is a branch in it, and nothing else is touched."""
+    if not title.strip() or len(title) > TITLE_CHARS:
+        raise typer.BadParameter(f"a title has 1 to {TITLE_CHARS} characters; more goes into --body")
+    text = _body(body, body_file)
+
+    def begin() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = start.Wish(
+            title=title.strip(),
+            body=text,
+            base=base,
+            scope=tuple(scope),
+            model=model,
+            runner=runner or "",
+            budget_usd=budget,
+        )
+        return lambda desk: start.run(desk, wish)
+
+    _at_the_desk(repo, json, begin)
+
+
+def resume(
+    *,
+    number: Annotated[
+        int | None,
+        typer.Argument(help="The run, as `history` shows it; else what was interrupted, or waits."),
+    ] = None,
+    repo: Repo = ".",
+    model: Model = "",
+    runner: Runner = None,
+    budget: Budget = None,
+    json: Json = False,
+) -> None:
+    """Go on with what was interrupted; where nothing was, ask what waits for an answer."""
+
+    def go_on() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = _wish(model, runner, budget)
+        return lambda desk: start.resume(desk, number, wish)
+
+    _at_the_desk(repo, json, go_on)
+
+
+def retry(
+    *,
+    number: Annotated[
+        int | None, typer.Argument(help="The run, as `history` shows it; else the last.")
+    ] = None,
+    repo: Repo = ".",
+    model: Model = "",
+    runner: Runner = None,
+    budget: Budget = None,
+    json: Json = False,
+) -> None:
+    """Work a run again: one that waits goes on where it is, one that has ended starts over from HEAD."""
+
+    def again() -> Act:
+        from overlord.entrypoints.local import start
+
+        wish = _wish(model, runner, budget)
+        return lambda desk: start.retry(desk, number, wish)
+
+    _at_the_desk(repo, json, again)
+
+
+def history(
+    repo: Repo = ".", json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Every run of a repository, newest first."""
+    from overlord.entrypoints.local.history import history as told
+    from overlord.entrypoints.local.place import place_of
+
+    place = place_of(repo, environment())
+    found = asyncio.run(told(place)) if place.home.database.exists() else []
+    if json:
+        as_json(found)
+    elif not found:
+        console.print("No runs yet.")
+    else:
+        rows = [
+            (
+                str(item.run),
+                str(item.job or "-"),
+                item.title[:60],
+                item.state,
+                item.cost,
+                f"{item.work_s:.0f} s",
+                item.branch or "-",
+                age(item.at),
+            )
+            for item in found
+        ]
+        table(("run", "job", "title", "state", "cost", "work", "branch", "age"), rows)
+
+
+def _wish(model: str, runner: RunnerName | None, budget: float | None) -> "Wish":
+    from overlord.entrypoints.local.start import Wish
+
+    return Wish(model=model, runner=runner or "", budget_usd=budget)
+
+
+def _body(body: str, file: str) -> str:
+    if body and file:
+        raise typer.BadParameter("give --body or --body-file, not both")
+    text = body
+    if file:
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise typer.BadParameter(f"{file} cannot be read: {error}") from None
+    if len(text) > BODY_CHARS:
+        raise typer.BadParameter(f"the body has {len(text):,} characters; {BODY_CHARS:,} is the most")
+    return text
+
+
+def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
+    """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported."""
+    from overlord.entrypoints.local.place import place_of
+
+    place = place_of(repo, environment())
+    choose_repository(place.named)
+    from overlord.entrypoints.local import screen
+    from overlord.entrypoints.local.interruption import INTERRUPTED
+    from overlord.entrypoints.local.local_session import sit_down
+    from overlord.entrypoints.terminal import logs
+
+    logs.configure_logs(json=json, level=logging.WARNING)
+    act = verb()
+
+    async def sitting() -> int:
+        async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:
+            try:
+                return await act(desk)
+            except OverlordError:
+                if not desk.interruption.came.is_set():
+                    raise
+                desk.screen.say("Stopped. `overlord resume` goes on with what was begun.")
+                return INTERRUPTED
+
+    raise typer.Exit(asyncio.run(sitting()))

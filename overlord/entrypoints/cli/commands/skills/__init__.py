@@ -1,0 +1,1 @@
+"""`overlord skills`: files that are tried, the registry, drafts."""

@@ -1,0 +1,181 @@
+"""`overlord skills drafts|edit|approve|reject|retire`: skills on their way into a repository, and a person's word to them."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from overlord.domain.person import Person
+from overlord.domain.skills.draft import DraftState, SkillDraft
+from overlord.domain.text.plain import visible
+from overlord.domain.text.reference import draft_in
+from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.commands.state import Repo
+from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
+from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
+from overlord.errors import Refused
+from overlord.failpoints import Point
+from overlord.store.skills import drafts
+from overlord.verbs.skill import (
+    ApproveDraft,
+    EditDraft,
+    RejectDraft,
+    RetireSkill,
+    approve_draft,
+    check_editable,
+    edit_draft,
+    reject_draft,
+    retire_skill,
+)
+
+_number = numbered(draft_in, "give a draft as d3")
+
+
+Which = Annotated[int, typer.Argument(parser=_number, metavar="D3", help="The draft, as d3.")]
+
+
+def list_drafts(
+    number: Annotated[
+        int | None, typer.Argument(parser=_number, metavar="D3", help="One draft, to be shown whole.")
+    ] = None,
+    everything: Everything = False,
+    json: Json = False,
+    _repo: Repo = "",
+) -> None:
+    """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
+    with state.reading() as connection:
+        if number is not None:
+            return _show(drafts.get(connection, number), json=json)
+        found = drafts.newest(connection) if everything else drafts.standing(connection)
+    if json:
+        as_json([{"draft": item, "verdict": item.verdict, "digest": item.digest} for item in found])
+    elif not found:
+        say("Nothing is drafted.")
+    else:
+        rows = [
+            (item.label, item.state, item.verdict, item.space, item.title, age(item.requested_at))
+            for item in found
+        ]
+        table(("id", "state", "verdict", "repository", "what", "age"), rows)
+    return None
+
+
+def _show(draft: SkillDraft, *, json: bool) -> None:
+    if json:
+        as_json({"draft": draft, "verdict": draft.verdict, "digest": draft.digest})
+        return
+    say(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
+    if draft.path:
+        say(f"{draft.path}{' would be deleted' if not draft.text else ''}")
+    because = f": {draft.reason}" if draft.reason else ""
+    say(line(f"asked for by {draft.requested_by}{because}"))
+    if draft.text:
+        rows = "\n".join(f"  | {row}" for row in draft.text.splitlines())
+        say(f"\n{rows}\n")
+    say(f"verdict: {draft.verdict}")
+    for item in draft.findings:
+        place = f" line {item.line}" if item.line else ""
+        say(line(f"  {item.level} {item.rule}{place}: {item.message}"))
+    note = "merged, and not as it was approved" if draft.is_altered else "note"
+    for told, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
+        if words:
+            say(line(f"{told}: {words}"))
+    if draft.issue_number is not None:
+        say(f"its issue is {draft.space}#{draft.issue_number}")
+    if draft.edited_by:
+        say(line(f"edited by {draft.edited_by}"))
+    if draft.decided_by:
+        verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
+        say(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
+    if draft.is_editable:
+        say_command(f"skills edit {draft.label}")
+    if draft.is_approvable:
+        say_command(f"skills approve {draft.label} --digest {draft.digest}")
+
+
+def edit(
+    number: Which,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Take the text from this file, and open no editor.")
+    ] = None,
+    digest: Digest = "",
+    _repo: Repo = "",
+) -> None:
+    """Change a draft's text in $VISUAL or $EDITOR. What is not taken is kept, and said."""
+    with state.reading() as connection:
+        draft = drafts.get(connection, number)
+        check_editable(connection, draft)
+    place = file or _in_editor(draft)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{place} cannot be read: {visible(str(error))}") from None
+    command = EditDraft(draft_id=number, by=_who(), text=text, digest=digest or draft.digest)
+    try:
+        edited = state.write(Point.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
+    except Refused as error:
+        raise Refused(f"{error}; your text is in {place}") from None
+    if edited.trouble:
+        raise Refused(
+            f"draft {edited.label} stays as it was: {edited.trouble}. Your text is in {place}, and"
+            f" `overlord skills edit {edited.label}` goes on with it"
+        )
+    if file is None:
+        shutil.rmtree(place.parent, ignore_errors=True)  # editors leave backups beside it
+    say(
+        f"Draft {edited.label} is changed; the daemon judges it beside the other skills, then it can be approved."
+    )
+
+
+def _in_editor(draft: SkillDraft) -> Path:
+    """A file with the text, once the person has closed their editor."""
+    place = Path(tempfile.mkdtemp(prefix="overlord-")) / f"{draft.label}.yaml"
+    place.write_text(draft.refused or draft.text, encoding="utf-8")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        code = subprocess.run([*shlex.split(editor), str(place)], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise Refused(
+            f"the editor {editor!r} cannot be started: {error}; set EDITOR, or use --file"
+        ) from None
+    if code:
+        raise Refused(f"the editor ended with {code}, so nothing was changed; your text is in {place}")
+    return place
+
+
+def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
+    command = ApproveDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
+    say(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
+
+
+def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+    """Say no. What it was made for rests until somebody takes it up again."""
+    command = RejectDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
+    say(f"Draft {draft.label} is rejected.")
+
+
+def retire(
+    name: Annotated[str, typer.Argument(help="The skill's name.")],
+    reason: Why = "",
+    space: Annotated[str, typer.Option(help="Its repository, where there are several.")] = "",
+    _repo: Repo = "",
+) -> None:
+    """Have a skill's file deleted: as a draft, which is then approved like any other."""
+    command = RetireSkill(space=state.space(space or None), name=name, by=_who(), reason=reason)
+    draft = state.write(Point.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
+    say(
+        f"Draft {draft.label} would retire {draft.name}; `overlord skills approve {draft.label}` once it is judged."
+    )
+
+
+def _who() -> Person:
+    return Person.of(person())

@@ -1,0 +1,87 @@
+"""`overlord skills …`, in the order it is listed."""
+
+import typer
+
+from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
+
+app = typer.Typer(cls=LazyGroup, help="Skills: instructions that Minions load.", no_args_is_help=True)
+
+
+@app.command()
+def validate() -> Loaded:
+    """Judge skill files: their form, conflicts between them, and what in their text could do harm. 1 if any is rejected."""
+    from overlord.entrypoints.cli.commands.skills import validate as skill_validate
+
+    return skill_validate.validate
+
+
+@app.command("list")
+def list_skills() -> Loaded:
+    """The skills that were seen at each repository's base when a job began there."""
+    from overlord.entrypoints.cli.commands.skills import registry
+
+    return registry.list_skills
+
+
+@app.command()
+def show() -> Loaded:
+    """One skill, with how the jobs went that loaded it."""
+    from overlord.entrypoints.cli.commands.skills import registry
+
+    return registry.show
+
+
+@app.command()
+def stats() -> Loaded:
+    """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
+    from overlord.entrypoints.cli.commands.skills import registry
+
+    return registry.stats
+
+
+@app.command()
+def pulls() -> Loaded:
+    """Open pull requests that change skills, whoever opened them, and what is held against that."""
+    from overlord.entrypoints.cli.commands.skills import registry
+
+    return registry.pulls
+
+
+@app.command()
+def drafts() -> Loaded:
+    """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
+    from overlord.entrypoints.cli.commands.skills import draft
+
+    return draft.list_drafts
+
+
+@app.command()
+def edit() -> Loaded:
+    """Change a draft's text in $VISUAL or $EDITOR. What is not taken is kept, and said."""
+    from overlord.entrypoints.cli.commands.skills import draft
+
+    return draft.edit
+
+
+@app.command()
+def approve() -> Loaded:
+    """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
+    from overlord.entrypoints.cli.commands.skills import draft
+
+    return draft.approve
+
+
+@app.command()
+def reject() -> Loaded:
+    """Say no. What it was made for rests until somebody takes it up again."""
+    from overlord.entrypoints.cli.commands.skills import draft
+
+    return draft.reject
+
+
+@app.command()
+def retire() -> Loaded:
+    """Have a skill's file deleted: as a draft, which is then approved like any other."""
+    from overlord.entrypoints.cli.commands.skills import draft
+
+    return draft.retire

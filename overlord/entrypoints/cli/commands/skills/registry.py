@@ -1,0 +1,101 @@
+"""`overlord skills list|show|stats|pulls`: the skills each repository has, where they come from, how the work goes that loads
+them, and the open pull requests that change them."""
+
+from typing import Annotated
+
+import typer
+
+from overlord.domain.skills.record import SkillRecord, Standing
+from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.commands.state import Repo
+from overlord.entrypoints.cli.option import Json
+from overlord.entrypoints.terminal.show import age, as_json, line, say, table
+from overlord.errors import Refused
+from overlord.store.skills import skill_pulls, skill_uses, skills
+
+Space = Annotated[str, typer.Option("--space", help="Only this repository, as owner/name.", metavar="SPACE")]
+
+
+def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """The skills that were seen at each repository's base when a job began there."""
+    found = _found(space)
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+    elif not found:
+        say("No repository's base had a skill yet when a job began there.")
+    else:
+        rows = [
+            (
+                skill.name,
+                skill.version,
+                skill.origin,
+                skill.state,
+                skill.space,
+                f"{standing.loaded} of {standing.offered}",
+                percent(standing.rate),
+                age(skill.changed_at),
+            )
+            for skill, standing in found
+        ]
+        table(("name", "version", "origin", "at base", "repository", "loaded", "went well", "since"), rows)
+
+
+def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """One skill, with how the jobs went that loaded it."""
+    found = [item for item in _found(space) if item[0].name == name]
+    if not found:
+        raise Refused(f"no skill of the name {name!r} was seen; `overlord skills list` names them")
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        return
+    for skill, standing in found:
+        say(f"{skill.name} {skill.version}, {skill.origin}, in {skill.space}: {line(skill.description)}")
+        say(f"{skill.path}, {skill.state} · first seen {age(skill.first_seen_at)} ago")
+        say(f"{standing.told}\n")
+
+
+def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
+    found = _found(space)
+    if json:
+        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        return
+    rows = [
+        (
+            skill.name,
+            skill.version,
+            skill.space,
+            str(standing.offered),
+            str(standing.loaded),
+            f"{standing.well} of {standing.ended} ({percent(standing.rate)})",
+            f"{standing.others_well} of {standing.others} ({percent(standing.baseline)})",
+            "worse" if standing.is_worse else "",
+        )
+        for skill, standing in found
+    ]
+    if rows:
+        table(("name", "version", "repository", "offered", "loaded", "went well", "others", ""), rows)
+    say("A job went well that was merged and for which nobody had to be asked on the way.")
+
+
+def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
+    """Open pull requests that change skills, whoever opened them, and what is held against that."""
+    with state.reading() as connection:
+        found = skill_pulls.about_skills(connection, space or None)
+    if json:
+        as_json(found)
+    elif not found:
+        say("No open pull request changes skills.")
+    else:
+        rows = [(f"{item.space}#{item.number}", item.outcome, item.head_sha[:12], item.why) for item in found]
+        table(("pull request", "verdict", "at", "why"), rows)
+
+
+def _found(space: str) -> list[tuple[SkillRecord, Standing]]:
+    with state.reading() as connection:
+        known = skills.all_of(connection, space or None)
+        return [(skill, skill_uses.standing(connection, skill)) for skill in known]
+
+
+def percent(rate: int | None) -> str:
+    return "–" if rate is None else f"{rate} %"

@@ -1,0 +1,226 @@
+"""`overlord space …`: the repositories in Overlord's care, what each of them is worked on by, and where that is said."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from overlord.domain.checks.untested import UntestedPolicy
+from overlord.domain.inquiry import SpaceValue
+from overlord.domain.text.plain import count
+from overlord.domain.text.plain_yaml import load_yaml
+from overlord.domain.text.reference import is_full_name, repository_in
+from overlord.entrypoints.cli.commands import state, work
+from overlord.entrypoints.cli.option import Json
+from overlord.entrypoints.terminal.show import as_json, line, person, say, table
+from overlord.errors import Refused
+from overlord.failpoints import Point
+from overlord.queries import overview
+from overlord.settings.current import check
+from overlord.settings.file import merged_over, nested
+from overlord.settings.load import Settings, with_added
+from overlord.store.database import Database
+from overlord.store.spaces import managed
+from overlord.verbs.space import AddSpace, RemoveSpace, add_space, remove_space
+from overlord.verbs.untested import AskAgain
+from overlord.verbs.untested import ask_again as ask_again_about_tests
+
+app = typer.Typer(help="The repositories in Overlord's care.", no_args_is_help=True)
+app.command("pause")(work.pause_space)
+app.command("resume")(work.resume_space)
+
+Named = Annotated[str, typer.Argument(help="A repository in Overlord's care: owner/repo, or its name alone.")]
+SECRETS = "setup_secrets"
+DEFAULT = "default"
+"""What a value's source is that nobody said."""
+
+
+@app.command()
+def add(
+    repository: Annotated[str, typer.Argument(help="owner/repo, or its address.")],
+    base_branch: Annotated[
+        str, typer.Option(help="The branch its work is for; else its default branch.")
+    ] = "",
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="A value of its own, as budget.job_usd=2 or 'scope=[src/**]'."
+        ),
+    ] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Do not ask GitHub whether it is there.")
+    ] = False,
+) -> None:
+    """Put a repository into Overlord's care; a daemon that runs takes it up by itself.
+
+    GitHub is asked for it first. For one that was added before, say more of what it has of its own. Settings files may say the
+    same under `spaces`.
+    """
+    name = repository_in(repository)
+    if name is None or not is_full_name(name):
+        raise typer.BadParameter("give a repository as owner/repo, or its address")
+    own: dict[str, Any] = {"base_branch": base_branch} if base_branch else {}
+    for said in given or ():
+        own = merged_over(own, _value(said))
+    settings = state.loaded_settings()
+    _ensure_database()
+    with state.reading() as connection:
+        known = managed.added(connection)
+    name = next((spelt for spelt in known if spelt.casefold() == name.casefold()), name)
+    own = merged_over(known.get(name, {}), own)
+    check(with_added(settings, {**known, name: own}))
+    if not unchecked:
+        name = _as_the_forge_has_it(settings, name, (*known, *settings.repositories))
+    command = AddSpace(space=name, given=own, actor=person())
+    is_new = state.write(
+        Point.SPACE_ADDED,
+        lambda c: add_space(c, command, named=settings.repositories, at=datetime.now(UTC)),
+    )
+    done = "is in Overlord's care" if is_new else "has these settings of its own"
+    when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
+    say(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
+
+
+def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) -> str:
+    """A repository's name in the forge's spelling; of one in Overlord's care the forge is not asked. Raises NotFound and what
+    `look_up` raises, and Refused where it is one in care under another name."""
+    there = {spelt.casefold() for spelt in named}
+    if name.casefold() in there:
+        return name
+    from overlord.entrypoints.space_lookup import look_up
+
+    found = asyncio.run(look_up(settings, name)).name
+    if found.casefold() in there:
+        raise Refused(f"{name} is called {found} now, which is in Overlord's care already")
+    return found
+
+
+def _value(said: str) -> dict[str, Any]:
+    """`KEY=VALUE` as settings have it; raises typer.BadParameter."""
+    key, equals, text = said.partition("=")
+    if not equals or not all(key.split(".")):
+        raise typer.BadParameter(f"give it as KEY=VALUE, as budget.job_usd=2, not {said!r}")
+    if key.split(".")[0] == SECRETS:
+        raise typer.BadParameter(f"{SECRETS} are not given by command: name them in your settings file")
+    try:
+        return nested(tuple(key.split(".")), load_yaml(text))
+    except yaml.YAMLError:
+        raise typer.BadParameter(f"the value of {key} cannot be read as YAML") from None
+
+
+def _ensure_database() -> None:
+    """There is a state to write to, also before the first start."""
+    path = state.home().database
+    if path.exists():
+        return
+
+    async def make() -> None:
+        await (await Database.open(path, exclusive=True)).close()
+
+    asyncio.run(make())
+
+
+@app.command("list")
+def list_spaces(json: Json = False) -> None:
+    """Every repository in Overlord's care, how it came there, and what it is at."""
+    settings = state.settings()
+    with state.reading() as connection:
+        found = overview.care_of(connection, settings)
+    if json:
+        as_json(found)
+        return
+    rows = [
+        (item.name, item.by, f"{item.running} of {item.most}", str(item.open_jobs), item.state[:100])
+        for item in found
+    ]
+    if rows:
+        table(("repository", "by", "sessions", "open jobs", "state"), rows)
+    else:
+        say("No repository is in Overlord's care. `overlord space add owner/repo` puts one there.")
+
+
+@app.command()
+def show(repository: Named, json: Json = False) -> None:
+    """Everything a repository is worked on by, and where each value is said."""
+    settings = state.settings()
+    name = state.space(repository)
+    found = overview.space_values(settings, name)
+    policy = _untested(name)
+    if json:
+        as_json({"name": name, "values": found, "untested": policy})
+        return
+    say(line(name))
+    if policy is not None:
+        say(
+            f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
+        )
+    _say_values(found)
+
+
+def _say_values(found: Sequence[SpaceValue]) -> None:
+    """What somebody said of it before what is so by default."""
+    said = [item for item in found if item.source != DEFAULT]
+    say("Differs from the default:" if said else "Nothing differs from the default.")
+    if said:
+        table(
+            ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in said]
+        )
+    say("\nAs by default:")
+    table(("setting", "value"), [(item.key, line(item.value)) for item in found if item.source == DEFAULT])
+
+
+@app.command()
+def tests(
+    repository: Annotated[
+        str, typer.Argument(help="A repository in Overlord's care; with --repo it need not be named.")
+    ] = "",
+    ask_again: Annotated[
+        bool, typer.Option("--ask-again", help="Take it back: the next job there asks anew.")
+    ] = False,
+    json: Json = False,
+    _repo: state.Repo = "",
+) -> None:
+    """What was said about a repository without tests: whether its changes pass without any, or bring their own."""
+    name = state.space(repository or None)
+    if ask_again:
+        command = AskAgain(space=name, actor=person())
+        # An answer of theirs is taken back.
+        policy = state.write(
+            Point.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
+        )
+        say(
+            f"{line(name)}: “{line(policy.describe())}” counts no more. The next job without tests asks anew."
+        )
+        return
+    found = _untested(name)
+    if json:
+        as_json({"name": name, "untested": found})
+    elif found is None:
+        say(f"{line(name)}: nothing was said. A job that finds no tests there asks before its first session.")
+    else:
+        say(f"{line(name)}: {line(found.describe())}. It counts until there are tests.")
+
+
+def _untested(name: str) -> UntestedPolicy | None:
+    if not state.home().database.exists():
+        return None
+    with state.reading() as connection:
+        return overview.untested(connection, name)
+
+
+@app.command()
+def remove(
+    repository: Annotated[str, typer.Argument(help="owner/repo, as `overlord space list` has it.")],
+    stop_jobs: Annotated[bool, typer.Option("--stop-jobs", help="End its open jobs.")] = False,
+) -> None:
+    """Take a repository out of Overlord's care. Branches, pull requests, evidence and the ledger stay."""
+    named = state.loaded_settings().repositories
+    command = RemoveSpace(space=repository_in(repository) or repository, actor=person(), stop_jobs=stop_jobs)
+    ended = state.write(
+        Point.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
+    )
+    stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
+    say(f"{line(command.space)} is not in Overlord's care any more.{stopped}")

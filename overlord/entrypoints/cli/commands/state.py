@@ -1,0 +1,137 @@
+"""Reaching the state beside a running daemon: read what it wrote, write a fact, ring its bell.
+
+The state is that of OVERLORD_HOME, or with `--repo` that of a repository's local runs.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from overlord import wakeup
+from overlord.domain.text.reference import Target, space_named, target_in
+from overlord.entrypoints.invocation import choose_repository, chosen_repository
+from overlord.entrypoints.process_environment import environment
+from overlord.errors import ContractError, SettingsError, StoreError
+from overlord.failpoints import Point
+from overlord.home import Home
+from overlord.settings.env import home_of
+from overlord.store.database import open_reader, write_beside
+from overlord.store.spaces import managed, spaces
+
+if TYPE_CHECKING:
+    from overlord.settings.load import Settings
+
+Result = TypeVar("Result")
+
+
+def choose(repository: str) -> str:
+    """From here on, the state is that of this repository's local runs; of OVERLORD_HOME itself for ""."""
+    return choose_repository(repository)
+
+
+Repo = Annotated[
+    str,
+    typer.Option(
+        "--repo", callback=choose, help="Look at the local runs of this repository (`overlord run`)."
+    ),
+]
+
+
+def is_local() -> bool:
+    """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
+    return bool(chosen_repository())
+
+
+def home() -> Home:
+    """Where the state is kept, whether the settings load or not."""
+    if not chosen_repository():
+        return Home(home_of(environment()))
+    from overlord.entrypoints.local.place import place_of
+
+    return place_of(chosen_repository(), environment()).home
+
+
+def settings() -> "Settings":
+    """The settings, with the repositories that people added by command."""
+    loaded = loaded_settings()
+    if not home().database.exists():
+        return loaded
+    from overlord.settings.load import with_added
+
+    with reading() as connection:
+        return with_added(loaded, managed.added(connection))
+
+
+def loaded_settings() -> "Settings":
+    """The settings as file and environment have them."""
+    if not chosen_repository():
+        from overlord.settings.load import load
+
+        return load(environment())
+    from overlord.entrypoints.local.place import place_of
+
+    return place_of(chosen_repository(), environment()).settings(environment())
+
+
+def settings_or_why() -> "tuple[Settings, str]":
+    """The settings; where they do not load, those without the user's file over every repository that was ever looked at,
+    and why."""
+    try:
+        return settings(), ""
+    except (SettingsError, ContractError) as error:
+        place = home()
+        if not place.database.exists():
+            raise
+        with reading() as connection:
+            names = sorted(spaces.noted(connection))
+        plain = {"OVERLORD_HOME": str(place.root), "OVERLORD_CONFIG": os.devnull}
+        from overlord.settings.load import load
+
+        return load(plain, repositories=names), str(error)
+
+
+@contextmanager
+def reading() -> Iterator[sqlite3.Connection]:
+    """One consistent view of the database. Raises StoreError when there is none."""
+    path = home().database
+    if (named := chosen_repository()) and not path.exists():
+        raise StoreError(f'nothing was run in {named} yet; `overlord run "what you want"` starts something')
+    with closing(open_reader(path)) as connection:
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{path} cannot be used: {error}") from error
+
+
+def write(point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
+    """Write a fact in one transaction and wake the daemon."""
+    place = home()
+    result = write_beside(place.database, point, act)
+    wakeup.ring(place.bell)
+    return result
+
+
+def is_heard() -> bool:
+    """Whether a daemon listens to what is written now."""
+    return wakeup.is_heard(home().bell)
+
+
+def space(said: str | None) -> str:
+    """The repository in Overlord's care that is meant. Raises NotFound, or Refused where it could be several."""
+    return space_named(said, settings().repositories)
+
+
+def target(said: str) -> Target:
+    """A job or an issue, as it was typed. Raises typer.BadParameter, which is wrong usage."""
+    found = target_in(said)
+    if found is None:
+        raise typer.BadParameter("give a job's number, or an issue as '#42', owner/repo#42 or its address")
+    return found
+
+
+Meant = Annotated[str, typer.Argument(help="A job's number, or an issue: '#42', owner/repo#42, its address.")]

@@ -1,0 +1,1 @@
+"""`overlord demo`, and clearing up after it."""

@@ -1,0 +1,95 @@
+"""Tells every fact once it is stored: a log line each, and who else wants to know. It reads the ledger and holds up nobody.
+
+It begins where the ledger ends when the daemon starts; what the one before it could not tell any more is in the ledger.
+"""
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+import structlog
+
+from overlord.app import Overlord
+from overlord.domain.event import OVERLORD, EventName
+from overlord.domain.event_description import tell
+from overlord.entrypoints.terminal.plain_lines import SENTENCE
+from overlord.errors import Fenced
+from overlord.store import ledger
+from overlord.store.ledger import Entry
+
+AT_ONCE = 500
+"""Facts of one reading."""
+TEXT_CHARS = 200
+"""As much of a text as a line holds; all of it is in the ledger."""
+NAP_S = 5.0
+
+_WARNINGS = frozenset({EventName.MODEL_FAILED})
+"""Facts that somebody who looks after Overlord is to see among all others."""
+
+Hear = Callable[[Sequence[Entry]], Awaitable[None]]
+
+log = structlog.get_logger()
+
+
+class Chronicle:
+    """Where it is in the ledger. `hear` is told of the same facts, once they are logged."""
+
+    def __init__(self, running: Overlord, after: int, hear: Hear | None = None) -> None:
+        self._running = running
+        self._after = after
+        self._hear = hear
+
+    async def catch_up(self) -> None:
+        """Tell what was stored since; what cannot be read now is told later."""
+        with contextlib.suppress(sqlite3.DatabaseError, OSError, Fenced):
+            while told := await self._running.parts.database.read(
+                lambda c: ledger.with_spaces(c, after=self._after, limit=AT_ONCE)
+            ):
+                for entry, space in told:
+                    _tell(entry, space)
+                self._after = told[-1][0].seq
+                if self._hear is not None:
+                    await self._hear([entry for entry, _ in told])
+
+    async def follow(self) -> None:
+        """Catch up after every pass, for ever."""
+        while True:
+            seen = self._running.passes.count
+            await self.catch_up()
+            await self._running.passes.wait(seen, timeout_s=NAP_S)
+
+
+@contextlib.asynccontextmanager
+async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterator[Chronicle]:
+    """Tell facts while the block runs, and at its end what is still untold."""
+    chronicle = Chronicle(running, await running.parts.database.read(ledger.last_number), hear)
+    following = asyncio.create_task(chronicle.follow())
+    try:
+        yield chronicle
+    finally:
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+        await chronicle.catch_up()
+
+
+def _tell(entry: Entry, space: str) -> None:
+    data = json.loads(entry.data)
+    sentence = tell(entry.name, data)
+    whose = {"job_id": entry.job_id, "session_id": data.pop("session", None), "space": space or None}
+    by = entry.actor if entry.actor != OVERLORD else None
+    said = {name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)}
+    fields = {**whose, "by": by, "data": said or None}
+    say = log.warning if entry.name in _WARNINGS else log.info
+    say(
+        entry.name,
+        seq=entry.seq,
+        **{SENTENCE: sentence},
+        **{name: value for name, value in fields.items() if value is not None},
+    )
+
+
+def _short(value: str | float) -> str | float:
+    return value if not isinstance(value, str) or len(value) <= TEXT_CHARS else value[:TEXT_CHARS] + "…"

@@ -1,0 +1,119 @@
+"""How the command line prints: tables for people, JSON for programs, times as ages."""
+
+import dataclasses
+import getpass
+import json
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from overlord.domain.text.plain import visible
+from overlord.entrypoints.invocation import as_pasted, command
+
+console = Console(highlight=False)
+_PIPED_WIDTH = 2000
+error_console = Console(stderr=True, highlight=False)
+
+
+def as_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    print(json_text(value, indent=2))
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON in ASCII: what a terminal would obey, controls beyond ASCII and direction marks too, stays escaped."""
+    return json.dumps(value, default=_plain, indent=indent)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A plain table; cells are text, never markup, with commands as they are typed here. Into a pipe a row is one line, however long."""
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(as_pasted(line(cell))) for cell in row))
+    paper = console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+    paper.print(drawn)
+
+
+def line(text: str) -> str:
+    """Somebody's words on one line, so that they cannot pass for a line of ours."""
+    return " ".join(visible(text).split())
+
+
+def say(text: str) -> None:
+    """Text as it is: no markup, no control characters, not wrapped. Commands in it, in backticks, are as they are typed here."""
+    console.print(Text(as_pasted(visible(text))), soft_wrap=True)
+
+
+def card(text: str) -> None:
+    """A card, which is Markdown, drawn for a terminal; into a pipe as it is. Other people's words in it can do nothing."""
+    if not console.is_terminal:
+        say(text)
+        return
+    from rich.markdown import Markdown
+    from rich.theme import Theme
+
+    with console.use_theme(Theme(_ON_ANY_BACKGROUND)):
+        console.print(Markdown(as_pasted(visible(text)), hyperlinks=False, code_theme="ansi_light"))
+
+
+_ON_ANY_BACKGROUND = {
+    **dict.fromkeys(("markdown.code", "markdown.h2", "markdown.h3", "markdown.item.bullet"), "bold"),
+    **dict.fromkeys(("markdown.block_quote", "markdown.table.border", "markdown.table.header"), "none"),
+}
+"""Rich's own has code on black, and colours for dark terminals."""
+
+
+DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+"""The terminal's own colours: they can be read on light and dark."""
+
+
+def diff(text: str) -> None:
+    """A diff; what stands around a change is in the colour of all text."""
+    for drawn in text.splitlines():
+        console.print(Text(visible(drawn), DIFF_COLOURS.get(drawn[:1], "")), soft_wrap=True)
+
+
+def say_command(words: str, *, indent: str = "", comment: str = "") -> None:
+    """`overlord WORDS` on a line of its own, ready to paste; a shell leaves the comment out."""
+    typed = f"{indent}{command(words)}"
+    console.print(Text(visible(f"{typed:<47} # {line(comment)}" if comment else typed)), soft_wrap=True)
+
+
+def age(moment: datetime | None) -> str:
+    """How long ago, in one unit."""
+    if moment is None:
+        return "-"
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def person() -> str:
+    """Who types: what the ledger records."""
+    try:
+        return f"cli:{getpass.getuser()}"
+    except (KeyError, OSError):  # a container's user may have no name
+        return f"cli:uid-{os.getuid()}"

@@ -1,0 +1,1 @@
+"""Every look a person can have. Neutral values; each interface renders them."""

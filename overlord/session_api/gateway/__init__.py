@@ -1,0 +1,1 @@
+"""The model gateway: keys, budgets before a call, metering after it."""

@@ -1,0 +1,163 @@
+"""One request to one endpoint, paid for: what it can cost at most is set aside before it is sent, and what it did cost is
+put in its place when it is over, however it ends. The exchange is on record before the session hears its end.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+import structlog
+from starlette.responses import Response
+
+from overlord.domain.budgets.budget import NANO, Cost, TokenUsage, estimate_tokens
+from overlord.domain.budgets.price import Price
+from overlord.domain.session import Account
+from overlord.failpoints import Point
+from overlord.session_api import wire
+from overlord.session_api.gateway.reply import Said, StreamReader, skills_asked_for
+from overlord.session_api.gateway.request import Asked
+from overlord.session_api.parts import DoorParts
+from overlord.store.budgets import exchanges
+from overlord.store.budgets.exchanges import Purse, Refusal
+from overlord.store.skills import skill_uses
+
+log = structlog.get_logger()
+
+CLIENT_GONE = 499
+"""The status on record of an exchange whose end nobody waited for."""
+
+
+class Meter:
+    """An asynchronous context: entered with the reservation made, left with the exchange settled."""
+
+    def __init__(
+        self, parts: DoorParts, asked: Asked, purse: Purse, exchange: int, *, model: str, price: Price | None
+    ) -> None:
+        self._parts = parts
+        self._asked = asked
+        self._purse = purse
+        self._exchange = exchange
+        self._model = model
+        self._price = price
+        self._prompt = 0
+        self._began_at = parts.clock.monotonic()
+        self.status = CLIENT_GONE
+        self.trouble = ""
+        self.is_free = False
+        """The endpoint refused it, or never got it."""
+        self.said: Said | None = None
+        self.reader: StreamReader | None = None
+
+    @classmethod
+    async def reserve(
+        cls, parts: DoorParts, account: Account, asked: Asked, *, model: str, request_bytes: int
+    ) -> Self | Response:
+        """Set aside what the request can cost. 402 when a budget is spent; one that is only reserved is waited for."""
+        price = parts.settings.price(model)
+        most = TokenUsage(prompt=estimate_tokens(request_bytes), completion=asked.completion)
+        cost = Cost(tokens=most.total, nusd=price.cost_nusd(most) if price else None)
+        while True:
+            seen, at = parts.flight.landings, parts.clock.now()
+            take = partial(_take, parts=parts, account=account, cost=cost, model=model, at=at)
+            purse, taken = await parts.database.write(Point.EXCHANGE_RESERVED, take)
+            if not isinstance(taken, Refusal):
+                parts.flight.take_off()
+                meter = cls(parts, asked, purse, taken, model=model, price=price)
+                meter._prompt = most.prompt
+                return meter
+            if taken.may_pass and await parts.flight.landing(seen):
+                continue
+            await parts.database.write(
+                Point.BUDGET_EXHAUSTED, partial(exchanges.exhaust, purse=purse, budget=taken.budget, at=at)
+            )
+            return wire.error_response(402, "budget_exhausted", f"{taken.budget.describe()} is spent")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            usage = self._usage()
+            nusd = self._price.cost_nusd(usage) if self._price else None
+            await self._parts.database.write(
+                Point.EXCHANGE_SETTLED,
+                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._said())),
+            )
+        finally:
+            self._parts.flight.land()
+            if self._purse.session:
+                self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
+            took_s = self._parts.clock.monotonic() - self._began_at
+            self._parts.meters.model_call_s.observe(took_s, self._model)
+        await self._record(usage, nusd)
+
+    def _settle(
+        self, connection: sqlite3.Connection, *, usage: TokenUsage, nusd: int | None, skills: Sequence[str]
+    ) -> None:
+        at, status = self._parts.clock.now(), self.status
+        exchanges.settle(
+            connection, self._purse, self._exchange, usage=usage, nusd=nusd, status=status, at=at
+        )
+        skill_uses.load(connection, self._purse.session, skills, at=at)
+
+    def _usage(self) -> TokenUsage:
+        """What the endpoint says it used; where it does not say, an estimate that errs on the dear side."""
+        if self.is_free:
+            return TokenUsage()
+        if self.reader is not None and self.reader.usage is not None:
+            return self.reader.usage
+        said = self._said()
+        if said is None:
+            return TokenUsage(prompt=self._prompt)
+        return said.usage or TokenUsage(prompt=self._prompt, completion=said.least_tokens)
+
+    def _said(self) -> Said | None:
+        return self.reader.said() if self.reader is not None else self.said
+
+    def _write(self, facts: Mapping[str, Any]) -> None:
+        said = self._said()
+        message = said.message if said is not None else None
+        self._parts.transcripts.write(self._purse.session, facts, self._asked.messages, message)
+
+    async def _record(self, usage: TokenUsage, nusd: int | None) -> None:
+        if not self._purse.session:
+            return  # the transcript is a session's
+        facts = {
+            "at": self._parts.clock.now().isoformat(),
+            "exchange": self._exchange,
+            "model": self._model,
+            "status": self.status,
+            "usage": asdict(usage),
+            "cost_usd": None if nusd is None else nusd / NANO,
+            "trouble": self.trouble,
+        }
+        try:
+            await asyncio.to_thread(self._write, facts)
+        except OSError as error:
+            log.warning(
+                "transcript_not_written",
+                job_id=self._purse.job,
+                session_id=self._purse.session,
+                error=str(error),
+            )
+
+
+def _take(
+    connection: sqlite3.Connection,
+    *,
+    parts: DoorParts,
+    account: Account,
+    cost: Cost,
+    model: str,
+    at: datetime,
+) -> tuple[Purse, int | Refusal]:
+    budget = parts.settings.space(account.space).budget
+    purse = exchanges.purse(connection, account, budget.shared(), at=at)
+    return purse, exchanges.reserve(connection, purse, cost=cost, model=model, at=at)

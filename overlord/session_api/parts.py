@@ -1,0 +1,66 @@
+"""What every door is built from."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from overlord.domain.text.redaction import Redactor
+from overlord.home import Home
+from overlord.metrics import Meters
+from overlord.ports import Clock, Model
+from overlord.session_api.in_flight import Flight
+from overlord.session_api.limits import SessionLimits
+from overlord.session_api.outages import Outages
+from overlord.session_api.push_limits import Pushes
+from overlord.session_api.transcript import Transcripts
+from overlord.session_api.turn_journal import Journal
+from overlord.settings.current import Held
+from overlord.settings.load import Settings
+from overlord.settings.model import PRIMARY
+from overlord.store.database import Database
+from overlord.wakeup import Bell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoorParts:
+    """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
+
+    held: Held
+    home: Home
+    database: Database
+    model: Model
+    """The endpoint of the `model` section."""
+    clock: Clock
+    bell: Bell
+    watchers: Bell = field(default_factory=Bell)
+    """Rung for what a session says that only people who watch it want to know."""
+    spare_models: Mapping[str, Model] = field(default_factory=dict)
+    """Those of `endpoints`, by name."""
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """How the gateway waits before it asks an endpoint again, in seconds."""
+    limits: SessionLimits = field(default_factory=SessionLimits)
+    """What each session may take of the daemon."""
+    flight: Flight = field(default_factory=Flight)
+    meters: Meters = field(default_factory=Meters)
+    pushes: Pushes = field(default_factory=Pushes)
+    journal: Journal = field(default_factory=Journal)
+    transcripts: Transcripts = field(init=False)
+    outages: Outages = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "transcripts", Transcripts(self.home, self.redactor))
+        outages = Outages(
+            database=self.database, clock=self.clock, settings=lambda: self.settings, notify=self.bell.ring
+        )
+        object.__setattr__(self, "outages", outages)
+
+    @property
+    def settings(self) -> Settings:
+        return self.held.settings
+
+    @property
+    def redactor(self) -> Redactor:
+        return self.held.redactor
+
+    def endpoint(self, name: str) -> Model:
+        return self.model if name == PRIMARY else self.spare_models[name]

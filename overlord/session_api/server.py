@@ -1,0 +1,201 @@
+"""Opens a listener for each prepared session and closes it when the session has ended. It reads rows, so a restart changes nothing."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+from collections.abc import Awaitable, Callable, Container
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from minion.protocol import (
+    ANSWERS_PATH,
+    BRIEF_PATH,
+    COMPLETIONS_PATH,
+    EVENTS_PATH,
+    MESSAGES_PATH,
+    REPORT_PATH,
+    REPOSITORY_PATH,
+    SCOPE_PATH,
+    SECRETS_PATH,
+    SessionKind,
+)
+from overlord.domain.session import CONTAINER_UID, Session
+from overlord.errors import Fenced
+from overlord.failpoints import Point
+from overlord.session_api import git, messages, sessions, wire
+from overlord.session_api.gateway import gateway
+from overlord.session_api.listener import SessionApp, SessionListener
+from overlord.session_api.parts import DoorParts
+from overlord.store import sessions as rows
+
+log = structlog.get_logger()
+
+Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
+
+
+class DoorKeeper:
+    """One listener for each live session."""
+
+    def __init__(self, parts: DoorParts) -> None:
+        self._parts = parts
+        self._doors: dict[str, SessionListener] = {}
+        self._swept: set[str] | None = None
+        """The live sessions when what others left was last removed."""
+        self._app = _application(self)
+
+    @property
+    def parts(self) -> DoorParts:
+        return self._parts
+
+    async def reconcile(self) -> bool:
+        """Bring the listeners in line with the rows. True when a door was opened that somebody waits for."""
+        live = await self._parts.database.read(rows.live)
+        wanted = {session.id: session for session in live if session.sealed_at is None}
+        alive = {session.id for session in live}
+        for identifier in self._doors.keys() - wanted.keys() - alive:
+            await self._doors.pop(identifier).close()
+            self._parts.outages.forget(identifier)
+        if alive != self._swept:
+            await asyncio.to_thread(self._sweep, alive | self._doors.keys())
+            self._swept = alive
+        closed = [session for identifier, session in wanted.items() if identifier not in self._doors]
+        return any([await self._open(session) for session in closed])
+
+    def _sweep(self, kept: set[str]) -> None:
+        """Remove the directories of doors that are nobody's: of sessions that ended while no keeper had them open."""
+        home = self._parts.home
+        names = {home.door(identifier).name for identifier in kept}
+        for directory in home.doors.glob("*/"):
+            if directory.name not in names:
+                shutil.rmtree(directory, ignore_errors=True)
+
+    async def _open(self, session: Session) -> bool:
+        """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
+        try:
+            door = SessionListener(
+                self._parts.home.socket(session.id),
+                self.app_of(session.id),
+                session_id=session.id,
+                limits=self._parts.limits,
+                sessions=self._count,
+                users=self._users(),
+            )
+            door.open()
+            await self._note_opened(session, door)
+        except OSError as error:
+            log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
+            return False
+        self._doors[session.id] = door
+        return True
+
+    async def _note_opened(self, session: Session, door: SessionListener) -> None:
+        at = self._parts.clock.now()
+        try:
+            await self._parts.database.write(
+                Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
+            )
+        except BaseException:
+            await door.stop_listening()  # nobody would know of it, nor close it
+            raise
+
+    def app_of(self, session_id: str) -> SessionApp:
+        """The application behind one session's socket."""
+        return SessionApp(self._app, session_id=session_id, limits=self._parts.limits, sessions=self._count())
+
+    def _users(self) -> Container[int] | None:
+        """Who sessions run as: in containers, and as processes. Under another runtime than the engine's own (gVisor), what connects is
+        the kernel in between, as whichever user that runs."""
+        if self._parts.settings.docker.runtime:
+            return None
+        return {0, os.geteuid(), CONTAINER_UID}
+
+    def _count(self) -> int:
+        """How many sessions share what all may take: those that may come have their part kept."""
+        return max(len(self._doors), self._parts.settings.sessions.concurrent)
+
+    async def seal(self, session: Session) -> None:
+        """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
+        at = self._parts.clock.now()
+        await self._parts.database.write(
+            Point.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
+        )
+        if door := self._doors.get(session.id):
+            await door.stop_listening()
+
+    async def close(self) -> None:
+        """Close every listener; sessions wait for the next daemon to open them again."""
+        doors, self._doors = list(self._doors.values()), {}
+        for door in doors:
+            await door.close(keep_directory=True)
+
+
+def _application(keeper: DoorKeeper) -> ASGIApp:
+    def call(act: Call, *kinds: SessionKind) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+            if session.kind not in kinds:
+                raise HTTPException(403, f"a {session.kind} session reads its brief and reports, and no more")
+            return await act(request, keeper.parts, session)
+
+        return endpoint
+
+    async def report(request: Request) -> Response:
+        session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+        if session.kind is SessionKind.CHECK:
+            await keeper.seal(session)
+        return await sessions.report(request, keeper.parts, session)
+
+    routes = Starlette(
+        routes=[
+            Route(BRIEF_PATH, call(sessions.brief, *SessionKind), methods=["GET"]),
+            Route(SCOPE_PATH, call(sessions.scope, SessionKind.WORK), methods=["GET"]),
+            Route(SECRETS_PATH, call(sessions.secrets, SessionKind.SETUP), methods=["GET"]),
+            Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK, SessionKind.SETUP), methods=["POST"]),
+            Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),
+            Route(MESSAGES_PATH, call(messages.messages, SessionKind.WORK), methods=["POST"]),
+            Route(REPORT_PATH, report, methods=["POST"]),
+            Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
+        ],
+        exception_handlers={
+            HTTPException: _refused,
+            ClientDisconnect: _gone,
+            sqlite3.DatabaseError: _unwell,
+            OSError: _unwell,
+            Fenced: _unwell,
+        },
+    )
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope["path"].startswith(f"{REPOSITORY_PATH}/"):
+            await routes(scope, receive, send)
+            return
+        try:
+            session = await sessions.live(keeper.parts, scope["overlord.session"])
+            await git.serve(scope, receive, send, keeper.parts, session)
+        except HTTPException as error:
+            await (await _refused(Request(scope), error))(scope, receive, send)
+
+    return door
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody hears it
+
+
+async def _unwell(_request: Request, error: Exception) -> Response:
+    """The disk or the database does not allow it now, or another daemon is to be asked: sessions wait that out."""
+    log.warning("door_call_failed", trouble=str(error))
+    return wire.error_response(503, "unwell", "try again")
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    detail = error.detail if isinstance(error, HTTPException) else "internal error"
+    return wire.error_response(status, f"http_{status}", detail)

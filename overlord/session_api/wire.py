@@ -1,0 +1,63 @@
+"""Reading what a session sends: bounded, strict, and never trusted. What does not fit is answered 400 with the reason."""
+
+from typing import Any, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from minion.protocol import CheckReport, Event, MessagesTaken, Report
+from overlord.domain.contracts.contract import first_problem
+from overlord.session_api.limits import BodyPart
+
+MAX_REPORT_BYTES = 24 * 1024 * 1024
+MAX_EVENT_BYTES = 256 * 1024
+
+Record = TypeVar("Record")
+
+
+def _strict(kind: type[Record]) -> TypeAdapter[Record]:
+    # A wrapper's configuration reaches the nested records too: unknown fields are refused, types are not bent, and
+    # every number is one that can be written down and read again.
+    kind.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
+    return TypeAdapter(kind)
+
+
+REPORT = _strict(Report)
+CHECK_REPORT = _strict(CheckReport)
+EVENT = _strict(Event)
+MESSAGES_TAKEN = _strict(MessagesTaken)
+
+
+async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:
+    """The request's body as a record; raises HTTPException 413 or 400."""
+    return record(await read_bytes(request, limit=limit), adapter)
+
+
+def record(body: str | bytes, adapter: TypeAdapter[Record]) -> Record:
+    """A body that was read, as a record; raises HTTPException 400."""
+    try:
+        return adapter.validate_json(body)
+    except ValidationError as error:
+        raise HTTPException(400, first_problem(error)) from None
+
+
+async def read_bytes(request: Request, *, limit: int) -> bytes:
+    """The request's body, at most `limit` bytes of it; raises HTTPException 413, or 503 when its session's requests together
+    are too large."""
+    memory: BodyPart = request.scope["overlord.body"]
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise HTTPException(413, f"the request is larger than {limit} bytes")
+        memory.take(len(chunk))
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def error_response(status: int, code: str, message: str) -> JSONResponse:
+    """An error in the shape OpenAI clients expect."""
+    body: dict[str, Any] = {"error": {"code": code, "message": message, "type": "overlord"}}
+    return JSONResponse(body, status_code=status)

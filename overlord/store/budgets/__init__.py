@@ -1,0 +1,1 @@
+"""What was spent on models, and what people added to budgets."""

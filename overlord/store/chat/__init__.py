@@ -1,0 +1,1 @@
+"""What stands in the chat, and what was said there."""

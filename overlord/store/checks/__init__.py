@@ -1,0 +1,1 @@
+"""How checks came out."""

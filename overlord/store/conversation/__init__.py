@@ -1,0 +1,1 @@
+"""What people said at pull requests and to jobs."""

@@ -1,0 +1,1 @@
+"""What came up again, and what was proposed for it."""

@@ -1,0 +1,1 @@
+"""Skills at base, their drafts, and pull requests that change them."""

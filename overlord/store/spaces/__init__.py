@@ -1,0 +1,1 @@
+"""Repositories in Overlord's care, and what people said of them."""

@@ -1,0 +1,360 @@
+"""Every verb a person has: one record and one function each. CLI, comments, Slack, web and MCP parse and render; this acts.
+
+A function takes a connection inside one transaction (the daemon's, or `write_beside` it) and writes facts; the tick
+does the rest. Each says who did it in the ledger.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from minion.protocol import Issue, Scope
+from overlord.domain.budgets.budget import parse_amount
+from overlord.domain.checks.untested import CHOICES
+from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.job import Job, JobState
+from overlord.domain.pause import EVERYTHING, Pause, name_of
+from overlord.domain.scope.approval import EXAMPLE, patterns_in
+from overlord.domain.text.plain import plain_line
+from overlord.errors import Refused
+from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.spaces import pauses, spaces, work_requests
+from overlord.store.spaces.work_requests import Wish
+from overlord.verbs import untested
+from overlord.verbs.scope import covers, grant, grant_once, widen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopJob:
+    """End a job: its session is stopped, what it pushed and all evidence stay."""
+
+    job_id: int
+    actor: str
+    """Who says so: `cli:name`, `slack:U123`."""
+    reason: str = ""
+
+
+def stop_job(connection: sqlite3.Connection, command: StopJob, *, at: datetime) -> Job:
+    """Raises NotFound for an unknown job, Refused for one that has ended."""
+    job = jobs.get(connection, command.job_id)
+    if not job.is_open:
+        raise Refused(f"job {job.id} has ended already: {job.state}")
+    reason = command.reason or "stopped by a person"
+    return jobs.move(
+        connection,
+        job.id,
+        EventName.STOPPED,
+        at=at,
+        actor=command.actor,
+        data={"reason": reason},
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeJob:
+    """Let a job that waits for people go on from where it is, as its work label put on again does."""
+
+    job_id: int
+    actor: str
+    issue: Issue
+    """As it stands now: that is what is worked on from here."""
+
+
+def resume_job(connection: sqlite3.Connection, command: ResumeJob, *, at: datetime) -> Job:
+    """Raises NotFound for an unknown job, Refused for one that does not wait or goes on already."""
+    job = jobs.get(connection, command.job_id)
+    if job.state is not JobState.WAITING:
+        raise Refused(f"job {job.id} does not wait for anybody: it is {job.state}")
+    if decisions.unapplied(connection, job.id):
+        raise Refused(f"job {job.id} is about to go on: somebody has just answered")
+    decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+    return jobs.move(
+        connection,
+        job.id,
+        EventName.WORK_RESUMED,
+        at=at,
+        actor=command.actor,
+        issue=command.issue,
+        edited_issue=None,
+        losses=0,
+        projected="",  # with that, the label is ours to take off again
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryJob:
+    """Answer what a job waits for with the answer that tries again."""
+
+    job_id: int
+    actor: str
+
+
+def retry_job(connection: sqlite3.Connection, command: RetryJob, *, at: datetime) -> Decision:
+    """Raises NotFound for an unknown job, Refused for one that waits for nothing another try could mend."""
+    job = jobs.get(connection, command.job_id)
+    for decision in decisions.waiting(connection, job.id):
+        verb = next((verb for verb in decision.verbs if verb in _TRY_AGAIN), None)
+        if verb is not None and decision.session_id is None:
+            answer = AnswerDecision(decision_id=decision.id, verb=verb, actor=command.actor)
+            return answer_decision(connection, answer, at=at)
+    raise Refused(f"job {job.id} does not wait for another try: it is {job.state}")
+
+
+_TRY_AGAIN = frozenset({Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOn:
+    """Have an issue worked on although nobody put the work label on it, or let its waiting job go on."""
+
+    space: str
+    """A repository in Overlord's care, as the settings spell it."""
+    number: int
+    actor: str
+
+
+def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> Wish:
+    """Written down only: the tick reads the issue and answers the wish, seconds later where a daemon runs.
+
+    Raises Refused when a job works on it already, or its repository cannot be found.
+    """
+    reference = f"{command.space}#{command.number}"
+    live = jobs.live_for(connection, command.space, command.number)
+    if live is not None and live.state is not JobState.WAITING:
+        raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
+    if spaces.get(connection, command.space).paused:
+        raise Refused(why_gone(connection, command.space))
+    wish = work_requests.add(
+        connection, space=command.space, number=command.number, actor=command.actor, at=at
+    )
+    if wish.at == at:
+        _note(
+            connection, EventName.WORK_REQUESTED, {"issue": reference}, actor=command.actor, at=at, job=live
+        )
+    return wish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseWork:
+    """Begin nothing new for now. What runs goes on and is judged; labels and comments are heard, and their jobs queue."""
+
+    space: str | None
+    """A repository, as the settings spell it; None for everything."""
+    actor: str
+    reason: str = ""
+
+
+def pause_work(connection: sqlite3.Connection, command: PauseWork, *, at: datetime) -> Pause:
+    """It holds at once, and over restarts. Raises Refused for what is paused already."""
+    known = pauses.of(connection, command.space or EVERYTHING)
+    if known is not None:
+        raise Refused(f"{known.what} is paused already, by {name_of(known.actor)}")
+    reason = plain_line(command.reason[:1000], limit=200)
+    pause = Pause(space=command.space or EVERYTHING, actor=command.actor, at=at, reason=reason)
+    pauses.add(connection, pause)
+    data = {name: said for name, said in (("space", pause.space), ("reason", reason)) if said}
+    _note(connection, EventName.PAUSED, data, actor=command.actor, at=at)
+    return pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeWork:
+    """Let what a person paused go on."""
+
+    space: str | None
+    """A repository, as the settings spell it; None ends the pause of everything, and no repository's own."""
+    actor: str
+
+
+def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: datetime) -> tuple[Pause, ...]:
+    """Returns the pauses that still hold back some of it. Raises Refused for what is not paused, and for a repository that
+    cannot be found: that one's decision says what becomes of it."""
+    pause = pauses.of(connection, command.space or EVERYTHING)
+    others = [
+        other for name, other in pauses.every(connection).items() if name != (command.space or EVERYTHING)
+    ]
+    if pause is None:
+        if command.space is None or not spaces.get(connection, command.space).paused:
+            raise Refused(_not_paused(command.space or "everything", others))
+        if _asked_about(connection, command.space) is not None:
+            raise Refused(why_gone(connection, command.space))
+        resume_space(connection, command.space, actor=command.actor, at=at)
+    else:
+        pauses.remove(connection, pause.space)
+        for glance in jobs.glances(connection):
+            if glance.state is JobState.QUEUED and glance.reason == pause.describe():
+                jobs.repair(connection, glance.id, reason="")
+        data: dict[str, str] = {"space": pause.space} if pause.space else {}
+        _note(connection, EventName.RESUMED, data, actor=command.actor, at=at)
+    return tuple(other for other in others if command.space is None or other.space == EVERYTHING)
+
+
+def _not_paused(what: str, others: list[Pause]) -> str:
+    paused = ", ".join(other.what for other in others)
+    return f"{what} is not paused{f'; what is: {paused}' if paused else ''}"
+
+
+def _asked_about(connection: sqlite3.Connection, space: str) -> Decision | None:
+    """The open decision about a space as a whole."""
+    return next((item for item in decisions.waiting(connection) if item.space == space), None)
+
+
+def why_gone(connection: sqlite3.Connection, space: str) -> str:
+    """Why a space is paused that nobody has paused, and what is to be done."""
+    asked = _asked_about(connection, space)
+    if asked is None:
+        return f"{space} is paused because its repository cannot be found; `overlord resume {space}` looks for it again"
+    doubled = asked.subject is Subject.SPACE_DOUBLED
+    because = (
+        "its repository is in Overlord's care under another name"
+        if doubled
+        else "its repository cannot be found"
+    )
+    ways = " or ".join(f"`overlord decisions answer {asked.id} {verb}`" for verb in asked.verbs)
+    return f"{space} is paused because {because}: say what becomes of it with {ways}"
+
+
+def _note(
+    connection: sqlite3.Connection,
+    name: EventName,
+    data: dict[str, str],
+    *,
+    actor: str,
+    at: datetime,
+    job: Job | None = None,
+) -> None:
+    event = LedgerEvent(name=name, at=at, actor=actor, data={**data}, job_id=job.id if job else None)
+    ledger.append(connection, event)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WidenScope:
+    """Let a job write more paths, for 14 days. What it waits for and that answers, is answered with it."""
+
+    job_id: int
+    patterns: tuple[str, ...]
+    actor: str
+
+
+def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: datetime) -> str:
+    """It holds at once: for the running session, the next brief and the check of the diff. What the job may write now, in words.
+    Raises NotFound for an unknown job, Refused for one that has ended."""
+    job = jobs.get(connection, command.job_id)
+    if not job.is_open:
+        raise Refused(f"job {job.id} has ended already: {job.state}")
+    asked = decisions.waiting(connection, job.id)
+    if unknown := next((item for item in asked if Verb.LIMIT in item.verbs), None):
+        text = " ".join(command.patterns)
+        if patterns_in(text) != tuple(dict.fromkeys(command.patterns)):
+            raise Refused("a pattern with a blank or a comma in it is no answer here: write `?` in its place")
+        _answered_by(connection, unknown, Verb.LIMIT, command, text=text, at=at)
+        return f"{', '.join(command.patterns)} and nothing else"
+    live = sessions.live_of(connection, job.id)
+    widen(connection, job.id, command.patterns, by=command.actor, session_id=live.id if live else None, at=at)
+    data: dict[str, Json] = {"patterns": list(command.patterns)}
+    jobs.note(connection, job.id, EventName.SCOPE_WIDENED, at=at, actor=command.actor, data=data)
+    wider = Scope(patterns=command.patterns)
+    for item in asked:
+        if Verb.GRANT in item.verbs and all(covers(wider, pattern) for pattern in item.patterns):
+            _answered_by(connection, item, Verb.GRANT, command, at=at)
+    return f"{', '.join(command.patterns)} too, for 14 days"
+
+
+def _answered_by(
+    connection: sqlite3.Connection,
+    decision: Decision,
+    verb: Verb,
+    command: WidenScope,
+    *,
+    text: str = "",
+    at: datetime,
+) -> None:
+    answer = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=command.actor)
+    answer_decision(connection, answer, at=at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerDecision:
+    """Answer a decision. `digest` is that of what the person was shown; without one, what stands now counts as shown."""
+
+    decision_id: int
+    verb: Verb
+    actor: str
+    text: str = ""
+    """Free text; for `add_budget` the amount: tokens (`500000`) or dollars (`$2`)."""
+    digest: str | None = None
+
+
+def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, at: datetime) -> Decision:
+    """Raises NotFound; Refused when it was answered before, is stale, or takes no such answer."""
+    decision = decisions.get(connection, command.decision_id)
+    if command.verb is Verb.ADD_BUDGET:
+        _check_amount(decision, command.text)
+    text = _limit(decision, command.text) if command.verb is Verb.LIMIT else command.text
+    if command.verb is Verb.REPLY and not command.text.strip():
+        raise Refused(
+            f"say what to reply: `overlord decisions answer {decision.id} reply 'use the second one'`"
+        )
+    answered = decisions.answer(
+        connection,
+        command.decision_id,
+        digest=command.digest or decision.digest,
+        verb=command.verb,
+        text=text,
+        actor=command.actor,
+        at=at,
+    )
+    if answered.job_id is None:
+        _decide_space(connection, answered, at=at)
+    elif command.verb in CHOICES:
+        untested.remember(connection, answered, at=at)
+    elif command.verb is Verb.GRANT:
+        grant(connection, answered, answered.job_id, at=at)
+    elif command.verb is Verb.ONCE and answered.session_id is not None:
+        grant_once(connection, answered, answered.job_id, answered.session_id, at=at)
+    return answered
+
+
+def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
+    """What is answered about a space as a whole is carried out at once."""
+    actor = decision.answered_by
+    if decision.verb is Verb.RETRY:
+        resume_space(connection, decision.space, actor=actor, at=at)
+    else:
+        for job in jobs.of_space(connection, decision.space):
+            is_doubled = decision.subject is Subject.SPACE_DOUBLED
+            reason = (
+                "its repository is worked on under another name" if is_doubled else "its repository is gone"
+            )
+            jobs.move(connection, job.id, EventName.DROPPED, at=at, actor=actor, reason=reason)
+    decisions.mark_applied(connection, decision)
+
+
+def resume_space(connection: sqlite3.Connection, name: str, *, actor: str, at: datetime) -> None:
+    """Look again for a repository that could not be found."""
+    spaces.pause(connection, name, paused=False)
+    _note(connection, EventName.RESUMED, {"space": name}, actor=actor, at=at)
+
+
+def _limit(decision: Decision, text: str) -> str:
+    """The patterns of an answer, in one spelling. Raises Refused for what is none."""
+    try:
+        return " ".join(patterns_in(text))
+    except ValueError as error:
+        raise Refused(f"{error}: `overlord decisions answer {decision.id} limit '{EXAMPLE}'`") from None
+
+
+def _check_amount(decision: Decision, text: str) -> None:
+    """Raises Refused for what is no amount, or none of what the spent budget counts."""
+    suggested = decision.options[0] if decision.options else "500000"
+    try:
+        amount = parse_amount(text)
+    except ValueError:
+        raise Refused(
+            f"say how much to add: `overlord decisions answer {decision.id} add_budget '{suggested}'`"
+        ) from None
+    if decision.options and amount.unit is not parse_amount(suggested).unit:
+        raise Refused(f"the spent budget counts {parse_amount(suggested).unit}: add as in '{suggested}'")

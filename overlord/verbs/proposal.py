@@ -1,0 +1,98 @@
+"""The verbs of `verbs/commands.py` that are about proposals. What they write down takes a `Person`: no text and no program can approve."""
+
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from overlord.domain.person import Person
+from overlord.domain.proposals.proposal import EnhancementProposal
+from overlord.domain.skills.draft import wanted_of
+from overlord.domain.text.plain import plain_line
+from overlord.errors import Refused
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
+from overlord.verbs.commands import WorkOn, work_on
+
+MOST_REASON = 500
+"""Characters of why a proposal was approved or rejected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveProposal:
+    """Have an enhancement that Overlord proposes made: an issue is opened for it and worked on; a skill is drafted first. Of one
+    that is approved and rests, take it up again."""
+
+    proposal_id: int
+    by: Person
+    reason: str = ""
+    digest: str | None = None
+    """That of what the person was shown; without one, what stands now counts as shown."""
+
+
+def approve_proposal(
+    connection: sqlite3.Connection, command: ApproveProposal, *, at: datetime
+) -> EnhancementProposal:
+    """Raises NotFound; Refused when it was decided before and does not rest, or is another one than was shown."""
+    proposal = proposals.get(connection, command.proposal_id)
+    _check_shown(proposal, command.digest)
+    if proposal.rests:
+        proposals.take_up_again(connection, proposal)
+        if proposal.is_drafted:
+            _have_drafted(connection, proposal, command.by, at=at)
+        elif proposal.issue_number is not None:
+            wish_for(connection, replace(proposal, decided_by=command.by.actor), at=at)
+        return proposals.get(connection, proposal.id)
+    reason = plain_line(command.reason[:1000], limit=MOST_REASON)
+    approved = proposals.approve(connection, proposal, by=command.by, reason=reason, at=at)
+    if approved.is_drafted:
+        _have_drafted(connection, approved, command.by, at=at)
+    return approved
+
+
+def _have_drafted(
+    connection: sqlite3.Connection, proposal: EnhancementProposal, by: Person, *, at: datetime
+) -> None:
+    """Have what it asks for written down as a draft, for a person to see."""
+    kind, name = wanted_of(proposal)
+    drafts.request(
+        connection,
+        space=proposal.space,
+        kind=kind,
+        by=by,
+        at=at,
+        name=name,
+        reason=proposal.reason,
+        proposal_id=proposal.id,
+    )
+
+
+def wish_for(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:
+    """Ask for work on an approved proposal's issue, as the person who approved it. Raises Refused as `work_on` does."""
+    assert proposal.issue_number is not None, "an issue is opened first"
+    command = WorkOn(space=proposal.space, number=proposal.issue_number, actor=proposal.decided_by)
+    proposals.wished(connection, proposal, work_on(connection, command, at=at).id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectProposal:
+    """Say no to an enhancement; it comes back only when there is twice as much evidence for it."""
+
+    proposal_id: int
+    by: Person
+    reason: str = ""
+    digest: str | None = None
+
+
+def reject_proposal(
+    connection: sqlite3.Connection, command: RejectProposal, *, at: datetime
+) -> EnhancementProposal:
+    """Raises NotFound; Refused when it was decided before, or is another one than was shown."""
+    proposal = proposals.get(connection, command.proposal_id)
+    _check_shown(proposal, command.digest)
+    reason = plain_line(command.reason[:1000], limit=MOST_REASON)
+    return proposals.reject(connection, proposal, by=command.by, reason=reason, at=at)
+
+
+def _check_shown(proposal: EnhancementProposal, digest: str | None) -> None:
+    if digest is not None and digest != proposal.digest:
+        raise Refused(f"proposal {proposal.name} has changed since it was shown; look at it again")
