@@ -26,7 +26,7 @@ from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
 from overlord.engine.tick import Tick
 from overlord.errors import OverlordError
-from overlord.failpoints import Moment, Point
+from overlord.failpoints import Failpoint, Moment
 from overlord.home import Home
 from overlord.ports import Launch, RepositoryName, Runner, SessionId, Sha
 from overlord.settings.load import Settings, load
@@ -37,9 +37,9 @@ ADDED_GOAL_MS, KEPT_GOAL = 30.0, 90.0
 DEADLINE_S = 120.0
 PROGRAM = ("/bin/sleep", "900")
 PARTS = {
-    "the repository's fetch": Point.FETCH,
-    "a ready copy": Point.MAKE_READY,
-    "its repository": Point.PREPARE_REPOSITORY,
+    "the repository's fetch": Failpoint.FETCH,
+    "a ready copy": Failpoint.MAKE_READY,
+    "its repository": Failpoint.PREPARE_REPOSITORY,
 }
 
 
@@ -54,22 +54,22 @@ class Watch:
     def __call__(self, point: str, moment: Moment) -> None:
         self.seen.setdefault((point, moment), []).append(time.perf_counter())
 
-    def took_ms(self, point: Point) -> float:
+    def took_ms(self, point: Failpoint) -> float:
         """The time inside an act that was done once."""
         before, after = (self.seen.get((point, moment), []) for moment in Moment)
         return (after[-1] - before[0]) * 1000 if before and after else 0.0
 
     def span_ms(self) -> float:
         """From the first claim to the last session that is known to be started."""
-        claimed = self.seen[Point.JOB_CLAIMED, Moment.AFTER]
-        return (self.seen[Point.WORK_STARTED, Moment.AFTER][-1] - claimed[0]) * 1000
+        claimed = self.seen[Failpoint.JOB_CLAIMED, Moment.AFTER]
+        return (self.seen[Failpoint.WORK_STARTED, Moment.AFTER][-1] - claimed[0]) * 1000
 
     def from_label_ms(self) -> float:
         """From the label to the session, by the way a webhook takes: nothing is waited for."""
-        return (self.seen[Point.WORK_STARTED, Moment.AFTER][-1] - self.labelled) * 1000
+        return (self.seen[Failpoint.WORK_STARTED, Moment.AFTER][-1] - self.labelled) * 1000
 
     def is_started(self, count: int) -> bool:
-        return len(self.seen.get((Point.WORK_STARTED, Moment.AFTER), [])) >= count
+        return len(self.seen.get((Failpoint.WORK_STARTED, Moment.AFTER), [])) >= count
 
 
 async def figures(root: Path, runner: str) -> list[Figure]:
@@ -88,7 +88,7 @@ async def figures(root: Path, runner: str) -> list[Figure]:
 
 
 def _single(runner: str, watches: list[Watch], own: list[float]) -> list[Figure]:
-    added = [watch.span_ms() - watch.took_ms(Point.START_SESSION) for watch in watches]
+    added = [watch.span_ms() - watch.took_ms(Failpoint.START_SESSION) for watch in watches]
     whole, alone, own_start = (
         median(watch.span_ms() for watch in watches),
         median(own),

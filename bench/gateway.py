@@ -30,13 +30,13 @@ from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.embedded.server import serve
 from overlord.home import Home
-from overlord.session_api.parts import DoorParts
-from overlord.session_api.server import DoorKeeper
-from overlord.settings.current import Held
+from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.server import SessionApiServer
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import load
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 
 EVENTS = 100
 EVENT_S = 0.02
@@ -91,8 +91,15 @@ async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
     model = OpenAIModel(settings.model.base_url)
     database = await Database.open(home.database, exclusive=True)
     found = await database.write("by hand", lambda c: [_session(c, number) for number in range(1, count + 1)])
-    keeper = DoorKeeper(
-        DoorParts(held=Held(settings), home=home, database=database, model=model, clock=clock, bell=Bell())
+    keeper = SessionApiServer(
+        SessionApiParts(
+            held=CurrentSettings(settings),
+            home=home,
+            database=database,
+            model=model,
+            clock=clock,
+            bell=Wakeup(),
+        )
     )
     await keeper.reconcile()
     yield [home.socket(session.id) for session in found]

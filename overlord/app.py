@@ -27,7 +27,7 @@ from overlord.domain.repositories.forge import web_of
 from overlord.domain.review.rubric import load_rubric
 from overlord.engine.issues import missing_repository
 from overlord.engine.reload import Renewal
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.tick import Tick
 from overlord.errors import (
@@ -35,15 +35,15 @@ from overlord.errors import (
     ImageUnusable,
     SettingsError,
 )
-from overlord.failpoints import Point, guarded
+from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
 from overlord.ports import Clock
 from overlord.process_limits import raise_descriptor_limit
-from overlord.session_api.gateway.assistant import DoorAssistant
-from overlord.session_api.parts import DoorParts
-from overlord.session_api.server import DoorKeeper
-from overlord.settings.current import Held, check
+from overlord.session_api.gateway.assistant import GatewayAssistant
+from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.server import SessionApiServer
+from overlord.settings.current import CurrentSettings, check
 from overlord.settings.load import Settings, check_socket_path, remade, with_added
 from overlord.settings.model import PRIMARY
 from overlord.store import ledger
@@ -51,7 +51,7 @@ from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
 from overlord.store.schema.migrations import LATEST
 from overlord.store.spaces import managed, settings_notes
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 
 Result = TypeVar("Result")
 log = structlog.get_logger()
@@ -73,13 +73,13 @@ class Overlord:
     """Everything that runs, put together."""
 
     parts: Parts
-    doors: DoorKeeper
+    doors: SessionApiServer
     tick: Tick
     renewal: Renewal
-    bell: Bell
-    watchers: Bell
+    bell: Wakeup
+    watchers: Wakeup
     """Rung with the bell, and for what no job is moved by: what its Minion is at."""
-    passes: Bell = field(default_factory=Bell)
+    passes: Wakeup = field(default_factory=Wakeup)
     """Rung after each pass, for who follows the facts."""
     pulse: Pulse = field(default_factory=Pulse)
 
@@ -161,7 +161,7 @@ class Overlord:
         with contextlib.suppress(
             sqlite3.DatabaseError, Fenced
         ):  # it is in the log, and the loop meets both by itself
-            await self.parts.database.write(Point.TROUBLE_NOTED, lambda c: ledger.append(c, event))
+            await self.parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: ledger.append(c, event))
 
 
 @contextlib.asynccontextmanager
@@ -172,7 +172,7 @@ async def overlord(
     _check_far_ends(settings, needs_model=needs_model)
     watch_children()
     raise_descriptor_limit()
-    clock, home, bell = clock or SystemClock(), Home(settings.home), Bell(beside=(watchers := Bell()))
+    clock, home, bell = clock or SystemClock(), Home(settings.home), Wakeup(beside=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
@@ -182,8 +182,8 @@ async def overlord(
             stack.push_async_callback(close)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
-        doors = DoorKeeper(
-            DoorParts(
+        doors = SessionApiServer(
+            SessionApiParts(
                 held=held,
                 home=home,
                 database=database,
@@ -205,13 +205,13 @@ async def overlord(
             git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
             runner=runner,
             clock=clock,
-            assistant=DoorAssistant(doors.parts),
+            assistant=GatewayAssistant(doors.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             ring=bell.ring,
             meters=meters,
             speech=_speech(settings, clock, home, database, stack),
         )
-        await database.take_over(Point.DAEMON_STARTED, partial(_note_start, parts=parts))
+        await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
         renewal = Renewal(parts, settings)
         yield Overlord(parts=parts, doors=doors, tick=tick, renewal=renewal, bell=bell, watchers=watchers)
@@ -246,7 +246,7 @@ def _forge(settings: Settings, clock: Clock, meters: Meters) -> GitHubForge:
 
 def _speech(
     settings: Settings, clock: Clock, home: Home, database: Database, stack: contextlib.AsyncExitStack
-) -> Speech | None:
+) -> ChatOutput | None:
     """What steps talk to people with; None without a chat."""
     slack = settings.slack
     if not slack.is_on:
@@ -262,7 +262,7 @@ def _speech(
         now=clock.now,
     )
     stack.push_async_callback(chat.close)
-    return Speech(
+    return ChatOutput(
         chat=guarded(chat, database.check_held),
         channel=ChannelId(slack.channel),
         instance=home.instance(),
@@ -272,7 +272,7 @@ def _speech(
 
 
 async def choose_runners(
-    held: Held,
+    held: CurrentSettings,
     stack: contextlib.AsyncExitStack,
     *,
     epoch: int,
@@ -299,7 +299,7 @@ async def choose_runners(
     return SpaceRunners(each, lambda space: held.settings.space(space).runner)
 
 
-def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Held:
+def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> CurrentSettings:
     """The settings with what people added by command. Raises SettingsError where no work could be done by them."""
     whole = with_added(settings, added)
     if not whole.repositories:
@@ -308,7 +308,7 @@ def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Held
             " `overlord space add owner/repo`"
         )
     check(whole)
-    return Held(whole)
+    return CurrentSettings(whole)
 
 
 def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:

@@ -45,11 +45,11 @@ class StateReplaced(Fenced):
     """The database was replaced or removed under a running daemon; another start works on what is there now."""
 
 
-class FarEndError(OverlordError):
+class ExternalServiceError(OverlordError):
     """Something we do not own failed."""
 
 
-class ForgeUnavailable(FarEndError):
+class ForgeUnavailable(ExternalServiceError):
     """The forge did not answer, or asked us to wait. Repeating later is right."""
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
@@ -57,7 +57,7 @@ class ForgeUnavailable(FarEndError):
         self.retry_after_s = retry_after_s
 
 
-class ForgeRefused(FarEndError):
+class ForgeRefused(ExternalServiceError):
     """The forge understood and said no: permission, validation. Repeating will not help."""
 
 
@@ -77,7 +77,7 @@ class ForgeMoved(ForgeMissing):
         self.to = to
 
 
-class ChatUnavailable(FarEndError):
+class ChatUnavailable(ExternalServiceError):
     """The chat did not answer, or asked us to wait. Repeating later is right; a message may have been posted all the same.
     `is_away`: nothing came back at all."""
 
@@ -87,7 +87,7 @@ class ChatUnavailable(FarEndError):
         self.is_away = is_away
 
 
-class ChatRefused(FarEndError):
+class ChatRefused(ExternalServiceError):
     """The chat understood and said no: a token, a permission, what it does not take. Repeating will not help."""
 
 
@@ -103,7 +103,7 @@ class ChatExpired(ChatRefused):
     """What a person pressed was too long ago to be answered with a form, or in the place they pressed it."""
 
 
-class GitFailed(FarEndError):
+class GitFailed(ExternalServiceError):
     """A git command failed; the message has its last words. `output` and `errors`: all that it printed, where that was kept."""
 
     def __init__(self, message: str, *, output: bytes = b"", errors: bytes = b"") -> None:
@@ -112,7 +112,7 @@ class GitFailed(FarEndError):
         self.errors = errors
 
 
-class GitUnavailable(FarEndError):
+class GitUnavailable(ExternalServiceError):
     """This machine has no descriptor, process or memory for another program just now. It says nothing about a repository, so it
     is no GitFailed, and repeating later is right."""
 
@@ -131,19 +131,19 @@ class PushRefused(GitFailed):
         self.advice = advice
 
 
-class Unobtainable(FarEndError):
+class Unobtainable(ExternalServiceError):
     """What a commit names and does not hold (a submodule, an object of Git LFS) cannot be had; asking again is a person's."""
 
 
-class RunnerUnavailable(FarEndError):
+class RunnerUnavailable(ExternalServiceError):
     """The engine does not answer; what its sessions do is not known."""
 
 
-class RunnerRefused(FarEndError):
+class RunnerRefused(ExternalServiceError):
     """The runner will not start this session as asked."""
 
 
-class ModelUnavailable(FarEndError):
+class ModelUnavailable(ExternalServiceError):
     """The model's endpoint gave no reply, or cut one off. `reached`: the request may have got there, and may cost; `why`: what
     was seen, in a few words, as `connection refused`."""
 
@@ -153,5 +153,5 @@ class ModelUnavailable(FarEndError):
         self.why = why
 
 
-class ModelRefused(FarEndError):
+class ModelRefused(ExternalServiceError):
     """The model's endpoint, or a budget, said no to this request; repeating it will not help."""

@@ -22,7 +22,7 @@ class Moment(StrEnum):
     AFTER = "after"
 
 
-class Point(StrEnum):
+class Failpoint(StrEnum):
     """What is about to last, or has just begun to. Commits in the past tense, outward acts as what is done."""
 
     DAEMON_STARTED = "daemon_started"
@@ -204,7 +204,7 @@ def reached(point: str, moment: Moment) -> None:
         _Watched.watch(point, moment)
 
 
-def outward(point: Point) -> Callable[[Act[Given, Result]], Act[Given, Result]]:
+def outward(point: Failpoint) -> Callable[[Act[Given, Result]], Act[Given, Result]]:
     """Name an adapter's method as an outward act."""
 
     def named(act: Act[Given, Result]) -> Act[Given, Result]:

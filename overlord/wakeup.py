@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-class Bell:
+class Wakeup:
     """Rings are counted, so that one between looking and waiting is not missed. `beside` is rung with it."""
 
-    def __init__(self, *, beside: "Bell | None" = None) -> None:
+    def __init__(self, *, beside: "Wakeup | None" = None) -> None:
         self._rung = asyncio.Event()
         self._beside = beside
         self.count = 0

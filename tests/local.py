@@ -115,7 +115,7 @@ class Terminal:
 
 
 @dataclass
-class Desk:
+class LocalSession:
     """A user's machine: a home of Overlord's, a model's address, and the commands they type."""
 
     root: Path
@@ -250,13 +250,13 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk(files: Mapping[str, str] = CALC) -> AsyncIterator[Desk]:
+async def desk(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
     """A machine with one small repository on it. Whatever a test leaves running there ends with it."""
     root = Path(tempfile.mkdtemp(prefix="ol-", dir="/tmp"))
     model = EmbeddedModel()
     try:
         async with model.serve() as model_url:
-            sat = Desk(root, model, model_url, made(root / "calc", files))
+            sat = LocalSession(root, model, model_url, made(root / "calc", files))
             try:
                 yield sat
             finally:

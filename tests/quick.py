@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.chatting import Talk, made_talk
 from tests.faults.player import played
-from tests.local import Desk, desk
+from tests.local import LocalSession, desk
 from tests.world import CALC, DEADLINE_S, TOOLCHAIN, World, made_world
 
 
@@ -43,7 +43,7 @@ async def made_quick_talk(files: dict[str, str] | None = None, **overrides: Any)
 
 
 @contextlib.asynccontextmanager
-async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[Desk]:
+async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
     """As `desk`, with played checks, and commands that need not import everything first."""
     async with desk(files) as user:
         user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter())

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from overlord.home import Home
-from overlord.wakeup import Bell, ring
+from overlord.wakeup import Wakeup, ring
 
 DEADLINE_S = 180
 
 
 async def test_a_ring_wakes_everybody_who_waits() -> None:
-    bell = Bell()
+    bell = Wakeup()
     waiting = [asyncio.create_task(bell.wait(bell.count, timeout_s=DEADLINE_S)) for _ in range(3)]
     await asyncio.sleep(0)
     bell.ring()
@@ -22,7 +22,7 @@ async def test_a_ring_wakes_everybody_who_waits() -> None:
 
 
 async def test_a_ring_between_looking_and_waiting_is_not_missed() -> None:
-    bell = Bell()
+    bell = Wakeup()
     seen = bell.count
     bell.ring()
     assert await bell.wait(seen, timeout_s=0)
@@ -30,7 +30,7 @@ async def test_a_ring_between_looking_and_waiting_is_not_missed() -> None:
 
 
 async def test_another_process_is_heard(tmp_path: Path) -> None:
-    bell, path = Bell(), tmp_path / "run" / "bell"
+    bell, path = Wakeup(), tmp_path / "run" / "bell"
     with bell.listening(path):
         assert path.parent.stat().st_mode & 0o077 == 0
         program = (
@@ -43,7 +43,7 @@ async def test_another_process_is_heard(tmp_path: Path) -> None:
 
 
 async def test_a_storm_of_rings_harms_nobody(tmp_path: Path) -> None:
-    bell, path = Bell(), tmp_path / "bell"
+    bell, path = Wakeup(), tmp_path / "bell"
     with bell.listening(path):
         seen = bell.count
         for _ in range(2000):
@@ -54,7 +54,7 @@ async def test_a_storm_of_rings_harms_nobody(tmp_path: Path) -> None:
 async def test_a_bell_a_killed_daemon_left_is_no_obstacle(tmp_path: Path) -> None:
     path = tmp_path / "bell"
     path.touch()
-    bell = Bell()
+    bell = Wakeup()
     with bell.listening(path):
         ring(path)
         assert await bell.wait(0, timeout_s=DEADLINE_S)

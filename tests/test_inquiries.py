@@ -22,7 +22,7 @@ from overlord.queries import overview
 from overlord.settings.load import Settings, load
 from overlord.store import decisions, job_history, jobs, sessions
 from overlord.store.budgets import exchanges, grants, model_outages
-from overlord.store.budgets.exchanges import Purse
+from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.checks import evaluations
 from overlord.store.schema.migrations import migrate
@@ -73,11 +73,13 @@ def spend(
     identifier = f"j{job.id}-work-{ordinal}"
     if identifier not in {item.id for item in sessions.of_job(store, job.id)}:
         sessions.end(store, prepare(store, job, ordinal=ordinal), at=at, ending="exited")
-    purse = Purse(session=identifier, job=job.id, space=job.space, day=at.date().isoformat(), budgets=())
-    number = exchanges.reserve(store, purse, cost=Cost(tokens=tokens), model="m", at=at)
+    balance = BudgetBalance(
+        session=identifier, job=job.id, space=job.space, day=at.date().isoformat(), budgets=()
+    )
+    number = exchanges.reserve(store, balance, cost=Cost(tokens=tokens), model="m", at=at)
     assert isinstance(number, int)
     usage = TokenUsage(prompt=tokens - 1, completion=1)
-    exchanges.settle(store, purse, number, usage=usage, nusd=nusd, status=200, at=at)
+    exchanges.settle(store, balance, number, usage=usage, nusd=nusd, status=200, at=at)
 
 
 def end(store: sqlite3.Connection, job: Job, event: EventName, *, at: datetime) -> None:
@@ -269,8 +271,8 @@ def test_a_model_that_gives_no_replies_is_named_with_its_jobs_and_for_how_long_i
     store: sqlite3.Connection,
 ) -> None:
     session = prepare(store)
-    purse = exchanges.purse(store, session.account(REPO), (), at=NOW)
-    exchanges.reserve(store, purse, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=NOW)
+    balance = exchanges.balance(store, session.account(REPO), (), at=NOW)
+    exchanges.reserve(store, balance, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=NOW)
     tried: dict[str, Any] = {"kind": FaultKind.BUSY, "detail": "429: Slow down", "since": NOW}
     for model in ("gpt-x", "gpt-y"):
         model_outages.put(store, ModelOutage(model=model, until=later(420), **tried), at=NOW)

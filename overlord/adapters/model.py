@@ -12,7 +12,7 @@ import httpx
 
 from overlord.adapters.http import open_client
 from overlord.errors import ModelUnavailable, SettingsError
-from overlord.failpoints import Moment, Point, reached
+from overlord.failpoints import Failpoint, Moment, reached
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 300.0
@@ -112,9 +112,9 @@ class OpenAIModel:
     @asynccontextmanager
     async def complete(self, body: bytes) -> AsyncIterator[_Reply]:
         """Send one request; any status is a reply. Raises ModelUnavailable when there is none."""
-        reached(Point.ASK_MODEL, Moment.BEFORE)
+        reached(Failpoint.ASK_MODEL, Moment.BEFORE)
         async with self._asked("POST", "chat/completions", self._headers, body) as reply:
-            reached(Point.ASK_MODEL, Moment.AFTER)
+            reached(Failpoint.ASK_MODEL, Moment.AFTER)
             yield reply
 
     @asynccontextmanager

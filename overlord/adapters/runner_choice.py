@@ -14,7 +14,13 @@ from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.process.runner import ProcessRunner
-from overlord.errors import ContainersMissing, FarEndError, ImageUnusable, RunnerRefused, SettingsError
+from overlord.errors import (
+    ContainersMissing,
+    ExternalServiceError,
+    ImageUnusable,
+    RunnerRefused,
+    SettingsError,
+)
 from overlord.home import Home
 from overlord.ports import Runner
 from overlord.settings.load import Settings
@@ -41,7 +47,7 @@ async def choose_runner(settings: Settings, *, epoch: int = 0, falls_back: bool 
     try:
         await engine.info()
         await _check_image(engine, settings.docker.image)
-    except FarEndError as error:
+    except ExternalServiceError as error:
         if settings.runner == "docker":
             raise SettingsError(f"runner: docker, but {error}") from error
         if not falls_back and not Home(settings.home).processes_agreed.exists():

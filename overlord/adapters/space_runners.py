@@ -5,7 +5,7 @@ or is kept is found wherever it is.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-from overlord.errors import FarEndError, RunnerRefused
+from overlord.errors import ExternalServiceError, RunnerRefused
 from overlord.ports import Launch, Runner, Running, SessionId
 
 USUAL = "auto"
@@ -111,5 +111,5 @@ async def _pass_on(runner: Runner, heard: asyncio.Queue[SessionId | Exception]) 
     try:
         async for session in runner.follow():
             heard.put_nowait(session)
-    except (FarEndError, OSError) as error:
+    except (ExternalServiceError, OSError) as error:
         heard.put_nowait(error)

@@ -54,7 +54,7 @@ class SpaceTrouble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class OpenDecision:
     """A decision that waits, and what it is about."""
 
     decision: Decision
@@ -69,7 +69,7 @@ class Status:
 
     at: datetime
     jobs: tuple[JobView, ...]
-    waiting: tuple[Asked, ...]
+    waiting: tuple[OpenDecision, ...]
     troubles: tuple[SpaceTrouble, ...]
     pauses: tuple[Pause, ...]
     today: Cost
@@ -146,7 +146,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class HistoryLine:
     """One thing that happened, as a sentence."""
 
     at: datetime
@@ -160,7 +160,7 @@ class Why:
 
     at: datetime
     view: JobView
-    told: tuple[Told, ...]
+    told: tuple[HistoryLine, ...]
     """The last events, oldest first."""
     earlier: int
     """How many there were before those."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Mouth(StrEnum):
+class Interface(StrEnum):
     """Where people speak to Overlord as themselves."""
 
     CLI = "cli"
@@ -15,7 +15,7 @@ class Mouth(StrEnum):
 class Person:
     """Made where a mouth has seen who speaks, and nowhere else: `tests/architecture/test_people_decide.py` lists the places."""
 
-    mouth: Mouth
+    mouth: Interface
     name: str
     """Whom the mouth knows them as: an account of this machine, a user's id in Slack."""
 
@@ -28,7 +28,7 @@ class Person:
     def of(cls, actor: str) -> "Person":
         """As the ledger names them, `cli:alice`. Raises ValueError for what is no person's name: the daemon's, a model's."""
         mouth, _, name = actor.partition(":")
-        return cls(mouth=Mouth(mouth), name=name)
+        return cls(mouth=Interface(mouth), name=name)
 
     @property
     def actor(self) -> str:

@@ -24,7 +24,7 @@ class _Sight:
 
 
 @dataclass(slots=True)
-class Vigil:
+class SessionWatchdog:
     """What is remembered of the sessions that run and of their questions. It may be forgotten: then each is given its
     silence, or its wait, anew."""
 

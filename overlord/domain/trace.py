@@ -33,7 +33,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelCall:
     """One request to a model."""
 
     id: int
@@ -109,7 +109,7 @@ class Trace:
     def within_session(
         self,
         session: str,
-        asked: Sequence[Asked],
+        asked: Sequence[ModelCall],
         turned: Sequence[Turned],
         called: Sequence[Called],
     ) -> Iterator[Span]:
@@ -155,7 +155,7 @@ class Trace:
         """The id of a session's span."""
         return self._id(session)
 
-    def _asked(self, one: Asked, *, within: int) -> Span:
+    def _asked(self, one: ModelCall, *, within: int) -> Span:
         says: dict[str, Attribute] = {
             "operation": "chat",
             "provider": "openai",

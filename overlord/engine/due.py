@@ -23,7 +23,7 @@ from overlord.engine.sessions import capacity, untested
 from overlord.queries import overview
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import steering
-from overlord.store.jobs import Glance
+from overlord.store.jobs import JobSummary
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.store.spaces import pauses, spaces, work_requests
@@ -76,7 +76,9 @@ def look(
         remains=jobs.with_remains(connection),
         uncleared=sessions.uncleared(connection),
         polls=tuple(_to_poll(connection, parts, flags, at)),
-        questions_end=bool(parts.vigil.overdue(decisions.timed(connection), parts.clock.monotonic())),
+        questions_end=bool(
+            parts.session_watchdog.overdue(decisions.timed(connection), parts.clock.monotonic())
+        ),
         live=live,
         is_news=raise_proposals.is_news(connection),
         approved=proposals.to_dispatch(connection),
@@ -97,7 +99,7 @@ class _Able:
         cls,
         connection: sqlite3.Connection,
         parts: Parts,
-        glances: Sequence[Glance],
+        glances: Sequence[JobSummary],
         flags: Mapping[str, Space],
         *,
         put_off: Collection[JobId],
@@ -110,7 +112,7 @@ class _Able:
             | frozenset(_next_in_line(connection, parts, glances, live, flags, put_off, paused)),
         )
 
-    def is_due(self, glance: Glance, at: datetime) -> bool:
+    def is_due(self, glance: JobSummary, at: datetime) -> bool:
         if at >= glance.expires_at:
             return True
         if glance.state is JobState.QUEUED:
@@ -121,7 +123,7 @@ class _Able:
 def _next_in_line(  # noqa: PLR0917
     connection: sqlite3.Connection,
     parts: Parts,
-    glances: Sequence[Glance],
+    glances: Sequence[JobSummary],
     live: Collection[int],
     flags: Mapping[str, Space],
     put_off: Collection[JobId],
@@ -166,10 +168,10 @@ def _most_pulls(parts: Parts, space: str) -> int:
 
 
 def _within_pulls(
-    parts: Parts, waiting: Sequence[Glance], pulls: Mapping[str, int]
-) -> tuple[list[Waiting], list[Glance]]:
+    parts: Parts, waiting: Sequence[JobSummary], pulls: Mapping[str, int]
+) -> tuple[list[Waiting], list[JobSummary]]:
     """The jobs for which a pull request may be open beside those there are, and the others."""
-    line, beyond, taken = list[Waiting](), list[Glance](), Counter(pulls)
+    line, beyond, taken = list[Waiting](), list[JobSummary](), Counter(pulls)
     for glance in waiting:
         if glance.pull_number is None and taken[glance.space] >= _most_pulls(parts, glance.space):
             beyond.append(glance)

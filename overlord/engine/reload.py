@@ -16,10 +16,10 @@ import structlog
 from pydantic import BaseModel
 
 from overlord.domain.event import EventName, Json, LedgerEvent
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ContractError, SettingsError
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings, again, file_read, kept, with_added
 from overlord.store import ledger
 from overlord.store.chat import messages
@@ -136,11 +136,15 @@ class Renewal:
     async def _write(self, name: EventName, data: Mapping[str, Json], *, is_told: bool) -> None:
         event = LedgerEvent(name=name, at=self._parts.clock.now(), data=data)
         act = partial(_note, note=self.note, event=event, speech=self._parts.speech if is_told else None)
-        await self._parts.database.write(Point.SETTINGS_TAKEN, act)
+        await self._parts.database.write(Failpoint.SETTINGS_TAKEN, act)
 
 
 def _note(
-    connection: sqlite3.Connection, *, note: SettingsNote | None, event: LedgerEvent, speech: Speech | None
+    connection: sqlite3.Connection,
+    *,
+    note: SettingsNote | None,
+    event: LedgerEvent,
+    speech: ChatOutput | None,
 ) -> None:
     """`speech`: the chat, where it is told there."""
     settings_notes.put(connection, note)

@@ -26,14 +26,14 @@ from overlord.engine.issues import projection
 from overlord.engine.proposals import open_approved, raise_proposals
 from overlord.engine.retention import disk_shortage, environments, retention
 from overlord.engine.runtime import retry
-from overlord.engine.runtime.background_steps import Errands
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.background_steps import BackgroundSteps
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_outcome import is_alike
 from overlord.engine.sessions import apply_answers, cleanup, collect, dispatch, ending
 from overlord.engine.skills import lifecycle
-from overlord.errors import FarEndError, Fenced, IllegalMove
-from overlord.failpoints import Point
+from overlord.errors import ExternalServiceError, Fenced, IllegalMove
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.chat import requests
@@ -73,7 +73,7 @@ class Tick:
         self._parts = parts
         self._delays: dict[str, _Delay] = {}
         self._outlived: dict[str, float] = {}
-        self._errands = Errands(parts.ring)
+        self._errands = BackgroundSteps(parts.ring)
         self._pruned_at = -environments.EVERY_S
         self._kept_at = -retention.EVERY_S
         self._is_low: bool | None = None
@@ -181,7 +181,7 @@ class Tick:
         self._kept_at = self._parts.clock.monotonic()
         return False
 
-    async def _talk(self, speech: Speech) -> dict[str, Act]:
+    async def _talk(self, speech: ChatOutput) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         heard, due, opened, self._is_behind = await parts.database.read(
@@ -244,7 +244,7 @@ class Tick:
     async def _step(self, job: Job) -> bool:
         if self._is_outlived(job):
             await self._parts.database.write(
-                Point.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
+                Failpoint.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
             )
             return True
         return await STEPS[job.state](self._parts.still(), job)
@@ -271,7 +271,7 @@ class Tick:
             raise  # this daemon is over: nothing of it is to be tried again
         except IllegalMove:
             return True  # somebody else moved it since it was read; the next pass sees where it is
-        except FarEndError as error:
+        except ExternalServiceError as error:
             return await self._put_off(key, job_id, str(error), error)
         except (sqlite3.DatabaseError, OSError) as error:
             return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", error)
@@ -281,7 +281,7 @@ class Tick:
         if key in self._delays and job_id is not None:
             left = self._other_trouble(key, job_id)
             recover = partial(_note_recovery, job_id=job_id, left=left)
-            await self._parts.database.write(Point.TROUBLE_NOTED, recover)
+            await self._parts.database.write(Failpoint.TROUBLE_NOTED, recover)
         if (over := self._delays.pop(key, None)) is not None:
             log.info("step_works_again", after=over.trouble, failures=over.failures)
         return moved
@@ -307,7 +307,7 @@ class Tick:
             return True
         note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())
         try:
-            await self._parts.database.write(Point.TROUBLE_NOTED, note)
+            await self._parts.database.write(Failpoint.TROUBLE_NOTED, note)
         except sqlite3.DatabaseError:
             log.exception("trouble_not_written")
         return True

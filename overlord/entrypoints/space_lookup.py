@@ -3,7 +3,14 @@
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.repositories.forge import Repository
-from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, NotFound, Refused, SettingsError
+from overlord.errors import (
+    ExternalServiceError,
+    ForgeMissing,
+    ForgeUnavailable,
+    NotFound,
+    Refused,
+    SettingsError,
+)
 from overlord.ports import RepositoryName
 from overlord.settings.load import Settings
 
@@ -30,7 +37,7 @@ async def look_up(settings: Settings, name: str) -> Repository:
         raise ForgeUnavailable(
             f"{host} does not answer when asked for {name}: {error}. {NOTHING} {UNASKED}"
         ) from None
-    except FarEndError as error:
+    except ExternalServiceError as error:
         raise Refused(f"{name} cannot be looked at: {error}. {NOTHING}") from None
     finally:
         await forge.close()

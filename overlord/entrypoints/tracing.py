@@ -18,7 +18,7 @@ from overlord.adapters.otlp import OtlpExporter
 from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS
-from overlord.domain.trace import Asked, Attribute, Span, Trace
+from overlord.domain.trace import Attribute, ModelCall, Span, Trace
 from overlord.entrypoints.fact_log import Hear
 from overlord.errors import NotFound
 from overlord.settings.load import Settings
@@ -179,8 +179,8 @@ async def traced(running: Overlord) -> AsyncIterator[Hear | None]:
         exporter.close()
 
 
-def _asked(one: Exchange) -> Asked:
-    return Asked(
+def _asked(one: Exchange) -> ModelCall:
+    return ModelCall(
         id=one.id,
         model=one.model,
         start=one.at,

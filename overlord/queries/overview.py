@@ -13,14 +13,15 @@ from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Decision
 from overlord.domain.event_description import tell
 from overlord.domain.inquiry import (
-    Asked,
     Cap,
     Costs,
     DayCost,
     History,
+    HistoryLine,
     InCare,
     JobCost,
     JobView,
+    OpenDecision,
     Past,
     Queue,
     Queued,
@@ -28,7 +29,6 @@ from overlord.domain.inquiry import (
     SpaceTrouble,
     SpaceValue,
     Status,
-    Told,
     Why,
     total,
 )
@@ -43,7 +43,7 @@ from overlord.settings.load import Settings, given_added, source_of
 from overlord.settings.space import OVER_ALL, SECTIONS
 from overlord.store import decisions, job_history, jobs, ledger, sessions
 from overlord.store.budgets import costs, exchanges, grants, model_outages
-from overlord.store.budgets.exchanges import Purse
+from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
 from overlord.store.proposals import proposals
@@ -98,16 +98,16 @@ def view(connection: sqlite3.Connection, job: Job, *, at: datetime) -> JobView:
     )
 
 
-def waiting(connection: sqlite3.Connection) -> tuple[Asked, ...]:
+def waiting(connection: sqlite3.Connection) -> tuple[OpenDecision, ...]:
     """Every decision that waits, oldest first."""
     return tuple(_asked(connection, decision) for decision in decisions.waiting(connection))
 
 
-def _asked(connection: sqlite3.Connection, decision: Decision) -> Asked:
+def _asked(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
     if decision.job_id is None:
-        return Asked(decision=decision, space=decision.space)
+        return OpenDecision(decision=decision, space=decision.space)
     job = jobs.get(connection, decision.job_id)
-    return Asked(decision=decision, space=job.space, issue_number=job.issue.number)
+    return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
 
 
 def care_of(connection: sqlite3.Connection, settings: Settings) -> tuple[InCare, ...]:
@@ -259,11 +259,11 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
     )
 
 
-def _told(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[Told]:
+def _told(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[HistoryLine]:
     for entry in entries:
         sentence = tell(entry.name, json.loads(entry.data), is_local=is_local)
         if sentence:
-            yield Told(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
+            yield HistoryLine(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
 
 
 def cost(connection: sqlite3.Connection, settings: Settings, *, at: datetime, days: int = 1) -> Costs:
@@ -287,7 +287,9 @@ def _day_caps(connection: sqlite3.Connection, settings: Settings, day: str) -> I
     caps = [(name, cap) for name in settings.repositories for cap in _caps(settings, name, Per.SPACE_DAY)]
     for space, budget in (*caps, *(("", cap) for cap in settings.budget.shared() if cap.per is Per.DAY)):
         added = grants.added(connection, budget.unit, day=day, space=space or None)
-        yield _cap(connection, budget, added, Purse(session="", job=0, space=space, day=day, budgets=()))
+        yield _cap(
+            connection, budget, added, BudgetBalance(session="", job=0, space=space, day=day, budgets=())
+        )
 
 
 def _caps(settings: Settings, space: str, per: Per) -> list[Budget]:
@@ -298,18 +300,18 @@ def job_cost(connection: sqlite3.Connection, settings: Settings, job_id: int, *,
     """What one job has cost so far, and what its caps leave. Raises NotFound."""
     job = jobs.get(connection, job_id)
     shares = tuple(Share(name=name, cost=cost) for name, cost in costs.by_session(connection, job_id))
-    purse = Purse(session="", job=job_id, space=job.space, day=at.date().isoformat(), budgets=())
+    balance = BudgetBalance(session="", job=job_id, space=job.space, day=at.date().isoformat(), budgets=())
     caps = (
-        _cap(connection, budget, grants.added(connection, budget.unit, job_id=job_id), purse)
+        _cap(connection, budget, grants.added(connection, budget.unit, job_id=job_id), balance)
         for budget in _caps(settings, job.space, Per.JOB)
     )
     return JobCost(at=at, job=job, total=costs.of_job(connection, job_id), sessions=shares, caps=tuple(caps))
 
 
-def _cap(connection: sqlite3.Connection, budget: Budget, added: int, purse: Purse) -> Cap:
+def _cap(connection: sqlite3.Connection, budget: Budget, added: int, balance: BudgetBalance) -> Cap:
     raised = replace(budget, limit=budget.limit + added)
-    space = purse.space if budget.per is Per.SPACE_DAY else ""
-    return Cap(budget=raised, spending=exchanges.spending(connection, purse, raised), space=space)
+    space = balance.space if budget.per is Per.SPACE_DAY else ""
+    return Cap(budget=raised, spending=exchanges.spending(connection, balance, raised), space=space)
 
 
 def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> Briefing:

@@ -9,7 +9,7 @@ from overlord.errors import NotFound
 from overlord.home import Home
 from overlord.ports import Sha
 from overlord.store import evidence, jobs, sessions
-from overlord.store.evidence import EvidenceStore, Exhibit
+from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def sessions_of(connection: sqlite3.Connection, job_id: int, session: str = "") 
     return [item for item in ran if not session or item.id == session]
 
 
-def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> Exhibit | None:
+def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> EvidenceFile | None:
     """A session's evidence of a kind, or the job's newest where none is named; None while there is none.
     Raises NotFound for one that was removed."""
     found = [
@@ -49,11 +49,11 @@ def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -
     return found[-1]
 
 
-def transcript(home: Home, session: str, exhibit: Exhibit | None, *, offset: int = 0) -> bytes:
+def transcript(home: Home, session: str, evidence_file: EvidenceFile | None, *, offset: int = 0) -> bytes:
     """What a session and its model said to each other, from this byte on: its evidence, or what a live session has so far.
     Raises StoreError for evidence that is gone or was changed."""
-    if exhibit is not None:
-        return EvidenceStore(home.evidence).get(exhibit.sha256)[offset:]
+    if evidence_file is not None:
+        return EvidenceStore(home.evidence).get(evidence_file.sha256)[offset:]
     try:
         with home.transcript(session).open("rb") as file:
             file.seek(offset)

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from minion.protocol import REPOSITORY_PATH, SessionKind
 from overlord.domain.session import MAX_PUSH_BYTES, Session
 from overlord.git_limits import SERVING, SETTINGS
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.push_limits import left_bytes, spent
 from overlord.smart_http import Serving, refuse, serve_git
 
@@ -18,7 +18,7 @@ SLACK_BYTES = 1024 * 1024
 _FETCH = Serving(limits=SERVING, settings=SETTINGS, refusal="")
 
 
-async def serve(scope: Scope, receive: Receive, send: Send, parts: DoorParts, session: Session) -> None:
+async def serve(scope: Scope, receive: Receive, send: Send, parts: SessionApiParts, session: Session) -> None:
     """`git clone` and `git push` on /session/repo.git. Protocol v2 is never spoken: it would serve the whole mirror."""
     path = scope["path"].removeprefix(REPOSITORY_PATH)
 

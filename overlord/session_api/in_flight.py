@@ -11,10 +11,10 @@ class Flight:
         self.landings = 0
         self._landed = asyncio.Event()
 
-    def take_off(self) -> None:
+    def begin(self) -> None:
         self._flying += 1
 
-    def land(self) -> None:
+    def end(self) -> None:
         self._flying -= 1
         self.landings += 1
         landed, self._landed = self._landed, asyncio.Event()

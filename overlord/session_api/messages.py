@@ -8,16 +8,16 @@ from starlette.responses import Response
 from minion.protocol import Messages, encode
 from overlord.domain.conversation.steering import MOST_OF_JOB
 from overlord.domain.session import Session
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.session_api import wire
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 from overlord.store.conversation import steering
 
 MOST_TURNS = 1_000_000
 """No turn that a session may name is above this."""
 
 
-async def messages(request: Request, parts: DoorParts, session: Session) -> Response:
+async def messages(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/messages`: what the session has not taken yet. What it says it took counts as read, of its own job alone."""
     said = await wire.read(request, wire.MESSAGES_TAKEN, limit=wire.MAX_EVENT_BYTES)
     taken, turn = frozenset(said.taken[:MOST_OF_JOB]), min(max(said.turn, 1), MOST_TURNS)
@@ -27,7 +27,7 @@ async def messages(request: Request, parts: DoorParts, session: Session) -> Resp
         def take(connection: sqlite3.Connection) -> None:
             steering.mark_read(connection, session, taken, turn=turn, at=at)
 
-        await parts.database.write(Point.STEERING_READ, take)
+        await parts.database.write(Failpoint.STEERING_READ, take)
         parts.bell.ring()
     unread = await parts.database.read(lambda c: steering.unread(c, session.job_id))
     found = Messages(messages=tuple(steering.as_told(message) for message in unread))

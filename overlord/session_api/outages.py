@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from overlord.domain.model_fault import ModelFault, ModelOutage, minutes_text
 from overlord.domain.session import Account
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Clock
 from overlord.settings.load import Settings
 from overlord.store.budgets import model_outages
@@ -62,14 +62,14 @@ class Outages:
         (await self._known()).pop(model, None)
         at, channel = self.clock.now(), self._channel()
         await self.database.write(
-            Point.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, model, at=at, channel=channel)
+            Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, model, at=at, channel=channel)
         )
         self.notify()
 
     async def drop(self, model: str) -> None:
         """Nobody works with this model any more."""
         (await self._known()).pop(model, None)
-        await self.database.write(Point.MODEL_OUTAGE_NOTED, lambda c: model_outages.forget(c, model))
+        await self.database.write(Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.forget(c, model))
 
     def forget(self, session_id: str) -> None:
         """The session tries no more, or anew."""
@@ -96,7 +96,7 @@ class Outages:
         known[model] = outage
         channel = self._channel()
         await self.database.write(
-            Point.MODEL_OUTAGE_NOTED, lambda c: model_outages.put(c, outage, at=at, channel=channel)
+            Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.put(c, outage, at=at, channel=channel)
         )
         self.notify()
 

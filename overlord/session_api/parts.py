@@ -14,25 +14,25 @@ from overlord.session_api.outages import Outages
 from overlord.session_api.push_limits import Pushes
 from overlord.session_api.transcript import Transcripts
 from overlord.session_api.turn_journal import Journal
-from overlord.settings.current import Held
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings
 from overlord.settings.model import PRIMARY
 from overlord.store.database import Database
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoorParts:
+class SessionApiParts:
     """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
 
-    held: Held
+    held: CurrentSettings
     home: Home
     database: Database
     model: Model
     """The endpoint of the `model` section."""
     clock: Clock
-    bell: Bell
-    watchers: Bell = field(default_factory=Bell)
+    bell: Wakeup
+    watchers: Wakeup = field(default_factory=Wakeup)
     """Rung for what a session says that only people who watch it want to know."""
     spare_models: Mapping[str, Model] = field(default_factory=dict)
     """Those of `endpoints`, by name."""

@@ -28,22 +28,22 @@ from minion.protocol import (
 )
 from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.session_api import git, messages, sessions, wire
 from overlord.session_api.gateway import gateway
 from overlord.session_api.listener import SessionApp, SessionListener
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 from overlord.store import sessions as rows
 
 log = structlog.get_logger()
 
-Call = Callable[[Request, DoorParts, Session], Awaitable[Response]]
+Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
 
-class DoorKeeper:
+class SessionApiServer:
     """One listener for each live session."""
 
-    def __init__(self, parts: DoorParts) -> None:
+    def __init__(self, parts: SessionApiParts) -> None:
         self._parts = parts
         self._doors: dict[str, SessionListener] = {}
         self._swept: set[str] | None = None
@@ -51,7 +51,7 @@ class DoorKeeper:
         self._app = _application(self)
 
     @property
-    def parts(self) -> DoorParts:
+    def parts(self) -> SessionApiParts:
         return self._parts
 
     async def reconcile(self) -> bool:
@@ -99,7 +99,7 @@ class DoorKeeper:
         at = self._parts.clock.now()
         try:
             await self._parts.database.write(
-                Point.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
+                Failpoint.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
             )
         except BaseException:
             await door.stop_listening()  # nobody would know of it, nor close it
@@ -124,7 +124,7 @@ class DoorKeeper:
         """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
         at = self._parts.clock.now()
         await self._parts.database.write(
-            Point.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
+            Failpoint.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
         )
         if door := self._doors.get(session.id):
             await door.stop_listening()
@@ -136,7 +136,7 @@ class DoorKeeper:
             await door.close(keep_directory=True)
 
 
-def _application(keeper: DoorKeeper) -> ASGIApp:
+def _application(keeper: SessionApiServer) -> ASGIApp:
     def call(act: Call, *kinds: SessionKind) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             session = await sessions.live(keeper.parts, request.scope["overlord.session"])

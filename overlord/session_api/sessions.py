@@ -16,9 +16,9 @@ from overlord.domain.checks.testruns.packed_report import without_values_in
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.plain import plain_line, quoted, visible
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.session_api import wire
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.wire import Record
 from overlord.store import decisions, jobs, sessions
 
@@ -30,17 +30,17 @@ _MOST_TURNS = 1_000_000
 _MOST_PATTERNS = 50
 
 
-async def brief(_request: Request, _parts: DoorParts, session: Session) -> Response:
+async def brief(_request: Request, _parts: SessionApiParts, session: Session) -> Response:
     """`GET /session/brief`: the brief, exactly as it was written when the session was prepared."""
     return Response(session.brief, media_type="application/json")
 
 
-async def scope(_request: Request, _parts: DoorParts, session: Session) -> Response:
+async def scope(_request: Request, _parts: SessionApiParts, session: Session) -> Response:
     """`GET /session/scope`: what the session may write now, with what people granted since it began."""
     return Response(session.scope, media_type="application/json")
 
 
-async def secrets(_request: Request, parts: DoorParts, session: Session) -> Response:
+async def secrets(_request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`GET /session/secrets`: what a setup may sign in with, as environment variables; kept nowhere."""
     job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
     own = parts.settings.space(job.space).setup_secrets
@@ -48,7 +48,7 @@ async def secrets(_request: Request, parts: DoorParts, session: Session) -> Resp
     return JSONResponse({**known, **{name: value.get_secret_value() for name, value in own.items()}})
 
 
-async def events(request: Request, parts: DoorParts, session: Session) -> Response:
+async def events(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/events`: heartbeat, progress, question, log."""
     told = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
     event = _without_secrets(parts, session, told, wire.EVENT)
@@ -65,17 +65,19 @@ async def events(request: Request, parts: DoorParts, session: Session) -> Respon
     elif event.kind is EventKind.CALLED:
         parts.journal.called(session.id, event, at)
         return Response(status_code=202)
-    await parts.database.write(Point.PROGRESS_SEEN, lambda c: sessions.mark(c, session.id, **progress))
+    await parts.database.write(Failpoint.PROGRESS_SEEN, lambda c: sessions.mark(c, session.id, **progress))
     if event.kind is EventKind.QUESTION:
         _check_question(event)
-        await parts.database.write(Point.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
+        await parts.database.write(Failpoint.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
         parts.bell.ring()
     elif event.kind is EventKind.PROGRESS:
         parts.watchers.ring()
     return Response(status_code=202)
 
 
-def _without_secrets(parts: DoorParts, session: Session, said: Record, kind: TypeAdapter[Record]) -> Record:
+def _without_secrets(
+    parts: SessionApiParts, session: Session, said: Record, kind: TypeAdapter[Record]
+) -> Record:
     """What a session says, before it is kept. Written anew first: whoever knows a secret could have spelt it in escapes.
 
     Of a check's results only what is known to be secret is taken out: a test's name may look like a token.
@@ -99,7 +101,7 @@ def _check_question(event: Event) -> None:
             raise HTTPException(400, str(error)) from None
 
 
-def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, event: Event) -> None:
+def _ask(connection: sqlite3.Connection, parts: SessionApiParts, session: Session, event: Event) -> None:
     """Put a Minion's question to people, once however often it is sent."""
     if decisions.of_question(connection, session.id, event.question_id) is not None:
         return
@@ -131,7 +133,7 @@ def _ask(connection: sqlite3.Connection, parts: DoorParts, session: Session, eve
     )
 
 
-async def answers(request: Request, parts: DoorParts, session: Session) -> Response:
+async def answers(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`GET /session/answers/{id}`: 200 with the answer, 204 when there is none yet, 410 when none will come."""
     question = str(request.path_params["question_id"])
     until = parts.clock.monotonic() + POLL_S
@@ -149,7 +151,7 @@ async def answers(request: Request, parts: DoorParts, session: Session) -> Respo
             return Response(status_code=204)
 
 
-async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
+async def _answer(parts: SessionApiParts, decision: Decision) -> dict[str, object]:
     scope = None
     if decision.verb in (Verb.ONCE, Verb.GRANT):
         widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))
@@ -157,7 +159,7 @@ async def _answer(parts: DoorParts, decision: Decision) -> dict[str, object]:
     return {"answered": True, "answer": decision.answer, "scope": scope}
 
 
-async def report(request: Request, parts: DoorParts, session: Session) -> Response:
+async def report(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/report`: the session's one report. The same one again is fine, another one is refused."""
     said: Report | CheckReport
     if session.kind is SessionKind.WORK:
@@ -172,14 +174,14 @@ async def report(request: Request, parts: DoorParts, session: Session) -> Respon
         sessions.mark(connection, session.id, heartbeat_at=parts.clock.now())
         return sessions.take_report(connection, session.id, said)
 
-    taken = await parts.database.write(Point.REPORT_TAKEN, take)
+    taken = await parts.database.write(Failpoint.REPORT_TAKEN, take)
     parts.bell.ring()
     if not taken:
         return wire.error_response(409, "reported", "this session has reported already, or has ended")
     return Response(status_code=204)
 
 
-async def live(parts: DoorParts, session_id: str) -> Session:
+async def live(parts: SessionApiParts, session_id: str) -> Session:
     """The session a door belongs to, as it stands now; raises HTTPException 410 once it has ended."""
     session = await parts.database.read(lambda c: sessions.get(c, session_id))
     if session.state is SessionState.ENDED:

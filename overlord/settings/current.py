@@ -9,7 +9,7 @@ from overlord.domain.text.redaction import Redactor
 from overlord.settings.load import Settings, check_prices, contract_for
 
 
-class Held:
+class CurrentSettings:
     """Whoever has this one goes by the settings of now; whoever has `still()` by those of that moment."""
 
     def __init__(self, settings: Settings) -> None:
@@ -30,9 +30,9 @@ class Held:
         self.contract = cache(partial(contract_for, settings))
         self.redactor.learn(settings.secrets())
 
-    def still(self) -> "Held":
+    def still(self) -> "CurrentSettings":
         """The same, for somebody who is to see nothing else."""
-        copy = Held.__new__(Held)
+        copy = CurrentSettings.__new__(CurrentSettings)
         copy.settings, copy.contract, copy.redactor = self.settings, self.contract, self.redactor
         return copy
 

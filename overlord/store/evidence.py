@@ -11,14 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from overlord.errors import StoreError
-from overlord.failpoints import Moment, Point, reached
+from overlord.failpoints import Failpoint, Moment, reached
 
 GRACE_S = 3600.0
 """A file is put before its row is written; what nothing names is left alone for so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
+class EvidenceFile:
     """A stored file: what it proves and how to find it."""
 
     job_id: int
@@ -54,13 +54,13 @@ class EvidenceStore:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            reached(Point.KEEP_EVIDENCE, Moment.BEFORE)
+            reached(Failpoint.KEEP_EVIDENCE, Moment.BEFORE)
             Path(temporary).rename(target)
             _flush_directory(target.parent)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
-        reached(Point.KEEP_EVIDENCE, Moment.AFTER)
+        reached(Failpoint.KEEP_EVIDENCE, Moment.AFTER)
         return digest
 
     def get(self, digest: str) -> bytes:
@@ -85,9 +85,9 @@ class EvidenceStore:
 
     def remove(self, digest: str) -> None:
         """Delete a file that is in nobody's name."""
-        reached(Point.REMOVE_EVIDENCE, Moment.BEFORE)
+        reached(Failpoint.REMOVE_EVIDENCE, Moment.BEFORE)
         self.path(digest).unlink(missing_ok=True)
-        reached(Point.REMOVE_EVIDENCE, Moment.AFTER)
+        reached(Failpoint.REMOVE_EVIDENCE, Moment.AFTER)
 
 
 def _flush_directory(path: Path) -> None:
@@ -99,27 +99,27 @@ def _flush_directory(path: Path) -> None:
         os.close(handle)
 
 
-def record(connection: sqlite3.Connection, exhibit: Exhibit) -> None:
+def record(connection: sqlite3.Connection, evidence_file: EvidenceFile) -> None:
     """Add a row inside the caller's transaction."""
     connection.execute(
         "INSERT INTO evidence (job_id, session_id, kind, sha256, size, at) VALUES (?,?,?,?,?,?)",
         (
-            exhibit.job_id,
-            exhibit.session_id,
-            exhibit.kind,
-            exhibit.sha256,
-            exhibit.size,
-            exhibit.at.isoformat(),
+            evidence_file.job_id,
+            evidence_file.session_id,
+            evidence_file.kind,
+            evidence_file.sha256,
+            evidence_file.size,
+            evidence_file.at.isoformat(),
         ),
     )
 
 
-def exhibits(connection: sqlite3.Connection, job_id: int | None = None) -> list[Exhibit]:
+def exhibits(connection: sqlite3.Connection, job_id: int | None = None) -> list[EvidenceFile]:
     """A job's evidence, or all of it, oldest first."""
     where, arguments = ("", ()) if job_id is None else (" WHERE job_id = ?", (job_id,))
     rows = connection.execute(f"SELECT * FROM evidence{where} ORDER BY id", arguments)  # noqa: S608 - a constant
     return [
-        Exhibit(
+        EvidenceFile(
             job_id=row["job_id"],
             session_id=row["session_id"],
             kind=row["kind"],

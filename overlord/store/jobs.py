@@ -128,7 +128,7 @@ def _write(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class JobSummary:
     """What an open job's row says of whether there is something to do: cheap to read for every one in every pass."""
 
     id: JobId
@@ -141,12 +141,12 @@ class Glance:
     is_urgent: bool
 
 
-def glances(connection: sqlite3.Connection) -> list[Glance]:
+def glances(connection: sqlite3.Connection) -> list[JobSummary]:
     """Every open job, oldest first."""
     query = """SELECT id, space, state, reason, pull_number, projected, expires_at, is_urgent
                FROM jobs WHERE is_open ORDER BY id"""
     return [
-        Glance(
+        JobSummary(
             id=JobId(number),
             space=space,
             state=JobState(state),

@@ -21,7 +21,7 @@ from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
 from overlord.store import decisions, jobs, ledger, sessions
 from overlord.store.spaces import pauses, spaces, work_requests
-from overlord.store.spaces.work_requests import Wish
+from overlord.store.spaces.work_requests import WorkRequest
 from overlord.verbs import untested
 from overlord.verbs.scope import covers, grant, grant_once, widen
 
@@ -116,7 +116,7 @@ class WorkOn:
     actor: str
 
 
-def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> Wish:
+def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> WorkRequest:
     """Written down only: the tick reads the issue and answers the wish, seconds later where a daemon runs.
 
     Raises Refused when a job works on it already, or its repository cannot be found.

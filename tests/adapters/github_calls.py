@@ -12,7 +12,7 @@ from starlette.routing import Route
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.server import serve
-from overlord.errors import FarEndError
+from overlord.errors import ExternalServiceError
 from overlord.ports import Pull, RepositoryName, Sha
 
 REPO = RepositoryName("demo/calc")
@@ -73,8 +73,8 @@ WRITES: dict[str, Ask] = {
 }
 
 
-async def failure(asked: Awaitable[object]) -> FarEndError:
-    with pytest.raises(FarEndError) as caught:
+async def failure(asked: Awaitable[object]) -> ExternalServiceError:
+    with pytest.raises(ExternalServiceError) as caught:
         await asked
     return caught.value
 

@@ -26,7 +26,7 @@ from overlord.domain.chat.message import (
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.server import serve
-from overlord.errors import FarEndError
+from overlord.errors import ExternalServiceError
 
 STARTED_AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 FORM = Form(
@@ -160,8 +160,8 @@ def told(error: BaseException) -> str:
     )
 
 
-async def failure(call: Call, chat: SlackChat, at: Ground) -> FarEndError:
-    with pytest.raises(FarEndError) as caught:
+async def failure(call: Call, chat: SlackChat, at: Ground) -> ExternalServiceError:
+    with pytest.raises(ExternalServiceError) as caught:
         await call.make(chat, at)
     # The SDK's and aiohttp's exceptions hold the request, and that the token.
     assert caught.value.__cause__ is None

@@ -14,7 +14,7 @@ from overlord.adapters.git.mirrors import KEPT_COPIES
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
-from overlord.errors import FarEndError, ForgeUnavailable, Unobtainable
+from overlord.errors import ExternalServiceError, ForgeUnavailable, Unobtainable
 from overlord.ports import Remote, Sha
 from tests.adapters.fetching_ground import NAME, FetchingGround
 from tests.plumbing import Files, commit
@@ -112,7 +112,7 @@ async def test_what_is_too_large_is_said_before_anything_is_fetched(ground: Grou
     ],
 )
 async def test_what_passes_is_tried_again_and_a_person_is_asked_about_the_rest(
-    ground: Ground, kind: str, raised: type[FarEndError]
+    ground: Ground, kind: str, raised: type[ExternalServiceError]
 ) -> None:
     base = await ground.base({"a.bin": ground.forge.keep_large(NAME, CONTENT)})
     for after in (0, 1):

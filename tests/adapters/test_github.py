@@ -24,7 +24,7 @@ from overlord.embedded.fault import LIMIT_WAIT_S
 from overlord.embedded.forge.api import operation
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import (
-    FarEndError,
+    ExternalServiceError,
     ForgeMissing,
     ForgeMoved,
     ForgeRefused,
@@ -55,7 +55,7 @@ OF_OURSELVES = {
     *("users/get-authenticated", "rate-limit/get", "issues/list-labels-for-repo", "issues/create-label")
 }
 """Tried in `test_github_standing.py`."""
-MEANING: dict[str, tuple[type[FarEndError], bool]] = {
+MEANING: dict[str, tuple[type[ExternalServiceError], bool]] = {
     "401": (ForgeRefused, False),
     "403": (ForgeRefused, False),
     "403-rate-limit": (ForgeUnavailable, True),
@@ -419,7 +419,7 @@ async def test_a_next_page_on_another_host_is_not_followed(unused_tcp_port: int)
     ("kind", "expected"),
     [("NOT_FOUND", ForgeMissing), ("FORBIDDEN", ForgeRefused), ("RATE_LIMITED", ForgeUnavailable)],
 )
-async def test_graphql_refuses_with_a_200(kind: str, expected: type[FarEndError]) -> None:
+async def test_graphql_refuses_with_a_200(kind: str, expected: type[ExternalServiceError]) -> None:
     body = {"data": None, "errors": [{"type": kind, "message": "No\x1b[31m."}]}
     error = await failure(answered(lambda _: JSONResponse(body), WRITES["graphql"]))
     assert type(error) is expected

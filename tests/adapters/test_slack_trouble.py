@@ -14,7 +14,7 @@ from overlord.domain.chat.message import ActionId, Button, Buttons, ChatMessage
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.fault import LIMIT_WAIT_S as ASKED_WAIT_S
-from overlord.errors import ChatExpired, ChatMissing, ChatRefused, ChatUnavailable, FarEndError
+from overlord.errors import ChatExpired, ChatMissing, ChatRefused, ChatUnavailable, ExternalServiceError
 from tests.adapters.slack_calls import (
     CALLS,
     READS,
@@ -35,7 +35,7 @@ POST = next(call for call in WRITES if call.method == "chat.postMessage")
 RESPOND = next(call for call in WRITES if call.method == "response")
 
 
-MEANT: dict[str, tuple[type[FarEndError], float | None]] = {
+MEANT: dict[str, tuple[type[ExternalServiceError], float | None]] = {
     "429": (ChatUnavailable, ASKED_WAIT_S),
     "500": (ChatUnavailable, None),
     "502-html": (ChatUnavailable, None),
@@ -225,7 +225,7 @@ async def test_an_answer_that_makes_no_sense_is_none(clock: Clock) -> None:
     async with far_end(lambda _: odd) as end:
         chat = connect(end.base_url, "xoxb-1", clock)
         for odd in ODD:
-            with pytest.raises(FarEndError) as error:
+            with pytest.raises(ExternalServiceError) as error:
                 await chat.identity()
             meant = ChatRefused if b"false" in odd.body else ChatUnavailable
             assert isinstance(error.value, meant), odd.body[:30]
@@ -233,7 +233,7 @@ async def test_an_answer_that_makes_no_sense_is_none(clock: Clock) -> None:
         await chat.close()
 
 
-ANSWERS: list[tuple[Response, type[FarEndError] | None]] = [
+ANSWERS: list[tuple[Response, type[ExternalServiceError] | None]] = [
     (PlainTextResponse("ok"), None),
     (JSONResponse({"ok": True}), None),
     (PlainTextResponse("expired_url", 404), ChatExpired),
@@ -257,7 +257,7 @@ async def test_what_an_address_for_answers_says(clock: Clock) -> None:
             if meant is None:
                 await chat.respond(f"{end.base_url}/response/x", saying("x"))
                 continue
-            with pytest.raises(FarEndError) as error:
+            with pytest.raises(ExternalServiceError) as error:
                 await chat.respond(f"{end.base_url}/response/x", saying("x"))
             assert type(error.value) is meant, answer.body
         await chat.close()

@@ -32,7 +32,7 @@ PERSON = "overlord.domain.person"
 CALLERS: Mapping[str, set[str]] = {
     # A person is made where the command line runs as somebody, and where it was looked at who wrote in the chat.
     f"{PERSON}.Person": {PROPOSAL_CLI, DRAFT_CLI, OBEY},
-    f"{PERSON}.Mouth": {PERSON},
+    f"{PERSON}.Interface": {PERSON},
     # What a person says is one record and one verb.
     f"{PROPOSAL_VERB}.ApproveProposal": {PROPOSAL_CLI, PROPOSAL_CHAT},
     f"{PROPOSAL_VERB}.RejectProposal": {PROPOSAL_CLI, PROPOSAL_CHAT},

@@ -12,7 +12,7 @@ from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.slack.chat import SlackChat
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Chat, Forge, Git, Runner
 from tests.architecture.test_imports import ROOT, modules
 
@@ -41,16 +41,18 @@ TABLE = "_FAILS["
 
 
 def unnamed(source: str) -> Iterator[str]:
-    """The commits whose point is neither a member of `Point` nor an argument that is one."""
+    """The commits whose point is neither a member of `Failpoint` nor an argument that is one."""
     for function in _functions(ast.parse(source)):
-        given = {a.arg for a in _arguments(function) if a.annotation and ast.unparse(a.annotation) == "Point"}
+        given = {
+            a.arg for a in _arguments(function) if a.annotation and ast.unparse(a.annotation) == "Failpoint"
+        }
         for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
             name = ast.unparse(call.func).rpartition(".")[2]
             at = WRITERS.get(name)
             if at is None or len(call.args) < at + 2 or not _commits(call):
                 continue
             point = ast.unparse(call.args[at])
-            if not point.startswith("Point.") and point not in given and not point.startswith(TABLE):
+            if not point.startswith("Failpoint.") and point not in given and not point.startswith(TABLE):
                 yield f"{point} in line {call.lineno}"
 
 
@@ -78,7 +80,7 @@ def _commits(call: ast.Call) -> bool:
     ],
 )
 def test_a_commit_without_a_point_is_seen(line: str) -> None:
-    assert list(unnamed(f"async def claim(parts, name, point: Point):\n    {line}\n"))
+    assert list(unnamed(f"async def claim(parts, name, point: Failpoint):\n    {line}\n"))
 
 
 def test_every_commit_names_its_point() -> None:
@@ -114,7 +116,7 @@ def _says_commit(path: Path) -> bool:
 )
 def test_every_act_of_a_port_is_at_a_point(port: type[object], adapter: type[object]) -> None:
     asked = {name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")}
-    acts = {name for name in asked if isinstance(_point(adapter, name), Point)}
+    acts = {name for name in asked if isinstance(_point(adapter, name), Failpoint)}
     assert asked - acts == LOOKS[port]
 
 

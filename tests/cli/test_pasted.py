@@ -16,7 +16,7 @@ from typer.main import get_command
 from overlord.embedded.play import blocked
 from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.invocation import BESIDE, LOCAL, as_pasted, choose_repository, command, program
-from tests.local import DEADLINE_S, Desk
+from tests.local import DEADLINE_S, LocalSession
 from tests.quick import quick_desk
 
 HERE = Path(sys.prefix) / "bin"
@@ -131,7 +131,7 @@ def printed(text: str) -> list[str]:
     return [found.strip() for found in COMMAND.findall(text)]
 
 
-async def pasted(user: Desk, line: str, environment: Mapping[str, str]) -> tuple[int, str]:
+async def pasted(user: LocalSession, line: str, environment: Mapping[str, str]) -> tuple[int, str]:
     """How a line ends in a shell, and what it printed."""
     with tempfile.TemporaryFile() as out:
         process = await asyncio.create_subprocess_shell(

@@ -19,14 +19,14 @@ from overlord.entrypoints.local.model import ollama_address
 from overlord.entrypoints.local.place import place_of
 from overlord.errors import NotFound, Refused, SettingsError
 from overlord.settings.load import MAX_SOCKET_PATH
-from tests.local import Desk, git, made
+from tests.local import LocalSession, git, made
 from tests.quick import quick_desk
 from tests.world import FIX
 
 TITLE = "add() subtracts"
 
 
-def detached(user: Desk) -> Path:
+def detached(user: LocalSession) -> Path:
     """Between branches, in a folder with blanks and signs in its name."""
     place = user.root / 'a "quiet" place: é'
     user.repo.rename(place)
@@ -34,28 +34,28 @@ def detached(user: Desk) -> Path:
     return place
 
 
-def bare(user: Desk) -> Path:
+def bare(user: LocalSession) -> Path:
     git(user.root, "clone", "--quiet", "--bare", "calc", "calc.git")
     return user.root / "calc.git"
 
 
-def worktree(user: Desk) -> Path:
+def worktree(user: LocalSession) -> Path:
     git(user.repo, "worktree", "add", "--quiet", "-b", "side", str(user.root / "side"))
     return user.root / "side"
 
 
-def shallow(user: Desk) -> Path:
+def shallow(user: LocalSession) -> Path:
     git(user.root, "clone", "--quiet", "--depth=1", f"file://{user.repo}", "near")
     return user.root / "near"
 
 
-def below(user: Desk) -> Path:
+def below(user: LocalSession) -> Path:
     """A folder deep inside, on a branch of ours that was checked out."""
     git(user.repo, "checkout", "--quiet", "-b", "minion/issue-1")
     return user.repo / "tests"
 
 
-def minion_branch(user: Desk) -> Path:
+def minion_branch(user: LocalSession) -> Path:
     """A branch whose name leaves no room for ours."""
     git(user.repo, "branch", "--move", "main", "minion")
     return user.repo
@@ -66,7 +66,7 @@ TAKEN = {"below": "minion/issue-1-2", "minion_branch": "minion-issue-1"}
 
 
 @pytest.mark.parametrize("kind", [detached, bare, worktree, shallow, below, minion_branch])
-async def test_a_run_works_in_any_kind_of_repository(kind: Callable[[Desk], Path]) -> None:
+async def test_a_run_works_in_any_kind_of_repository(kind: Callable[[LocalSession], Path]) -> None:
     async with quick_desk() as user:
         place = kind(user)
         head = (git(place, "rev-parse", "HEAD"), git(place, "rev-parse", "--abbrev-ref", "HEAD"))
@@ -181,7 +181,7 @@ class Ollama:
 
 
 @asynccontextmanager
-async def ollama(models: dict[str, list[str] | None]) -> AsyncIterator[tuple[Desk, dict[str, str]]]:
+async def ollama(models: dict[str, list[str] | None]) -> AsyncIterator[tuple[LocalSession, dict[str, str]]]:
     async with quick_desk() as user:
         user.model.key = "ollama"
         async with serve(Ollama(user.model, models).app) as address:

@@ -18,7 +18,7 @@ from overlord.home import Home
 from overlord.store import decisions, evidence, jobs, ledger, sessions
 from overlord.store.checks import evaluations
 from overlord.store.database import open_reader
-from overlord.store.evidence import EvidenceStore, Exhibit
+from overlord.store.evidence import EvidenceFile, EvidenceStore
 from overlord.store.spaces import spaces
 from tests.cli.conftest import Filled, Overlord
 from tests.records import HEAD, NOW, a_check
@@ -68,10 +68,10 @@ def kept(home: Home, content: bytes, kind: str = "log") -> Callable[[sqlite3.Con
     digest = EvidenceStore(home.evidence).put(content)
 
     def write(connection: sqlite3.Connection) -> None:
-        exhibit = Exhibit(
+        evidence_file = EvidenceFile(
             job_id=1, session_id="j1-work-1", kind=kind, sha256=digest, size=len(content), at=NOW
         )
-        evidence.record(connection, exhibit)
+        evidence.record(connection, evidence_file)
 
     return write
 

@@ -23,11 +23,11 @@ from overlord.domain.event import EventName, Json
 from overlord.home import Home
 from overlord.store import decisions, jobs, ledger
 from overlord.store.budgets import exchanges, grants
-from overlord.store.budgets.exchanges import Purse
+from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.database import open_reader, write_beside
 from overlord.store.spaces import pauses, work_requests
-from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.store.spaces.work_requests import WishState, WorkRequest
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import harmful, hostile, nothing, story
 from tests.records import NOW, REPO, a_check, a_finding
@@ -67,7 +67,7 @@ def daemon(home: Home, *, answers: tuple[WishState, str] | None) -> Iterator[Non
             thread.join()
 
 
-def answering(wish: Wish, state: WishState, said: str) -> Callable[[sqlite3.Connection], None]:
+def answering(wish: WorkRequest, state: WishState, said: str) -> Callable[[sqlite3.Connection], None]:
     return lambda connection: work_requests.answer(connection, wish.id, state, said, at=NOW, job_id=None)
 
 
@@ -257,11 +257,11 @@ def now() -> datetime:
 def spent(connection: sqlite3.Connection) -> None:
     job, at = claim(connection), now()
     session = prepare(connection, job)
-    purse = Purse(session=session.id, job=job.id, space=REPO, day=at.date().isoformat(), budgets=())
-    number = exchanges.reserve(connection, purse, cost=Cost(tokens=9), model="m", at=at)
+    balance = BudgetBalance(session=session.id, job=job.id, space=REPO, day=at.date().isoformat(), budgets=())
+    number = exchanges.reserve(connection, balance, cost=Cost(tokens=9), model="m", at=at)
     assert isinstance(number, int)
     exchanges.settle(
-        connection, purse, number, usage=TokenUsage(prompt=8, completion=1), nusd=None, status=200, at=at
+        connection, balance, number, usage=TokenUsage(prompt=8, completion=1), nusd=None, status=200, at=at
     )
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.chat.briefing import Briefing, is_finished, next_briefing, suggestion
 from overlord.domain.decision import DecisionKind
-from overlord.domain.inquiry import Asked
+from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import JobId, JobState
 from overlord.domain.proposals.proposal import Evidence, Pattern, Trigger, propose
 from tests.records import NOW, REPO, a_decision, a_job, later
 
-ASKED = Asked(decision=a_decision(), space=REPO, issue_number=7)
+ASKED = OpenDecision(decision=a_decision(), space=REPO, issue_number=7)
 DONE = a_job(id=JobId(2), state=JobState.COMPLETED)
 PROPOSED = propose(
     Pattern(space=REPO, fingerprint="f" * 16, trigger=Trigger.BLOCKER, label="", sample="No key."),
@@ -49,7 +49,7 @@ def test_times_are_no_part_of_what_it_says() -> None:
     "said",
     [
         {"waiting": (ASKED,)},
-        {"waiting": (Asked(decision=a_decision(body="something else"), space=REPO),)},
+        {"waiting": (OpenDecision(decision=a_decision(body="something else"), space=REPO),)},
         {"finished": (DONE,)},
         {"failed": (DONE,)},
         {"to_review": (DONE,)},

@@ -25,20 +25,20 @@ from overlord.domain.chat.message import (
 from overlord.domain.conversation.command import ChatCommandError
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import (
-    Asked,
     Cap,
     Costs,
     DayCost,
     History,
+    HistoryLine,
     JobCost,
     JobView,
+    OpenDecision,
     Past,
     Queue,
     Queued,
     Share,
     SpaceTrouble,
     Status,
-    Told,
     Why,
     age_text,
     total,
@@ -53,7 +53,7 @@ HOSTILE = (
 )
 JOB = a_job(id=JobId(3), state=JobState.RUNNING)
 PAUSE = Pause(space="", actor="cli:alice", at=NOW, reason="lunch")
-ASKED = Asked(decision=a_decision(id=5), space=REPO, issue_number=7)
+ASKED = OpenDecision(decision=a_decision(id=5), space=REPO, issue_number=7)
 COST = Cost(tokens=1234, nusd=NANO // 2)
 CAP = Cap(
     budget=Budget(per=Per.DAY, unit=Unit.USD, limit=2 * NANO),
@@ -194,7 +194,7 @@ def a_why(**given: Any) -> Why:
         "view": a_view(
             session=None, job=replace(JOB, state=JobState.WAITING, reason="which?", pull_number=9)
         ),
-        "told": (Told(at=NOW, sentence="claimed acme/calc#7", actor="overlord"),),
+        "told": (HistoryLine(at=NOW, sentence="claimed acme/calc#7", actor="overlord"),),
         "earlier": 4,
         "decisions": (a_decision(id=5),),
         "findings": (a_finding(),),
@@ -265,7 +265,7 @@ def test_one_jobs_cost() -> None:
 
 
 def test_decisions() -> None:
-    space = Asked(decision=a_decision(id=6, job_id=None, space="acme/old"), space="acme/old")
+    space = OpenDecision(decision=a_decision(id=6, job_id=None, space="acme/old"), space="acme/old")
     assert plain(answer.decisions_message((ASKED, space), later(120))) == snapshot("""\
 # 2 decisions waiting for a person
 - *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
@@ -280,7 +280,7 @@ def a_briefing(**given: Any) -> Briefing:
         "at": later(86400),
         "waiting": (
             ASKED,
-            Asked(
+            OpenDecision(
                 decision=a_decision(id=6, kind=DecisionKind.APPROVAL, job_id=None, blocks="every job"),
                 space="acme/old",
             ),
@@ -379,11 +379,11 @@ def test_a_long_list_says_how_much_more_there_is() -> None:
 def hostile_messages() -> list[ChatMessage]:
     job = replace(JOB, issue=an_issue(title=HOSTILE), state=JobState.WAITING, reason=HOSTILE)
     decision = a_decision(title=HOSTILE, body=HOSTILE, blocks=HOSTILE)
-    asked, view = Asked(decision=decision, space=REPO, issue_number=7), a_view(job=job, session=None)
+    asked, view = OpenDecision(decision=decision, space=REPO, issue_number=7), a_view(job=job, session=None)
     at_work = a_view(job=job, session=replace(a_session(JOB), turn=1, last_action=HOSTILE))
     trouble = SpaceTrouble(name=REPO, trouble=HOSTILE)
     finding = a_finding(message=HOSTILE, file=HOSTILE, suggestion=HOSTILE)
-    facts = (Told(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
+    facts = (HistoryLine(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
     return [
         answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), troubles=(trouble,))),
         answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),

@@ -10,7 +10,7 @@ from overlord.domain.chat.card import Place
 from overlord.domain.chat.message import Link, Paragraph
 from overlord.domain.chat.proposal_card import issue_body, proposal_card, seen_at
 from overlord.domain.event import EventName
-from overlord.domain.person import Mouth, Person
+from overlord.domain.person import Interface, Person
 from overlord.domain.proposals.proposal import (
     OPEN,
     SAMPLE_CHARS,
@@ -151,10 +151,10 @@ def test_a_digest_is_of_what_is_proposed_and_not_of_how_often() -> None:
 
 @pytest.mark.parametrize("actor", ["", "cli:", "cli: ", "overlord", "forge", "model:gpt", "alice"])
 def test_nobody_is_no_person(actor: str) -> None:
-    with pytest.raises(ValueError, match=r"name|Mouth"):
+    with pytest.raises(ValueError, match=r"name|Interface"):
         Person.of(actor)
 
 
 def test_a_person_is_who_the_ledger_names() -> None:
-    assert Person.of("slack:U1") == Person(mouth=Mouth.SLACK, name="U1")
+    assert Person.of("slack:U1") == Person(mouth=Interface.SLACK, name="U1")
     assert Person.of("cli:alice").actor == "cli:alice"

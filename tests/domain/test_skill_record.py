@@ -3,7 +3,7 @@
 import pytest
 
 from overlord.domain.skills.file import parse_skill
-from overlord.domain.skills.record import SkillAtBase, Standing
+from overlord.domain.skills.record import SkillAtBase, SkillStatistics
 
 PATH = ".nebulus/skills/order.yaml"
 TEXT = "name: order\ndescription: Keeps order.\nversion: '1.0.0'\ntriggers: {keywords: [order]}\ninstructions: Sort.\n"
@@ -17,8 +17,8 @@ def test_another_text_has_another_digest_even_where_the_version_stays() -> None:
     assert other.digest != first.digest and other.version == first.version
 
 
-def standing(ended: int, well: int, others: int, others_well: int) -> Standing:
-    return Standing(
+def standing(ended: int, well: int, others: int, others_well: int) -> SkillStatistics:
+    return SkillStatistics(
         offered=ended, loaded=ended, ended=ended, well=well, others=others, others_well=others_well
     )
 

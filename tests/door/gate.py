@@ -17,12 +17,12 @@ from overlord.adapters.model import OpenAIModel
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
-from overlord.session_api.parts import DoorParts
-from overlord.session_api.server import DoorKeeper
-from overlord.settings.current import Held
+from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.server import SessionApiServer
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings, load
 from overlord.store.database import Database
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 from tests.records import REPO
 from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock
@@ -35,7 +35,7 @@ DEADLINE_S = 180.0
 class Gate:
     """One open door, what is behind it, and what was waited for."""
 
-    keeper: DoorKeeper
+    keeper: SessionApiServer
     database: Database
     session: Session
     home: Home
@@ -114,15 +114,15 @@ async def open_gate(
         async def pause(seconds: float) -> None:
             pauses.append(seconds)
 
-        keeper = DoorKeeper(
-            DoorParts(
-                held=Held(settings),
+        keeper = SessionApiServer(
+            SessionApiParts(
+                held=CurrentSettings(settings),
                 home=home,
                 database=database,
                 model=adapters["primary"],
                 spare_models=adapters,
                 clock=clock,
-                bell=Bell(),
+                bell=Wakeup(),
                 pause=pause,
             )
         )

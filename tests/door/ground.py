@@ -21,13 +21,13 @@ from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
-from overlord.session_api.parts import DoorParts
-from overlord.session_api.server import DoorKeeper
-from overlord.settings.current import Held
+from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.server import SessionApiServer
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings, load
 from overlord.store import jobs, sessions
 from overlord.store.database import Database
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 from tests import stored
 from tests.plumbing import commit, run
 from tests.records import REPO
@@ -36,7 +36,7 @@ from tests.turning import WorldClock
 DEADLINE_S = 180
 
 
-class HeardBell(Bell):
+class HeardBell(Wakeup):
     """A bell that tells when somebody waits for it."""
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class Ground:
     secret: Sha
     clock: WorldClock = field(default_factory=WorldClock)
     bell: HeardBell = field(default_factory=HeardBell)
-    keeper: DoorKeeper = field(init=False)
+    keeper: SessionApiServer = field(init=False)
 
     def __post_init__(self) -> None:
         self.keeper = self.another_keeper()
 
-    def another_keeper(self) -> DoorKeeper:
+    def another_keeper(self) -> SessionApiServer:
         """What the next daemon builds on the same home."""
-        return DoorKeeper(
-            DoorParts(
-                held=Held(self.settings),
+        return SessionApiServer(
+            SessionApiParts(
+                held=CurrentSettings(self.settings),
                 home=self.home,
                 database=self.database,
                 model=self.client,

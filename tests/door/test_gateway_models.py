@@ -8,7 +8,7 @@ import pytest
 from minion.protocol import SessionKind
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
-from overlord.session_api.gateway.assistant import DoorAssistant
+from overlord.session_api.gateway.assistant import GatewayAssistant
 from tests.door.gate import Gate, open_gate
 from tests.records import REPO
 
@@ -97,7 +97,7 @@ async def test_the_judge_has_a_model_of_its_own_where_one_is_named(
     async with open_gate(model, spare, **GIVEN) as gate:
         own = await gate.another_session(kind=kind, token_budget=100_000)
         other = await gate.another_session(9, space=OTHER, kind=kind, token_budget=100_000)
-        assistant = DoorAssistant(gate.keeper.parts)
+        assistant = GatewayAssistant(gate.keeper.parts)
         assert (
             await assistant.answer(own.account(REPO), [{"role": "user", "content": "Is it good?"}]) == "Yes."
         )

@@ -60,8 +60,8 @@ async def test_a_session_that_ended_for_its_model_is_put_in_overlords_own_words_
     key = ModelOutage(model="gpt-x", kind=FaultKind.KEY, detail="401", since=at)
 
     def asked(connection: sqlite3.Connection) -> None:
-        purse = exchanges.purse(connection, session.account(REPO), (), at=at)
-        exchanges.reserve(connection, purse, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=at)
+        balance = exchanges.balance(connection, session.account(REPO), (), at=at)
+        exchanges.reserve(connection, balance, cost=Cost(tokens=1, nusd=None), model="gpt-x", at=at)
         if is_away:
             model_outages.put(connection, key, at=at)
 

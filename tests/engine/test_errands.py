@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from overlord.engine.runtime.background_steps import Errands
+from overlord.engine.runtime.background_steps import BackgroundSteps
 
 
 class Looks:
@@ -34,41 +34,41 @@ class Rung:
 
 async def test_what_happens_while_a_step_looks_is_looked_at_as_soon_as_that_has_ended() -> None:
     rung, look = Rung(), Looks()
-    errands = Errands(rung)
-    errands.start("job 1", look)
-    assert not await errands.news()
+    background_steps = BackgroundSteps(rung)
+    background_steps.start("job 1", look)
+    assert not await background_steps.news()
     look.fact = True
-    errands.start("job 1", look)  # the pass that this woke
-    assert not await errands.news()
+    background_steps.start("job 1", look)  # the pass that this woke
+    assert not await background_steps.news()
     look.go.set()
-    await errands.rest()
+    await background_steps.rest()
     assert (look.saw, rung.times) == ([False, True], 1)
 
 
 async def test_a_step_that_ended_between_two_passes_is_begun_again_by_the_second() -> None:
     rung, look = Rung(), Looks()
-    errands = Errands(rung)
-    errands.start("job 1", look)
-    assert not await errands.news()
+    background_steps = BackgroundSteps(rung)
+    background_steps.start("job 1", look)
+    assert not await background_steps.news()
     look.go.set()
-    await errands.rest()
+    await background_steps.rest()
     look.fact = True
-    errands.start("job 1", look)
-    assert await errands.news()
+    background_steps.start("job 1", look)
+    assert await background_steps.news()
     assert (look.saw, rung.times) == ([False, True], 0)
 
 
 async def test_slow_looks_that_find_nothing_wake_nobody_however_they_overlap() -> None:
     rung, looks = Rung(), {f"job {number}": Looks() for number in range(5)}
-    errands = Errands(rung)
+    background_steps = BackgroundSteps(rung)
     for _ in range(3):
         for key, look in looks.items():
-            errands.start(key, look)
-        assert not await errands.news()
+            background_steps.start(key, look)
+        assert not await background_steps.news()
     for look in looks.values():
         look.go.set()
         await asyncio.sleep(0)
-    await errands.rest()
+    await background_steps.rest()
     assert rung.times == 0
     assert [len(look.saw) for look in looks.values()] == [2] * 5, (
         "once, and once for all that was wanted since"
@@ -77,52 +77,52 @@ async def test_slow_looks_that_find_nothing_wake_nobody_however_they_overlap() -
 
 async def test_what_has_moved_something_is_for_the_next_pass_to_look_at_again() -> None:
     rung, look = Rung(), Looks()
-    errands = Errands(rung)
+    background_steps = BackgroundSteps(rung)
     look.fact = True
-    errands.start("job 1", look)
-    assert not await errands.news()
-    errands.start("job 1", look)
+    background_steps.start("job 1", look)
+    assert not await background_steps.news()
+    background_steps.start("job 1", look)
     look.go.set()
-    await errands.rest()
+    await background_steps.rest()
     assert (look.saw, rung.times) == ([True], 1)
 
 
 async def test_what_moved_is_not_kept_waiting_by_what_takes_its_time() -> None:
     rung, slow, quick = Rung(), Looks(), Looks()
-    errands = Errands(rung)
+    background_steps = BackgroundSteps(rung)
     quick.fact = True
     quick.go.set()
-    errands.start("job 1", slow)
-    errands.start("job 2", quick)
-    assert await errands.news()
-    assert errands.is_under_way("job 1")
+    background_steps.start("job 1", slow)
+    background_steps.start("job 2", quick)
+    assert await background_steps.news()
+    assert background_steps.is_under_way("job 1")
     slow.go.set()
-    await errands.rest()
+    await background_steps.rest()
     assert rung.times == 0
 
 
 async def test_what_a_late_step_raises_wakes_the_loop_which_meets_it() -> None:
     rung, go = Rung(), asyncio.Event()
-    errands = Errands(rung)
+    background_steps = BackgroundSteps(rung)
 
     async def fail() -> bool:
         await go.wait()
         raise LookupError("over")
 
-    errands.start("job 1", fail)
-    assert not await errands.news()
+    background_steps.start("job 1", fail)
+    assert not await background_steps.news()
     go.set()
-    await errands.rest()
+    await background_steps.rest()
     assert rung.times == 1
     with pytest.raises(LookupError, match="over"):
-        await errands.news()
+        await background_steps.news()
 
 
 async def test_nothing_that_waits_for_its_turn_is_begun_by_closing() -> None:
-    errands, look = Errands(Rung()), Looks()
-    errands.start("job 1", look)
-    await errands.news()
-    errands.start("job 1", look)
+    background_steps, look = BackgroundSteps(Rung()), Looks()
+    background_steps.start("job 1", look)
+    await background_steps.news()
+    background_steps.start("job 1", look)
     look.go.set()
-    await errands.close()
-    assert (look.saw, errands.is_idle) == ([False], True)
+    await background_steps.close()
+    assert (look.saw, background_steps.is_idle) == ([False], True)

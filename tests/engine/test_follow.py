@@ -8,7 +8,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.engine.delivery import deliver, follow_pulls
 from overlord.engine.issues import projection
-from overlord.engine.runtime.poll_errors import Troubles
+from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.store import jobs
 from tests.engine.stage import NAME, Stage, made_stage
 from tests.world import REPO
@@ -22,14 +22,14 @@ async def delivered(stage: Stage, title: str = "add() subtracts") -> Job:
 
 async def pulls(stage: Stage) -> str:
     """The pull requests are followed; what was in the way."""
-    troubles = Troubles()
+    troubles = PollErrors()
     await follow_pulls.pulls(stage.parts, NAME, troubles)
     return str(troubles)
 
 
 async def issues(stage: Stage) -> str:
     stage.world.clock.move(1)
-    troubles = Troubles()
+    troubles = PollErrors()
     await follow_pulls.issues(stage.parts, NAME, troubles)
     return str(troubles)
 

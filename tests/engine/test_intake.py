@@ -10,7 +10,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
 from overlord.engine.runtime.poll_schedule import interval_s
-from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeUnavailable
 from overlord.store import jobs
 from overlord.store.spaces import spaces
 from tests.engine.between import Between, Instead, forge_world, listens
@@ -34,7 +34,7 @@ async def trouble(world: World) -> str:
 @pytest.mark.parametrize(
     "error", [ForgeUnavailable("502 for these comments"), ForgeMissing("404 for these comments")]
 )
-async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting(error: FarEndError) -> None:
+async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting(error: ExternalServiceError) -> None:
     async with forge_world(UNREADABLE) as (world, forge):
         bad, good = await world.issue("one"), await world.issue("two")
         forge.fails("comments", error, about=bad)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench.requests import an_hour
 from overlord.domain.job import JobId
-from overlord.engine.runtime.poll_schedule import PULL_LOOK_S, WHOLE_LOOK_S, Lookout, interval_s
+from overlord.engine.runtime.poll_schedule import PULL_LOOK_S, WHOLE_LOOK_S, PollSchedule, interval_s
 from overlord.settings.load import load
 
 REPOSITORIES = 20
@@ -17,27 +17,27 @@ async def test_a_quiet_hour_of_many_repositories_is_mostly_304(tmp_path: Path) -
 
 
 def test_a_space_is_looked_at_when_it_changed_and_once_in_a_while() -> None:
-    lookout = Lookout()
-    assert lookout.is_new("a/b", "one", 0.0)
-    lookout.saw("a/b", "one", 0.0)
-    assert not lookout.is_new("a/b", "one", WHOLE_LOOK_S - 1)
-    assert lookout.is_new("a/b", "two", 1.0)
-    assert lookout.is_new("a/b", "one", WHOLE_LOOK_S)
-    assert lookout.is_new("c/d", "one", 1.0)
-    lookout.forget("a/b")
-    assert lookout.is_new("a/b", "one", 1.0)
+    poll_schedule = PollSchedule()
+    assert poll_schedule.is_new("a/b", "one", 0.0)
+    poll_schedule.saw("a/b", "one", 0.0)
+    assert not poll_schedule.is_new("a/b", "one", WHOLE_LOOK_S - 1)
+    assert poll_schedule.is_new("a/b", "two", 1.0)
+    assert poll_schedule.is_new("a/b", "one", WHOLE_LOOK_S)
+    assert poll_schedule.is_new("c/d", "one", 1.0)
+    poll_schedule.forget("a/b")
+    assert poll_schedule.is_new("a/b", "one", 1.0)
 
 
 def test_each_pull_request_has_its_turn() -> None:
-    lookout, few, many = Lookout(), [JobId(1), JobId(2)], [JobId(number) for number in range(50)]
-    assert lookout.due(few, 0.0) == few
-    lookout.saw_pull(JobId(1), 0.0)
-    assert lookout.due(few, PULL_LOOK_S - 1) == [JobId(2)]
-    assert lookout.due(few, PULL_LOOK_S) == few
+    poll_schedule, few, many = PollSchedule(), [JobId(1), JobId(2)], [JobId(number) for number in range(50)]
+    assert poll_schedule.due(few, 0.0) == few
+    poll_schedule.saw_pull(JobId(1), 0.0)
+    assert poll_schedule.due(few, PULL_LOOK_S - 1) == [JobId(2)]
+    assert poll_schedule.due(few, PULL_LOOK_S) == few
     for job in many:
-        lookout.saw_pull(job, 0.0)
-    assert lookout.due(many, PULL_LOOK_S) == []
-    assert lookout.due(many, 50 * 36.0) == many
+        poll_schedule.saw_pull(job, 0.0)
+    assert poll_schedule.due(many, PULL_LOOK_S) == []
+    assert poll_schedule.due(many, 50 * 36.0) == many
 
 
 def test_many_spaces_are_asked_less_often(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import Turn, edit, run, submit, write
 from overlord.engine.tick import Tick
 from overlord.errors import ForgeRefused, RunnerUnavailable
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Forge, Pull, RepositoryName
 from overlord.store import environments
 from tests.engine.between import heard
@@ -36,7 +36,7 @@ async def idle_passes(world: World) -> list[str]:
             assert not await overlord.turn()
             await overlord.tick.rest()
     assert overlord.bell.count == seen
-    return [point for point in reached if point != Point.PROGRESS_SEEN]  # the sessions' own signs of life
+    return [point for point in reached if point != Failpoint.PROGRESS_SEEN]  # the sessions' own signs of life
 
 
 def until_there(path: object) -> str:
@@ -122,7 +122,7 @@ async def test_a_setup_that_may_not_begin_yet_wakes_nobody(paused: bool) -> None
             await world.until_holding("j2-work-1")
         await world.answer(decision, Verb.INSTALL)
         await world.until(lambda: is_in(world, JobState.EVALUATING))
-        assert Point.CHECK_PREPARED not in await idle_passes(world)
+        assert Failpoint.CHECK_PREPARED not in await idle_passes(world)
         world.let_go("j2-work-1")
         await pause(world, False)
         await world.until(lambda: is_in(world, JobState.IN_REVIEW))
@@ -153,7 +153,7 @@ async def test_work_that_cannot_be_checked_for_want_of_room_waits_without_a_writ
         await world.start()
         (world.root / "first").touch()
         await world.until(lambda: is_in(world, JobState.EVALUATING))
-        assert set(await idle_passes(world)) == {Point.EVALUATION_BEGUN}
+        assert set(await idle_passes(world)) == {Failpoint.EVALUATION_BEGUN}
         world.let_go("j2-work-1")
         await world.until(lambda: is_in(world, JobState.IN_REVIEW))
 
@@ -186,7 +186,7 @@ async def test_nothing_is_fetched_for_a_job_that_waits_for_the_setup_of_another(
             world.model_will(edit(*FIX), submit(), when=f"({number})")
         await world.make_due()
         await world.until(lambda: world.has_started("j1-setup-1"))
-        assert Point.FETCH not in await idle_passes(world)
+        assert Failpoint.FETCH not in await idle_passes(world)
         world.let_go("j1-setup-1")
         await world.until(lambda: is_in(world, JobState.IN_REVIEW, 2))
 
@@ -200,13 +200,13 @@ async def test_a_mirror_that_has_what_a_next_session_begins_with_is_not_fetched_
             await world.settle()
             [decision] = await world.decisions()
             assert decision.subject is Subject.ESCALATION
-            assert (reached.count(Point.WORK_PREPARED), reached.count(Point.FETCH)) == (2, 1)
+            assert (reached.count(Failpoint.WORK_PREPARED), reached.count(Failpoint.FETCH)) == (2, 1)
             await world.overlord.parts.git.remove_mirror(RepositoryName(REPO))
             world.model_will(edit("calc.py", "return a * 3", "return a * 2"), submit())
             await world.answer(decision, Verb.ONE_MORE)
             await world.settle()
         assert (await world.job()).state is JobState.IN_REVIEW
-        assert reached.count(Point.FETCH) == 2
+        assert reached.count(Failpoint.FETCH) == 2
 
 
 async def test_a_draft_whose_push_was_refused_is_not_tried_in_every_pass() -> None:
@@ -219,8 +219,8 @@ async def test_a_draft_whose_push_was_refused_is_not_tried_in_every_pass() -> No
         world.let_go()
         with heard() as reached:
             await world.until(lambda: world.has_started("j1-check-1"))
-        assert reached.count(Point.PUSH_ORDERED) == 1
-        assert Point.PUSH_ORDERED not in await idle_passes(world)
+        assert reached.count(Failpoint.PUSH_ORDERED) == 1
+        assert Failpoint.PUSH_ORDERED not in await idle_passes(world)
         (world.root / "checked").touch()
         await world.settle()
         [decision] = await world.decisions()

@@ -3,24 +3,24 @@
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.engine.intake import work_requests as wish
-from overlord.engine.runtime.poll_errors import Troubles
+from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.store import jobs
 from overlord.store.spaces import spaces, work_requests
-from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.store.spaces.work_requests import WishState, WorkRequest
 from overlord.verbs.commands import WorkOn, work_on
 from tests.engine.stage import NAME, Stage
 from tests.world import REPO
 
 
-async def wished(stage: Stage, number: int) -> Wish:
+async def wished(stage: Stage, number: int) -> WorkRequest:
     """Alice asks for work on an issue."""
     command = WorkOn(space=REPO, number=number, actor="cli:alice")
-    asked: Wish = await stage.write(work_on, command, at=stage.parts.clock.now())
+    asked: WorkRequest = await stage.write(work_on, command, at=stage.parts.clock.now())
     return asked
 
 
-async def answered(stage: Stage, asked: Wish) -> tuple[WishState, str]:
-    await wish.grant(stage.parts, NAME, Troubles())
+async def answered(stage: Stage, asked: WorkRequest) -> tuple[WishState, str]:
+    await wish.grant(stage.parts, NAME, PollErrors())
     found = await stage.read(work_requests.get, asked.id)
     return found.state, found.answer
 

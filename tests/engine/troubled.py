@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from overlord.engine.tick import Tick
-from overlord.errors import FarEndError
+from overlord.errors import ExternalServiceError
 from overlord.ports import Ending, EndKind, Launch, Runner, Running, SessionId
 from tests.memory.world import made_memory_world
 from tests.world import DEADLINE_S, World
@@ -19,8 +19,8 @@ class TroubledRunner:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._before: dict[str, list[FarEndError]] = defaultdict(list)
-        self._after: dict[str, list[FarEndError]] = defaultdict(list)
+        self._before: dict[str, list[ExternalServiceError]] = defaultdict(list)
+        self._after: dict[str, list[ExternalServiceError]] = defaultdict(list)
         self.starved: set[str] = set()
         """Sessions that end for want of memory, whatever they say."""
         self.held: set[str] = set()
@@ -31,7 +31,7 @@ class TroubledRunner:
         self.name = runner.name
         self.capabilities = runner.capabilities
 
-    def will_fail(self, call: str, *errors: FarEndError, done: bool = False) -> None:
+    def will_fail(self, call: str, *errors: ExternalServiceError, done: bool = False) -> None:
         """The next calls of this name raise these; with `done` after they did what they should."""
         (self._after if done else self._before)[call] += errors
 

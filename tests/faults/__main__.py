@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as Tree
 
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from tests.shares import slow_tests
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ AREAS = (
     Area(
         fault="`kill -9` at a named point",
         promise="every accepted issue is in exactly one state; nothing is done twice; no attempt is spent",
-        tried=f"{len(Point)} commits and outward acts, before and after each, and again while recovering; several in one telling "
+        tried=f"{len(Failpoint)} commits and outward acts, before and after each, and again while recovering; several in one telling "
         "of a story (`make soak`: each in its own)",
         modules=("test_kills",),
     ),

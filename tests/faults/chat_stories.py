@@ -8,7 +8,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.chat.record import Message
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.chat.messages import MessageKind
 from overlord.store.database import open_reader
 from overlord.store.spaces import pauses
@@ -163,8 +163,8 @@ BRIEFED = Story(name="briefed", tell=_briefed, settings=CHAT)
 AT_HOME = Story(name="at home", tell=_at_home, settings=CHAT)
 HELD = Story(name="held", tell=_held)
 
-P = Point
-PLACES: Mapping[Point, Story] = {
+P = Failpoint
+PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys(
         (P.MESSAGE_WANTED, P.MESSAGE_ORDERED, P.MESSAGE_NOTED, P.POST_MESSAGE, P.EDIT_MESSAGE), TALKED
     ),

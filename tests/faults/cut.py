@@ -26,13 +26,13 @@ from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.cli.main import main
 from overlord.entrypoints.terminal.logs import configure_logs
 from overlord.errors import RunnerRefused
-from overlord.failpoints import Moment, Point, Watch, listen
+from overlord.failpoints import Failpoint, Moment, Watch, listen
 from overlord.settings.load import load
 from overlord.store import decisions, sessions
 from tests.turning import Turning, WorldClock
 
 HOLDING = ": holding"
-PREPARED: Mapping[str, str] = {Point.WORK_PREPARED: "work", Point.CHECK_PREPARED: "check"}
+PREPARED: Mapping[str, str] = {Failpoint.WORK_PREPARED: "work", Failpoint.CHECK_PREPARED: "check"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ def cutting(place: Place, cuts: Cuts) -> Watch:
     def watch(point: str, moment: Moment) -> None:
         nonlocal prepared
         prepared = PREPARED.get(point, prepared)
-        if point == Point.START_SESSION and moment is Moment.BEFORE and prepared == place.refused:
+        if point == Failpoint.START_SESSION and moment is Moment.BEFORE and prepared == place.refused:
             raise RunnerRefused("the campaign refuses")
         with ending:
             for number, cut in enumerate(cuts):

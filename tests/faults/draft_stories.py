@@ -8,7 +8,7 @@ from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStat
 from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.embedded.play import say
 from overlord.embedded.reviewer import REVIEW
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.database import open_reader
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
@@ -62,8 +62,8 @@ async def _evolved(told: Campaign) -> None:
 
 EVOLVED = Story(name="evolved", tell=_evolved, settings={"checks": {"review": True}})
 
-P = Point
-PLACES: Mapping[Point, Story] = dict.fromkeys(
+P = Failpoint
+PLACES: Mapping[Failpoint, Story] = dict.fromkeys(
     (
         *(P.DRAFT_PREPARED, P.DRAFT_WRITTEN, P.DRAFT_CHECKED),
         *(P.DRAFT_DECIDED, P.DRAFT_ORDERED, P.DRAFT_DISPATCHED, P.DRAFT_COMPARED),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.embedded.model import Refusal
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions
 from overlord.store.budgets import model_outages
 from overlord.store.database import open_reader
@@ -37,4 +37,4 @@ async def _unusable(told: Campaign) -> None:
 
 
 UNUSABLE = Story(name="unusable model", tell=_unusable)
-PLACES: Mapping[Point, Story] = {Point.MODEL_OUTAGE_NOTED: UNUSABLE}
+PLACES: Mapping[Failpoint, Story] = {Failpoint.MODEL_OUTAGE_NOTED: UNUSABLE}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from overlord.domain.job import JobState
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.database import open_reader
 from overlord.store.proposals import proposals
 from tests.faults.campaign import Campaign
@@ -56,8 +56,8 @@ def _blocked_enough(told: Campaign) -> bool:
 
 IMPROVED = Story(name="improved", tell=_improved)
 
-P = Point
-PLACES: Mapping[Point, Story] = dict.fromkeys(
+P = Failpoint
+PLACES: Mapping[Failpoint, Story] = dict.fromkeys(
     (P.PROPOSALS_WEIGHED, P.PROPOSAL_DECIDED, P.PROPOSAL_ORDERED, P.PROPOSAL_DISPATCHED, P.OPEN_ISSUE),
     IMPROVED,
 )

@@ -214,9 +214,9 @@ def _evaluations(connection: sqlite3.Connection, job: Job, told: Sequence[Fact])
         if fact.name is E.PASSED and not any(item.head_sha == fact.data["head"] for item in passed):
             yield f"passed at {fact.data['head']} without an evaluation that says so"
     reports = {
-        exhibit.sha256
-        for exhibit in evidence.exhibits(connection, job.id)
-        if exhibit.kind == "report" and f"-{SessionKind.CHECK}-" in (exhibit.session_id or "")
+        evidence_file.sha256
+        for evidence_file in evidence.exhibits(connection, job.id)
+        if evidence_file.kind == "report" and f"-{SessionKind.CHECK}-" in (evidence_file.session_id or "")
     }
     for evaluation in passed:
         yield from _unproved(evaluation, reports)
@@ -240,8 +240,8 @@ def _is_proved(check: CheckResult, reports: set[str]) -> bool:
 def _exhibits(connection: sqlite3.Connection, store: EvidenceStore) -> Iterator[str]:
     """Every piece of evidence that is named is there, and is what its name says."""
     rows = evidence.exhibits(connection)
-    named = {exhibit.sha256 for exhibit in rows}
-    removed = named - {exhibit.sha256 for exhibit in rows if exhibit.removed_at is None}
+    named = {evidence_file.sha256 for evidence_file in rows}
+    removed = named - {evidence_file.sha256 for evidence_file in rows if evidence_file.removed_at is None}
     cited = {
         digest
         for fact in facts(connection)

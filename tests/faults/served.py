@@ -19,7 +19,7 @@ from overlord.entrypoints.cli.main import run
 from overlord.entrypoints.daemon import serve
 from overlord.entrypoints.terminal.logs import configure_logs
 from overlord.errors import StoreError
-from overlord.failpoints import Moment, Point, Watch, listen
+from overlord.failpoints import Failpoint, Moment, Watch, listen
 from overlord.settings.load import load
 from overlord.store import jobs
 from overlord.store.database import epoch, open_reader
@@ -34,7 +34,7 @@ Seen = TypeVar("Seen")
 class At:
     """A point, and the signals the daemon sends itself when it is there for the first time."""
 
-    point: Point
+    point: Failpoint
     moment: Moment = Moment.AFTER
     signals: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 

@@ -21,8 +21,8 @@ from overlord.embedded.play import say
 from overlord.engine.tick import Tick
 from overlord.home import Home
 from overlord.ports import Launch, Pull
-from overlord.session_api.gateway.assistant import DoorAssistant
-from overlord.session_api.server import DoorKeeper
+from overlord.session_api.gateway.assistant import GatewayAssistant
+from overlord.session_api.server import SessionApiServer
 from overlord.store import decisions, jobs, sessions
 from overlord.store.database import open_reader
 from overlord.store.spaces import spaces
@@ -69,7 +69,7 @@ async def start(world: World, stand_ins: StandIns, *, timeout_s: float = 20.0) -
 
     database = before("database", running.parts.database)
     model = before("model", running.doors.parts.model)
-    doors = DoorKeeper(replace(running.doors.parts, database=database, model=model, pause=_no_pause))
+    doors = SessionApiServer(replace(running.doors.parts, database=database, model=model, pause=_no_pause))
     stack.push_async_callback(doors.close)
     parts = replace(
         running.parts,
@@ -77,7 +77,7 @@ async def start(world: World, stand_ins: StandIns, *, timeout_s: float = 20.0) -
         forge=before("forge", forge),
         git=before("git", running.parts.git),
         runner=before("runner", running.parts.runner),
-        assistant=before("assistant", DoorAssistant(doors.parts)),
+        assistant=before("assistant", GatewayAssistant(doors.parts)),
     )
     tick = Tick(parts)
     stack.push_async_callback(tick.close)

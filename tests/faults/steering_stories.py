@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from overlord.domain.conversation.steering import SteeringMessage
 from overlord.domain.job import JobState as S
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.conversation import steering
 from overlord.store.database import open_reader
 from tests.faults.campaign import Campaign
@@ -41,5 +41,7 @@ async def _steered(told: Campaign) -> None:
 
 
 STEERED = Story(name="steered", tell=_steered)
-P = Point
-PLACES: Mapping[Point, Story] = dict.fromkeys((P.STEERING_SENT, P.STEERING_READ, P.STEERING_TOLD), STEERED)
+P = Failpoint
+PLACES: Mapping[Failpoint, Story] = dict.fromkeys(
+    (P.STEERING_SENT, P.STEERING_READ, P.STEERING_TOLD), STEERED
+)

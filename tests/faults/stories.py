@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.job import JobState
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
@@ -414,7 +414,7 @@ SET_UP = Story(name="set up", tell=_set_up, files=NEEDS_SETUP)
 SETUP_FAILED = Story(name="setup failed", tell=_setup_failed, files=NEEDS_SETUP)
 MORE_NEEDED = Story(name="more needed", tell=_more_needed, files=NEEDS_SETUP)
 
-P = Point
+P = Failpoint
 IN_EVERY = """
 daemon_started space_polled job_claimed projection_noted base_chosen work_prepared door_opened
 work_started progress_seen exchange_reserved exchange_settled report_taken session_sealed work_settled
@@ -425,8 +425,8 @@ prepare_repository keep_commit push remove_repository forget_ready start_session
 ask_model keep_evidence
 """
 """What any issue that ends in a merge passes."""
-PLACES: Mapping[Point, Story] = {
-    **dict.fromkeys(map(Point, IN_EVERY.split()), MERGED),
+PLACES: Mapping[Failpoint, Story] = {
+    **dict.fromkeys(map(Failpoint, IN_EVERY.split()), MERGED),
     **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
     P.DISK_NOTED: LOW,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs
 from overlord.store.database import open_reader
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, asked, served
 from tests.world import REPO
 
-S, P = JobState, Point
+S, P = JobState, Failpoint
 
 
 async def test_jobs_in_every_kind_of_state_end_as_they_should_after_a_restore() -> None:

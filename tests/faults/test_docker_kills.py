@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, submit
-from overlord.failpoints import Moment, Point
+from overlord.failpoints import Failpoint, Moment
 from overlord.home import Home
 from overlord.store import sessions
 from overlord.store.database import open_reader
@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(1200)]
 
 FILES = {**CALC, ".nebulus/environment.yaml": 'setup: echo made > "$MINION_ENVIRONMENT/said"\n'}
 POINTS = (
-    *(Point.PREPARE_LAYER, Point.START_SESSION, Point.KEEP_LAYER, Point.STOP_SESSION),
-    *(Point.REMOVE_SESSION, Point.REMOVE_LAYER, Point.REMOVE_DOWNLOADS),
+    *(Failpoint.PREPARE_LAYER, Failpoint.START_SESSION, Failpoint.KEEP_LAYER, Failpoint.STOP_SESSION),
+    *(Failpoint.REMOVE_SESSION, Failpoint.REMOVE_LAYER, Failpoint.REMOVE_DOWNLOADS),
 )
 KINDS = ("setup", "work", "check")
 CALLS = (

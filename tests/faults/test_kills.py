@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.failpoints import Moment, Point
+from overlord.failpoints import Failpoint, Moment
 from tests.faults.campaign import under_fire
 from tests.faults.cut import Cut, Cuts
 from tests.faults.stories import PLACES
@@ -22,7 +22,7 @@ from tests.faults.story import Story
 pytestmark = pytest.mark.timeout(1200)
 TOGETHER = int(os.environ.get("FAULT_TOGETHER", "12"))
 """How many cuts one telling serves; the recovery from each is cut off too."""
-POINTS = [Point(name) for name in os.environ.get("FAULT_POINTS", "").split()] or list(PLACES)
+POINTS = [Failpoint(name) for name in os.environ.get("FAULT_POINTS", "").split()] or list(PLACES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Chain:
         return f"{self.story.name}-{self.number}"
 
 
-def _chains(points: Collection[Point]) -> Iterator[Chain]:
+def _chains(points: Collection[Failpoint]) -> Iterator[Chain]:
     """Neighbours in a story are in different chains where it has several, what is before a point and what is after it too: between
     two cuts there is as much of the story as there can be."""
     for story in {PLACES[point].name: PLACES[point] for point in points}.values():
@@ -52,12 +52,12 @@ CHAINS = list(_chains(POINTS))
 
 
 def test_every_point_has_its_place() -> None:
-    assert set(Point) - set(PLACES) == set()
+    assert set(Failpoint) - set(PLACES) == set()
 
 
 def test_every_point_is_in_a_chain_on_both_sides() -> None:
-    tried = [(cut.point, cut.moment) for chain in _chains(list(Point)) for cut in chain.cuts]
-    assert sorted(tried) == sorted((point, moment) for point in Point for moment in Moment)
+    tried = [(cut.point, cut.moment) for chain in _chains(list(Failpoint)) for cut in chain.cuts]
+    assert sorted(tried) == sorted((point, moment) for point in Failpoint for moment in Moment)
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
@@ -85,8 +85,8 @@ async def test_a_daemon_killed_at_its_points_loses_nothing(chain: Chain) -> None
 
 async def test_a_push_that_was_not_noted_does_not_stand_in_the_way_of_the_next() -> None:
     async with under_fire() as told:
-        for again in ((), (Point.PUSH_ORDERED,), (Point.PUSH,)):
-            told.cuts = [Cut(point=point, moment=Moment.AFTER) for point in (Point.PUSH, *again)]
+        for again in ((), (Failpoint.PUSH_ORDERED,), (Failpoint.PUSH,)):
+            told.cuts = [Cut(point=point, moment=Moment.AFTER) for point in (Failpoint.PUSH, *again)]
             issue = await told.issue("breaks first")
             await told.settle()
             assert not told.cuts
@@ -96,7 +96,7 @@ async def test_a_push_that_was_not_noted_does_not_stand_in_the_way_of_the_next()
 
 async def test_a_draft_that_was_not_noted_is_found_again_though_its_work_did_not_pass() -> None:
     async with under_fire() as told:
-        told.cuts = [Cut(point=Point.OPEN_PULL, moment=Moment.AFTER)]
+        told.cuts = [Cut(point=Failpoint.OPEN_PULL, moment=Moment.AFTER)]
         issue = await told.issue("breaks always")
         await told.settle()
         assert not told.cuts

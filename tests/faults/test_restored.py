@@ -13,20 +13,20 @@ import pytest
 
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, asked, served
 from tests.world import REPO
 
-S, P = JobState, Point
+S, P = JobState, Failpoint
 ADOPTED = (P.CHECK_PREPARED, P.CHECK_STARTED, P.PUSH_NOTED, P.PULL_NOTED, P.CHECK_JUDGED, P.VERDICT_WRITTEN)
 """Its commit is known: what was pushed and opened of it is found."""
 ASKED = (P.JOB_CLAIMED, P.BASE_CHOSEN, P.WORK_STARTED, P.REPORT_TAKEN)
 """The work is not known, and is not done again by itself."""
 
 
-async def _rewound(told: Campaign, point: Point) -> int:
+async def _rewound(told: Campaign, point: Failpoint) -> int:
     """A story to its pull request, and then the database as it was after that point."""
     issue = await told.issue("plain")
     copy, database = told.world.root / "copy.db", told.place.home / "overlord.db"
@@ -57,7 +57,7 @@ def _shown(told: Campaign, issue: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("points", [ADOPTED[:3], ADOPTED[3:]], ids=" ".join)
-async def test_what_is_newer_at_the_forge_is_adopted(points: Sequence[Point]) -> None:
+async def test_what_is_newer_at_the_forge_is_adopted(points: Sequence[Failpoint]) -> None:
     for point in points:
         async with under_fire() as told:
             issue = await _rewound(told, point)
@@ -68,7 +68,9 @@ async def test_what_is_newer_at_the_forge_is_adopted(points: Sequence[Point]) ->
 
 
 @pytest.mark.parametrize("points", [ASKED[:2], ASKED[2:]], ids=" ".join)
-async def test_work_that_the_database_does_not_know_is_a_persons_to_decide(points: Sequence[Point]) -> None:
+async def test_work_that_the_database_does_not_know_is_a_persons_to_decide(
+    points: Sequence[Failpoint],
+) -> None:
     for point in points:
         async with under_fire() as told:
             issue = await _rewound(told, point)

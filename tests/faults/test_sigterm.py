@@ -11,12 +11,12 @@ import pytest
 
 from overlord.domain.job import JobState
 from overlord.entrypoints.daemon import CUT_SHORT
-from overlord.failpoints import Moment, Point
+from overlord.failpoints import Failpoint, Moment
 from overlord.store import decisions
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, asked, served
 
-P, S = Point, JobState
+P, S = Failpoint, JobState
 TWICE = (signal.SIGTERM, signal.SIGINT)
 """Told twice: two of one kind at once may arrive as one."""
 ONCE_AT = (
@@ -38,7 +38,9 @@ TWICE_AT = (P.WORK_PREPARED, P.EXCHANGE_RESERVED, P.PUSH, P.ADD_COMMENT)
 
 
 @pytest.mark.parametrize("points", [ONCE_AT[:4], ONCE_AT[4:8], ONCE_AT[8:]], ids=" ".join)
-async def test_a_daemon_told_to_stop_ends_in_order_and_the_next_one_finishes(points: Sequence[Point]) -> None:
+async def test_a_daemon_told_to_stop_ends_in_order_and_the_next_one_finishes(
+    points: Sequence[Failpoint],
+) -> None:
     async with under_fire() as told:
         for point in points:
             issue = await told.issue("plain")

@@ -7,13 +7,13 @@ import sqlite3
 import pytest
 
 from overlord.domain.job import JobState
-from overlord.failpoints import Moment, Point
+from overlord.failpoints import Failpoint, Moment
 from tests.faults.campaign import Campaign, under_fire
 from tests.faults.served import At, Daemon, served
 
 SUSPENDED = (signal.SIGSTOP,)
 TAKEN_OVER = 7
-P = Point
+P = Failpoint
 
 
 async def _lose_lock(told: Campaign, suspended: Daemon) -> None:

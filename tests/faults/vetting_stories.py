@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from overlord.domain.skills.pull_review import MARK, Vetting
 from overlord.embedded.forge.forge import AGENT
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.database import open_reader
 from overlord.store.skills import skill_pulls
 from tests.drafting import PATH, skill
@@ -54,7 +54,7 @@ async def _vetted(told: Campaign) -> None:
 
 
 VETTED = Story(name="vetted", tell=_vetted)
-P = Point
-PLACES: Mapping[Point, Story] = dict.fromkeys(
+P = Failpoint
+PLACES: Mapping[Failpoint, Story] = dict.fromkeys(
     (P.PULL_VETTED, P.SKILL_READ, P.VETTING_TOLD, P.VETTINGS_FORGOTTEN), VETTED
 )

@@ -14,7 +14,7 @@ from overlord.domain.scope.check import Change, Merge
 from overlord.domain.scope.occurrences import Occurrences, is_sought, occurrences
 from overlord.embedded.forge.repository import Content
 from overlord.errors import GitFailed, PushRejected
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.memory.repository import (
@@ -68,7 +68,7 @@ class MemoryGit:
     def _mirror(self, name: RepositoryName) -> _Mirror:
         return self._mirrors.setdefault(name.casefold(), _Mirror())
 
-    @outward(Point.FETCH)
+    @outward(Failpoint.FETCH)
     async def refresh_mirror(
         self,
         name: RepositoryName,
@@ -91,7 +91,7 @@ class MemoryGit:
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return self._mirror(name).heads.get(branch)
 
-    @outward(Point.PREPARE_REPOSITORY)
+    @outward(Failpoint.PREPARE_REPOSITORY)
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
@@ -118,7 +118,7 @@ class MemoryGit:
     async def excess(self, session: SessionId, *, tree: Sha, parent: Sha) -> str:
         return ""
 
-    @outward(Point.KEEP_COMMIT)
+    @outward(Failpoint.KEEP_COMMIT)
     async def canonical_commit(
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
@@ -126,7 +126,7 @@ class MemoryGit:
             raise GitFailed(f"{session} has no tree {tree}")
         return self._commit(name, self._objects.trees[tree], (parent,), message, at)
 
-    @outward(Point.DROP_PATHS)
+    @outward(Failpoint.DROP_PATHS)
     async def drop(
         self,
         name: RepositoryName,
@@ -145,7 +145,7 @@ class MemoryGit:
         self._tree(name, one), self._tree(name, other)
         return self._objects.merge_base(one, other)
 
-    @outward(Point.MERGE)
+    @outward(Failpoint.MERGE)
     async def merge(
         self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
     ) -> Merge:
@@ -196,7 +196,7 @@ class MemoryGit:
         ]
         return occurrences(sorted(word for word in words if is_sought(word)), lines)
 
-    @outward(Point.PUSH)
+    @outward(Failpoint.PUSH)
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -211,7 +211,7 @@ class MemoryGit:
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
         return self._far(remote.url).heads.get(branch)
 
-    @outward(Point.REMOVE_REPOSITORY)
+    @outward(Failpoint.REMOVE_REPOSITORY)
     async def remove_session(self, session: SessionId) -> None:
         self.sessions.pop(session, None)
         if self._home is not None:

@@ -57,7 +57,7 @@ from minion.work import scope_now
 from minion.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.ports import SessionId, Sha
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 from tests.faults import player
 from tests.memory.git import MemoryGit
 from tests.memory.model import Told, asked
@@ -76,7 +76,7 @@ class Doors:
 
     def __init__(self) -> None:
         self._app_of: Callable[[str], ASGIApp] | None = None
-        self._changed = Bell()
+        self._changed = Wakeup()
 
     def open(self, app_of: Callable[[str], ASGIApp] | None) -> None:
         self._app_of = app_of
@@ -105,7 +105,7 @@ class Ground:
     git: MemoryGit
     objects: Objects
     doors: Doors
-    passes: Bell
+    passes: Wakeup
     """Rung after each pass of the loop."""
     layers: ProcessLayers
     threads: ThreadPoolExecutor

@@ -26,18 +26,18 @@ from overlord.engine.reload import Renewal
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.tick import Tick
 from overlord.entrypoints.chat.talk import talking
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.ports import SessionId, Sha
-from overlord.session_api.gateway.assistant import DoorAssistant
-from overlord.session_api.parts import DoorParts
-from overlord.session_api.server import DoorKeeper
+from overlord.session_api.gateway.assistant import GatewayAssistant
+from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.server import SessionApiServer
 from overlord.settings.model import PRIMARY
 from overlord.store import sessions as rows
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
 from overlord.store.spaces import managed
-from overlord.wakeup import Bell
+from overlord.wakeup import Wakeup
 from tests.memory.forge import WEB, MemoryForge
 from tests.memory.git import MemoryGit
 from tests.memory.minion import Doors, Ground
@@ -52,7 +52,7 @@ StandIns = Mapping[str, Callable[[Any], Any]]
 """For each of `forge`, `git`, `runner` and `assistant`: what is put before it."""
 
 
-class MemoryDoors(DoorKeeper):
+class MemoryDoors(SessionApiServer):
     """Doors without sockets: a door is open once its session's row says so."""
 
     async def reconcile(self) -> bool:
@@ -61,7 +61,7 @@ class MemoryDoors(DoorKeeper):
         at = self.parts.clock.now()
         for session in closed:
             await self.parts.database.write(
-                Point.DOOR_OPENED, partial(rows.mark, session_id=session.id, door_opened_at=at)
+                Failpoint.DOOR_OPENED, partial(rows.mark, session_id=session.id, door_opened_at=at)
             )
         return bool(closed)
 
@@ -78,7 +78,7 @@ class MemoryWorld(World):
     git: MemoryGit = field(init=False)
     runner_state: State = field(default_factory=State)
     doors: Doors = field(default_factory=Doors)
-    passes: Bell = field(default_factory=Bell)
+    passes: Wakeup = field(default_factory=Wakeup)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(32))
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class MemoryWorld(World):
     async def _overlord(self) -> AsyncIterator[Overlord]:
         """As `app.overlord`, with ports in memory."""
         settings, clock = self.settings(), self.clock
-        bell = Bell(beside=(watchers := Bell()))
+        bell = Wakeup(beside=(watchers := Wakeup()))
         home = Home(settings.home)
         async with contextlib.AsyncExitStack() as stack:
             _copy_schema(home.database)
@@ -108,7 +108,7 @@ class MemoryWorld(World):
             held = _held(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
             doors = MemoryDoors(
-                DoorParts(
+                SessionApiParts(
                     held=held,
                     home=home,
                     database=database,
@@ -134,13 +134,13 @@ class MemoryWorld(World):
                 forge=self._before("forge", MemoryForge(self.forge)),
                 git=self._before("git", self.git),
                 runner=self._before("runner", runner),
-                assistant=self._before("assistant", DoorAssistant(doors.parts)),
+                assistant=self._before("assistant", GatewayAssistant(doors.parts)),
                 clock=clock,
                 rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
                 ring=bell.ring,
                 speech=_speech(settings, clock, home, database, stack),
             )
-            await database.take_over(Point.DAEMON_STARTED, partial(_note_start, parts=parts))
+            await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
             renewal = Renewal(parts, settings)
             self.doors.open(doors.app_of)

@@ -4,7 +4,7 @@ import os
 import signal
 
 from overlord.embedded.play import run, submit
-from tests.local import Desk, desk, git
+from tests.local import LocalSession, desk, git
 from tests.world import CALC
 
 NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
@@ -12,7 +12,7 @@ NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
 HANGS = {"tests/test_hang.py": "def test_hang():\n    import time\n    time.sleep(300)\n"}
 
 
-def add(user: Desk, files: dict[str, str]) -> None:
+def add(user: LocalSession, files: dict[str, str]) -> None:
     for name, text in files.items():
         (user.repo / name).parent.mkdir(parents=True, exist_ok=True)
         (user.repo / name).write_text(text)
@@ -104,7 +104,7 @@ async def test_what_was_killed_holds_no_room_and_no_environment_that_others_wait
         assert said.code == 0, said.out + said.err
 
 
-async def killed(user: Desk, *words: str, until: str) -> None:
+async def killed(user: LocalSession, *words: str, until: str) -> None:
     """Type a command, and kill it once it shows this."""
     terminal = await user.terminal(*words)
     await terminal.until(until)

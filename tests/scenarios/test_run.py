@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from overlord.embedded.play import blocked, call, edit, read, run, submit
-from tests.local import Desk, desk, git
+from tests.local import LocalSession, desk, git
 from tests.quick import quick_desk
 from tests.world import FIX
 
@@ -255,7 +255,7 @@ async def test_a_killed_run_is_gone_on_with() -> None:
         assert len(user.model.requests) == 4, "the very same session went on: three turns and a review"
 
 
-def _hold(user: Desk) -> str:
+def _hold(user: LocalSession) -> str:
     """A command that runs until the test lets it go."""
     return f"touch {user.root}/holding; until test -e {user.root}/go; do sleep 0.02; done"
 

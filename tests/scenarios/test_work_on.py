@@ -19,7 +19,7 @@ from overlord.home import Home
 from overlord.ports import RepositoryName
 from overlord.store import ledger
 from overlord.store.spaces import pauses, spaces, work_requests
-from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.store.spaces.work_requests import WishState, WorkRequest
 from overlord.verbs import commands
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world
@@ -29,22 +29,22 @@ WORK = (edit(*FIX), submit())
 BLOCKED = call("task_blocked", reason="I cannot see why")
 
 
-async def ask(world: World, number: int, *, space: str = REPO, actor: str = "slack:U1") -> Wish:
+async def ask(world: World, number: int, *, space: str = REPO, actor: str = "slack:U1") -> WorkRequest:
     """A person asks, a minute after whatever was done before."""
     world.clock.move(60)
     command, at = commands.WorkOn(space=space, number=number, actor=actor), world.clock.now()
-    wish: Wish = await world.overlord.parts.database.write(
+    wish: WorkRequest = await world.overlord.parts.database.write(
         "by hand", lambda c: commands.work_on(c, command, at=at)
     )
     world.overlord.bell.ring()
     return wish
 
 
-async def answered(world: World, wish: Wish) -> Wish:
+async def answered(world: World, wish: WorkRequest) -> WorkRequest:
     """What became of a wish, once it was looked at."""
 
-    async def read() -> Wish:
-        found: Wish = await world.read(work_requests.get, wish.id)
+    async def read() -> WorkRequest:
+        found: WorkRequest = await world.read(work_requests.get, wish.id)
         return found
 
     async def is_answered() -> bool:

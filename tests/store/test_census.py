@@ -28,10 +28,10 @@ def work(connection: sqlite3.Connection, number: int, *, minutes: float, status:
     jobs.move(connection, job.id, EventName.SESSION_STARTED, at=NOW)
     exchange = reserve(connection, session, 100)
     assert isinstance(exchange, int)
-    purse = exchanges.purse(connection, session.account(REPO), (), at=NOW)
+    balance = exchanges.balance(connection, session.account(REPO), (), at=NOW)
     usage = TokenUsage(prompt=70, cached=20, completion=10)
     for _ in range(2):  # settled once, however often it is said
-        exchanges.settle(connection, purse, exchange, usage=usage, nusd=5, status=status, at=later)
+        exchanges.settle(connection, balance, exchange, usage=usage, nusd=5, status=status, at=later)
     sessions.end(connection, session, at=later, ending="exited: 0")
     jobs.move(connection, job.id, EventName.MERGED, at=later)
 

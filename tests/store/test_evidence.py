@@ -9,7 +9,7 @@ import pytest
 from overlord.errors import StoreError
 from overlord.store import evidence
 from overlord.store.database import Database
-from overlord.store.evidence import EvidenceStore, Exhibit
+from overlord.store.evidence import EvidenceFile, EvidenceStore
 from tests.records import NOW, later
 from tests.stored import claim
 
@@ -73,10 +73,10 @@ def test_evidence_is_closed_to_others(store: EvidenceStore) -> None:
 
 async def test_an_exhibit_says_whose_it_is(database: Database) -> None:
     one, other = await database.write("by hand", lambda c: (claim(c, 1), claim(c, 2)))
-    log = Exhibit(job_id=one.id, session_id="j1-work-1", kind="log", sha256="a" * 64, size=3, at=NOW)
-    brief = Exhibit(job_id=one.id, session_id=None, kind="brief", sha256="b" * 64, size=0, at=later(1))
-    diff = Exhibit(job_id=other.id, session_id=None, kind="diff", sha256="a" * 64, size=3, at=NOW)
-    for exhibit in (log, brief, diff):
-        await database.write("by hand", lambda c, item=exhibit: evidence.record(c, item))  # type: ignore[misc]
+    log = EvidenceFile(job_id=one.id, session_id="j1-work-1", kind="log", sha256="a" * 64, size=3, at=NOW)
+    brief = EvidenceFile(job_id=one.id, session_id=None, kind="brief", sha256="b" * 64, size=0, at=later(1))
+    diff = EvidenceFile(job_id=other.id, session_id=None, kind="diff", sha256="a" * 64, size=3, at=NOW)
+    for evidence_file in (log, brief, diff):
+        await database.write("by hand", lambda c, item=evidence_file: evidence.record(c, item))  # type: ignore[misc]
     assert await database.read(lambda c: evidence.exhibits(c, one.id)) == [log, brief]
     assert await database.read(evidence.exhibits) == [log, brief, diff]

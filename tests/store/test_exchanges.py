@@ -12,7 +12,7 @@ from overlord.domain.budgets.budget import NANO, Budget, Cost, Per, TokenUsage, 
 from overlord.domain.session import Session, SessionState
 from overlord.store import sessions
 from overlord.store.budgets import exchanges, grants
-from overlord.store.budgets.exchanges import Purse, Refusal
+from overlord.store.budgets.exchanges import BudgetBalance, Refusal
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.database import Database
 from overlord.store.schema.migrations import migrate
@@ -26,9 +26,9 @@ JOB_TOKENS = Budget(per=Per.JOB, unit=Unit.TOKENS, limit=500)
 
 def reserve(connection: sqlite3.Connection, session: Session, tokens: int, *caps: Budget) -> int | Refusal:
     """At a dollar for a thousand tokens."""
-    purse = exchanges.purse(connection, session.account(REPO), caps, at=NOW)
+    balance = exchanges.balance(connection, session.account(REPO), caps, at=NOW)
     cost = Cost(tokens=tokens, nusd=tokens * NANO // 1000)
-    return exchanges.reserve(connection, purse, cost=cost, model="m", at=NOW)
+    return exchanges.reserve(connection, balance, cost=cost, model="m", at=NOW)
 
 
 def settle(
@@ -37,7 +37,7 @@ def settle(
     assert isinstance(exchange, int)
     exchanges.settle(
         connection,
-        exchanges.purse(connection, session.account(REPO), caps, at=NOW),
+        exchanges.balance(connection, session.account(REPO), caps, at=NOW),
         exchange,
         usage=TokenUsage(prompt=tokens),
         nusd=tokens * NANO // 1000,
@@ -106,10 +106,10 @@ async def test_what_people_add_raises_the_caps_of_that_day(database: Database) -
         grants.add(c, session.job_id, GrantKind.USD, NANO, by="cli:alice", at=NOW)
         caps = (JOB_TOKENS, SPACE_USD, DAY_TOKENS)
         limits = [
-            budget.limit for budget in exchanges.purse(c, session.account(REPO), caps, at=NOW).budgets[1:]
+            budget.limit for budget in exchanges.balance(c, session.account(REPO), caps, at=NOW).budgets[1:]
         ]
         assert limits == [550, 2 * NANO, 1050]
-        tomorrow = exchanges.purse(c, session.account(REPO), caps, at=NOW + timedelta(days=1)).budgets[1:]
+        tomorrow = exchanges.balance(c, session.account(REPO), caps, at=NOW + timedelta(days=1)).budgets[1:]
         assert [budget.limit for budget in tomorrow] == [550, NANO, 1000]
 
     await database.write("by hand", act)
@@ -122,10 +122,10 @@ async def test_people_are_told_once_of_a_budget_that_nears_its_end_and_once_of_i
         session = prepare(c, token_budget=100)
         for tokens in (79, 1, 5):
             settle(c, session, reserve(c, session, tokens), tokens)
-        purse = exchanges.purse(c, session.account(REPO), (), at=NOW)
-        exchanges.exhaust(c, purse, purse.budgets[0], at=NOW)
-        exchanges.exhaust(c, purse, purse.budgets[0], at=NOW)
-        assert sessions.get(c, session.id).exhausted == purse.budgets[0]
+        balance = exchanges.balance(c, session.account(REPO), (), at=NOW)
+        exchanges.exhaust(c, balance, balance.budgets[0], at=NOW)
+        exchanges.exhaust(c, balance, balance.budgets[0], at=NOW)
+        assert sessions.get(c, session.id).exhausted == balance.budgets[0]
 
     await database.write("by hand", act)
     query = "SELECT name, data FROM ledger WHERE name LIKE 'budget%' ORDER BY seq"
@@ -151,13 +151,13 @@ def test_no_order_of_requests_goes_over_a_cap(requests: list[tuple[int, int, boo
     connection.row_factory = sqlite3.Row
     migrate(connection)
     session = prepare(connection, token_budget=200)
-    purse: Purse = exchanges.purse(connection, session.account(REPO), (), at=NOW)
+    balance: BudgetBalance = exchanges.balance(connection, session.account(REPO), (), at=NOW)
     spent = 0
     for most, share, is_settled in requests:
         exchange = reserve(connection, session, most)
         if isinstance(exchange, int) and is_settled:
             settle(connection, session, exchange, most * share // 100)
-        standing = exchanges.spending(connection, purse, purse.budgets[0])
+        standing = exchanges.spending(connection, balance, balance.budgets[0])
         assert standing.spent + standing.reserved <= 200
         assert standing.spent >= spent
         spent = standing.spent

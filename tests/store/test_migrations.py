@@ -46,10 +46,10 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     row = evaluations.current(connection, job, at=NOW)
     evaluations.add_check(connection, row, a_check(), at=NOW)
     ask(connection, job, title="what now?")
-    exhibit = evidence.Exhibit(
+    evidence_file = evidence.EvidenceFile(
         job_id=job.id, session_id=session.id, kind="log", sha256="e" * 64, size=3, at=NOW
     )
-    evidence.record(connection, exhibit)
+    evidence.record(connection, evidence_file)
     grants.add(connection, job.id, GrantKind.SCOPE, ["docs/**"], by="cli:alice", at=NOW)
     spaces.note_poll(connection, REPO, at=NOW)
     spaces.note_heard(connection, REPO, at=NOW)

@@ -16,7 +16,7 @@ from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.profile import CACHE, DOOR, READY, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 Result = TypeVar("Result")
@@ -76,7 +76,7 @@ class DockerRunner:
         self._told: set[SessionId] = set()
         self._watching: asyncio.Event | None = None
 
-    @outward(Point.START_SESSION)
+    @outward(Failpoint.START_SESSION)
     async def start(self, launch: Launch) -> None:
         if self._notes.has(launch.session, Note.STARTED):
             return
@@ -120,7 +120,7 @@ class DockerRunner:
             if running is not None or name in listed
         ]
 
-    @outward(Point.STOP_SESSION)
+    @outward(Failpoint.STOP_SESSION)
     async def stop(self, session: SessionId, *, grace_s: float) -> None:
         running = await self.find(session)
         if running is None or running.ending is not None:
@@ -137,7 +137,7 @@ class DockerRunner:
         except Missing:
             return ""
 
-    @outward(Point.REMOVE_SESSION)
+    @outward(Failpoint.REMOVE_SESSION)
     async def remove(self, session: SessionId) -> None:
         with contextlib.suppress(Missing):
             if self._is_ours(await self._engine.inspect(self._name(session)), session):
@@ -153,7 +153,7 @@ class DockerRunner:
     async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return await self._layers.ground(image)
 
-    @outward(Point.PREPARE_LAYER)
+    @outward(Failpoint.PREPARE_LAYER)
     async def prepare_layer(
         self,
         key: str,
@@ -164,21 +164,21 @@ class DockerRunner:
     ) -> None:
         await self._layers.prepare(key, image=image, packages=packages)
 
-    @outward(Point.KEEP_LAYER)
+    @outward(Failpoint.KEEP_LAYER)
     async def keep_layer(self, session: SessionId, key: str) -> int:
         return await self._of(session, lambda name: self._layers.keep(name, key))
 
     async def has_layer(self, key: str) -> bool:
         return await self._layers.has(key)
 
-    @outward(Point.REMOVE_LAYER)
+    @outward(Failpoint.REMOVE_LAYER)
     async def remove_layer(self, key: str) -> None:
         await self._layers.remove(key)
 
     async def downloads(self) -> Sequence[str]:
         return await self._layers.downloads()
 
-    @outward(Point.REMOVE_DOWNLOADS)
+    @outward(Failpoint.REMOVE_DOWNLOADS)
     async def remove_downloads(self, space: str) -> None:
         await self._layers.remove_downloads(space)
 

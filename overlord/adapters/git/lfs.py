@@ -21,7 +21,7 @@ from overlord.adapters.git.content.listing import listed
 from overlord.adapters.http import open_client
 from overlord.domain.repositories.lfs import LARGEST_POINTER, SMALLEST_POINTER, Pointer, parse_pointer
 from overlord.domain.repositories.submodule_address import origin
-from overlord.errors import FarEndError, ForgeUnavailable, Unobtainable
+from overlord.errors import ExternalServiceError, ForgeUnavailable, Unobtainable
 from overlord.ports import Remote, Sha
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
@@ -185,7 +185,7 @@ class LfsObjects:
         part.replace(place)
 
 
-def _failed(answer: httpx.Response, what: str) -> FarEndError:
+def _failed(answer: httpx.Response, what: str) -> ExternalServiceError:
     """What passes by itself is tried again; a person is asked about the rest."""
     status, wait = answer.status_code, answer.headers.get("retry-after", "")
     if status in (408, 429) or status >= 500:

@@ -37,7 +37,7 @@ from overlord.adapters.trash import Trash
 from overlord.domain.repositories.extent import Extent, Mirror
 from overlord.domain.scope.check import Merge
 from overlord.errors import GitFailed, PushRejected
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
 
@@ -70,7 +70,7 @@ class GitMirrors(GitReading):
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._fetched: dict[str, Fetch] = {}
 
-    @outward(Point.FETCH)
+    @outward(Failpoint.FETCH)
     async def refresh_mirror(
         self,
         name: RepositoryName,
@@ -110,7 +110,7 @@ class GitMirrors(GitReading):
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return await self._resolve(self._home.mirror(name), f"refs/heads/{branch}")
 
-    @outward(Point.PREPARE_REPOSITORY)
+    @outward(Failpoint.PREPARE_REPOSITORY)
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:
@@ -127,7 +127,7 @@ class GitMirrors(GitReading):
             repository, history=history / REPOSITORY, mirror=mirror, refs=refs, writable=writable
         )
 
-    @outward(Point.MAKE_READY)
+    @outward(Failpoint.MAKE_READY)
     async def ready_copy(
         self, name: RepositoryName, base: Sha, remote: Callable[[], Awaitable[Remote]] | None = None
     ) -> Path | None:
@@ -135,7 +135,7 @@ class GitMirrors(GitReading):
         place = await self._ready(name, base, extent, remote)
         return place if (place / CONTENT).exists() else None
 
-    @outward(Point.FORGET_READY)
+    @outward(Failpoint.FORGET_READY)
     async def forget_ready(self, name: RepositoryName, *, keep: Collection[Sha]) -> None:
         async with self._locks[f"ready {name}"]:
             copies = _copies(self._home.ready(name))
@@ -186,7 +186,7 @@ class GitMirrors(GitReading):
     async def session_tree(self, session: SessionId, branch: str) -> Sha | None:
         return await self._resolve(self._home.session_repository(session), f"refs/heads/{branch}^{{tree}}")
 
-    @outward(Point.KEEP_COMMIT)
+    @outward(Failpoint.KEEP_COMMIT)
     async def canonical_commit(
         self, name: RepositoryName, session: SessionId, *, tree: Sha, parent: Sha, message: str, at: datetime
     ) -> Sha:
@@ -210,7 +210,7 @@ class GitMirrors(GitReading):
             )
         return commit
 
-    @outward(Point.DROP_PATHS)
+    @outward(Failpoint.DROP_PATHS)
     async def drop(
         self,
         name: RepositoryName,
@@ -228,7 +228,7 @@ class GitMirrors(GitReading):
         await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return made
 
-    @outward(Point.MERGE)
+    @outward(Failpoint.MERGE)
     async def merge(
         self, name: RepositoryName, head: Sha, other: Sha, *, message: str, at: datetime
     ) -> Merge:
@@ -244,7 +244,7 @@ class GitMirrors(GitReading):
             raise GitFailed(f"commit {commit} is not in the mirror of {name}")
         return tree
 
-    @outward(Point.PUSH)
+    @outward(Failpoint.PUSH)
     async def push(
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
@@ -284,20 +284,20 @@ class GitMirrors(GitReading):
     async def mirrors(self) -> Sequence[Mirror]:
         return await asyncio.to_thread(lambda: list(mirrors_in(self._home.mirrors)))
 
-    @outward(Point.TIDY_MIRROR)
+    @outward(Failpoint.TIDY_MIRROR)
     async def tidy_mirror(self, name: RepositoryName, *, keep: Collection[Sha], before: datetime) -> None:
         if is_there(mirror := self._home.mirror(name)):
             async with self._locks[name]:
                 await tidy(mirror, keep=keep, before=before)
 
-    @outward(Point.REMOVE_MIRROR)
+    @outward(Failpoint.REMOVE_MIRROR)
     async def remove_mirror(self, name: RepositoryName) -> None:
         home = self._home
         async with self._locks[name]:
             for place in (home.mirror(name), home.ready(name), home.modules(name), home.large_objects(name)):
                 self._trash.discard(place)
 
-    @outward(Point.REMOVE_REPOSITORY)
+    @outward(Failpoint.REMOVE_REPOSITORY)
     async def remove_session(self, session: SessionId) -> None:
         self._trash.discard(self._home.session(session))
 

@@ -16,7 +16,7 @@ from gidgethub.abc import GitHubAPI
 
 from overlord.adapters.github.etag import EtagStore, Kept
 from overlord.adapters.github.transport import Answer, GitHubTransport, Unanswered
-from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, ForgeUnavailable
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.metrics import Meters
 
 GITHUB_API_URL = "https://api.github.com"
@@ -183,7 +183,7 @@ class GitHubClient(GitHubAPI):
             self._meters.forge_requests_left.set(resource if resource in RESOURCES else "other", to=int(left))
         return answer
 
-    def _translated(self, error: Exception, what: str) -> FarEndError:
+    def _translated(self, error: Exception, what: str) -> ExternalServiceError:
         """A foreign exception as ours: whose fault, and when to come back."""
         if not isinstance(error, HTTPException):
             why = str(error) if isinstance(error, Unanswered) else type(error).__name__

@@ -23,8 +23,8 @@ from overlord.adapters.github.payload import (
 )
 from overlord.adapters.github.requests import NO_LABEL, GitHubRequests, parsed
 from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
-from overlord.errors import FarEndError, ForgeMissing, ForgeMoved
-from overlord.failpoints import Point, outward
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeMoved
+from overlord.failpoints import Failpoint, outward
 from overlord.ports import IssueState, RepositoryName
 
 PAGE = 100
@@ -75,12 +75,12 @@ class GitHubConversation(GitHubRequests):
             to = await self._place(name, relocated.address)
             raise ForgeMoved(str(relocated), to=to) from None
 
-    @outward(Point.OPEN_ISSUE)
+    @outward(Failpoint.OPEN_ISSUE)
     async def open_issue(self, name: RepositoryName, *, title: str, body: str) -> int:
         data = {"title": title, "body": body}
         return parsed(NumberPayload, await self._call("issues/create", name, data)).number
 
-    @outward(Point.CLOSE_ISSUE)
+    @outward(Failpoint.CLOSE_ISSUE)
     async def close_issue(self, name: RepositoryName, number: int) -> None:
         data = {"state": "closed", "state_reason": "completed"}
         await self._call("issues/update", name, data, issue_number=number)
@@ -92,21 +92,21 @@ class GitHubConversation(GitHubRequests):
             async for payload in self._pages(CommentPayload, "issues/list-comments", name, **asked)
         ]
 
-    @outward(Point.ADD_COMMENT)
+    @outward(Failpoint.ADD_COMMENT)
     async def add_comment(self, name: RepositoryName, number: int, body: str) -> int:
         data = {"body": body}
         answer = await self._call("issues/create-comment", name, data, issue_number=number)
         return parsed(CreatedPayload, answer).id
 
-    @outward(Point.EDIT_COMMENT)
+    @outward(Failpoint.EDIT_COMMENT)
     async def edit_comment(self, name: RepositoryName, comment_id: int, body: str) -> None:
         await self._call("issues/update-comment", name, {"body": body}, comment_id=comment_id)
 
-    @outward(Point.ADD_LABEL)
+    @outward(Failpoint.ADD_LABEL)
     async def add_label(self, name: RepositoryName, number: int, label: str) -> None:
         await self._call("issues/add-labels", name, {"labels": [label]}, issue_number=number)
 
-    @outward(Point.REMOVE_LABEL)
+    @outward(Failpoint.REMOVE_LABEL)
     async def remove_label(self, name: RepositoryName, number: int, label: str) -> None:
         try:
             await self._call("issues/remove-label", name, issue_number=number, name=label)
@@ -158,7 +158,7 @@ class GitHubConversation(GitHubRequests):
         found = self._pages(CommentPayload, "issues/list-comments-for-repo", name, **asked)
         return [payload.posted() async for payload in found]
 
-    @outward(Point.REACT)
+    @outward(Failpoint.REACT)
     async def react(self, name: RepositoryName, comment_id: int, reaction: Reaction) -> None:
         operation = "reactions/create-for-issue-comment"
         await self._call(operation, name, {"content": reaction}, comment_id=comment_id)
@@ -171,7 +171,7 @@ class GitHubConversation(GitHubRequests):
             try:
                 answer, _ = await self._patiently("GET", address, name, {})
                 path = self._client.path_of(parsed(PlacePayload, answer).url) or ""
-            except FarEndError:
+            except ExternalServiceError:
                 return address
         found = PLACE.fullmatch(path)
         return f"{found[1]}#{found[2]}" if found else address

@@ -13,7 +13,7 @@ from overlord.adapters.github.payload import PullPayload, RepositoryPayload
 from overlord.adapters.github.requests import NO_REFERENCE, parsed
 from overlord.adapters.github.review import GitHubReview
 from overlord.errors import ForgeRefused
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.metrics import Meters
 from overlord.ports import Pull, Remote, Repository, RepositoryName, Sha
 
@@ -81,22 +81,22 @@ class GitHubForge(GitHubConversation, GitHubReview, GitHubContent):
     async def pull(self, name: RepositoryName, number: int) -> Pull:
         return (await self._read(PullPayload, "pulls/get", name, pull_number=number)).record()
 
-    @outward(Point.OPEN_PULL)
+    @outward(Failpoint.OPEN_PULL)
     async def open_pull(
         self, name: RepositoryName, *, branch: str, base: str, title: str, body: str, draft: bool
     ) -> Pull:
         data = {"head": branch, "base": base, "title": title, "body": body, "draft": draft}
         return parsed(PullPayload, await self._call("pulls/create", name, data)).record()
 
-    @outward(Point.EDIT_PULL)
+    @outward(Failpoint.EDIT_PULL)
     async def edit_pull(self, name: RepositoryName, number: int, *, title: str, body: str) -> None:
         await self._call("pulls/update", name, {"title": title, "body": body}, pull_number=number)
 
-    @outward(Point.MARK_READY)
+    @outward(Failpoint.MARK_READY)
     async def mark_ready(self, pull: Pull) -> None:
         await self._graphql(_repository_of(pull), MARK_READY, {"id": pull.node_id})
 
-    @outward(Point.DELETE_BRANCH)
+    @outward(Failpoint.DELETE_BRANCH)
     async def delete_branch(self, name: RepositoryName, branch: str) -> None:
         if not branch.startswith(OWN_BRANCHES):
             raise ForgeRefused(f"Overlord deletes branches below {OWN_BRANCHES} only, not {branch!r}")
@@ -106,7 +106,7 @@ class GitHubForge(GitHubConversation, GitHubReview, GitHubContent):
             if NO_REFERENCE not in str(refusal):
                 raise
 
-    @outward(Point.SET_STATUS)
+    @outward(Failpoint.SET_STATUS)
     async def set_status(
         self, name: RepositoryName, sha: Sha, *, state: str, context: str, description: str
     ) -> None:

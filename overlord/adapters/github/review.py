@@ -20,7 +20,7 @@ from overlord.adapters.github.review_payload import (
 )
 from overlord.domain.repositories.forge import HeadChecks, Review, ReviewComment
 from overlord.errors import ForgeMissing, ForgeUnavailable
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.ports import RepositoryName, Sha
 
 NOT_FOR_TOKENS = "Resource not accessible by personal access token"
@@ -41,7 +41,7 @@ class GitHubReview(GitHubRequests):
         found = self._pages(ReviewCommentPayload, "pulls/list-review-comments", name, **asked)
         return [payload.record() async for payload in found]
 
-    @outward(Point.ANSWER_REVIEW)
+    @outward(Failpoint.ANSWER_REVIEW)
     async def answer_review_comment(
         self, name: RepositoryName, number: int, comment_id: int, body: str
     ) -> int:

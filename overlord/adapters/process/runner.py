@@ -22,7 +22,7 @@ from overlord.adapters.process import shim as process_shim
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 _SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -53,7 +53,7 @@ class ProcessRunner:
         self._watched: dict[SessionId, int] = {}
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    @outward(Point.START_SESSION)
+    @outward(Failpoint.START_SESSION)
     async def start(self, launch: Launch) -> None:
         directory = self._directory(launch.session)
         fresh = not (directory / "started").exists()
@@ -75,7 +75,7 @@ class ProcessRunner:
         found = [await self.find(SessionId(entry.name)) for entry in self._entries()]
         return [running for running in found if running is not None]
 
-    @outward(Point.STOP_SESSION)
+    @outward(Failpoint.STOP_SESSION)
     async def stop(self, session: SessionId, *, grace_s: float) -> None:
         directory = self._directory(session)
         shim = _open_shim(directory)
@@ -96,7 +96,7 @@ class ProcessRunner:
         parts = [self._directory(session) / name for name in ("log.1", "log")]
         return harmless(b"".join(_content(part) for part in parts), limit_bytes=limit_bytes)
 
-    @outward(Point.REMOVE_SESSION)
+    @outward(Failpoint.REMOVE_SESSION)
     async def remove(self, session: SessionId) -> None:
         directory = self._directory(session)
         if not directory.exists():
@@ -108,7 +108,7 @@ class ProcessRunner:
     async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return self._layers.ground(image)
 
-    @outward(Point.PREPARE_LAYER)
+    @outward(Failpoint.PREPARE_LAYER)
     async def prepare_layer(
         self,
         key: str,
@@ -120,21 +120,21 @@ class ProcessRunner:
         # System packages are this machine's own affair: a program that is missing says so when it is called.
         self._layers.prepare(key)
 
-    @outward(Point.KEEP_LAYER)
+    @outward(Failpoint.KEEP_LAYER)
     async def keep_layer(self, session: SessionId, key: str) -> int:  # noqa: ARG002 - it wrote where it belongs
         return await asyncio.to_thread(self._layers.keep, key)
 
     async def has_layer(self, key: str) -> bool:
         return self._layers.has(key)
 
-    @outward(Point.REMOVE_LAYER)
+    @outward(Failpoint.REMOVE_LAYER)
     async def remove_layer(self, key: str) -> None:
         self._layers.remove(key)
 
     async def downloads(self) -> Sequence[str]:
         return self._layers.cached()
 
-    @outward(Point.REMOVE_DOWNLOADS)
+    @outward(Failpoint.REMOVE_DOWNLOADS)
     async def remove_downloads(self, space: str) -> None:
         self._layers.forget_cache(space)
 

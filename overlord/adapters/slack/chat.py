@@ -18,7 +18,7 @@ from overlord.adapters.slack.payload import (
 from overlord.domain.chat.message import ChatIdentity, ChatMessage, ChatUser, Form, Posted
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.errors import ChatUnavailable
-from overlord.failpoints import Point, outward
+from overlord.failpoints import Failpoint, outward
 
 SLACK_API_URL = "https://slack.com/api/"
 SLACK_HOOKS = ("https://hooks.slack.com/",)
@@ -54,7 +54,7 @@ class SlackChat:
         self._who = parsed(WhoPayload, await self._client.read("auth.test"), "auth.test")
         return self._who.record()
 
-    @outward(Point.POST_MESSAGE)
+    @outward(Failpoint.POST_MESSAGE)
     async def post(
         self, channel: ChannelId, message: ChatMessage, *, key: str, thread: MessageTs | None = None
     ) -> Posted:
@@ -83,26 +83,26 @@ class SlackChat:
         ]
         return MessageTs(max(found, key=float)) if found else None
 
-    @outward(Point.EDIT_MESSAGE)
+    @outward(Failpoint.EDIT_MESSAGE)
     async def edit(self, posted: Posted, message: ChatMessage) -> None:
         payload = message_payload(message)
         await self._client.write("chat.update", channel=posted.channel, ts=posted.ts, **payload, **LITERALLY)
 
-    @outward(Point.WHISPER)
+    @outward(Failpoint.WHISPER)
     async def whisper(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
         payload = message_payload(message)
         await self._client.write("chat.postEphemeral", channel=channel, user=user, **payload, **LITERALLY)
 
-    @outward(Point.RESPOND)
+    @outward(Failpoint.RESPOND)
     async def respond(self, address: str, message: ChatMessage) -> None:
         how = {"response_type": "ephemeral", "replace_original": False, **WITHOUT_PREVIEWS}
         await self._client.send(address, {**message_payload(message), **how})
 
-    @outward(Point.OPEN_FORM)
+    @outward(Failpoint.OPEN_FORM)
     async def ask(self, trigger: str, form: Form) -> None:
         await self._client.write("views.open", trigger_id=trigger, view=view_payload(form))
 
-    @outward(Point.PUBLISH_HOME)
+    @outward(Failpoint.PUBLISH_HOME)
     async def publish(self, user: UserId, message: ChatMessage) -> None:
         await self._client.write("views.publish", user_id=user, view=home_payload(message))
 

@@ -22,7 +22,7 @@ from yarl import URL
 
 from overlord.adapters.http import is_loopback
 from overlord.adapters.slack.refusal import meaning
-from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, FarEndError
+from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, ExternalServiceError
 
 ANSWER_BYTES = 2000
 """As much as is read of what an address for answers says."""
@@ -118,7 +118,7 @@ class SlackClient:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ChatUnavailable(f"{method}: the answer makes no sense") from None
 
-    def _refusal(self, method: str, answer: Any) -> FarEndError:
+    def _refusal(self, method: str, answer: Any) -> ExternalServiceError:
         """The SDK's exception holds its own record of an answer, or aiohttp's where the body was no JSON."""
         status = int(answer.status if isinstance(answer, aiohttp.ClientResponse) else answer.status_code)
         data = {} if isinstance(answer, aiohttp.ClientResponse) else answer.data

@@ -10,7 +10,7 @@ from overlord.errors import (
     ChatMissing,
     ChatRefused,
     ChatUnavailable,
-    FarEndError,
+    ExternalServiceError,
     MessageMissing,
 )
 
@@ -21,7 +21,7 @@ INVITE = "invite it: /invite @Overlord"
 CHANNEL = "check SLACK_CHANNEL_ID; into a private channel Overlord must be invited: /invite @Overlord"
 LATER = ChatUnavailable, ""
 
-MEANINGS: Mapping[str, tuple[type[FarEndError], str]] = {
+MEANINGS: Mapping[str, tuple[type[ExternalServiceError], str]] = {
     **dict.fromkeys(("ratelimited", "rate_limited", "message_limit_exceeded"), LATER),
     **dict.fromkeys(("internal_error", "fatal_error", "service_unavailable", "request_timeout"), LATER),
     **dict.fromkeys(("team_added_to_org", "update_failed"), LATER),
@@ -51,7 +51,9 @@ MISSING = "_not_found"
 """How Slack's words for a thing that is not there end."""
 
 
-def meaning(method: str, status: int, answer: Mapping[str, Any], wait_s: float | None) -> FarEndError:
+def meaning(
+    method: str, status: int, answer: Mapping[str, Any], wait_s: float | None
+) -> ExternalServiceError:
     """An answer that is no success as an exception of ours. `wait_s`: how long Slack asked to be left alone, if it did."""
     word = plain_line(str(answer.get("error") or ""), limit=QUOTED_CHARS)
     said = f"{method}: {word or f'status {status} without a word'}"

@@ -30,12 +30,12 @@ from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import (
-    Asked,
     Cap,
     Costs,
     History,
     InCare,
     JobCost,
+    OpenDecision,
     Queue,
     Share,
     SpaceValue,
@@ -53,7 +53,7 @@ MOST_SHOWN = 10
 MOST_CHARS = 140
 """Of somebody else's words in one line."""
 
-Point = tuple[Span, ...]
+Failpoint = tuple[Span, ...]
 
 
 def help_message() -> ChatMessage:
@@ -222,7 +222,7 @@ def job_cost_message(cost: JobCost) -> ChatMessage:
     return _message(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
 
 
-def decisions_message(waiting: Sequence[Asked], at: datetime) -> ChatMessage:
+def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> ChatMessage:
     """What waits for a person."""
     return _message(
         _waits(waiting).capitalize(),
@@ -245,7 +245,7 @@ def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> 
     return _message(f"{count(len(waiting), 'proposal')} waiting for a person", *parts)
 
 
-def _proposed(proposal: EnhancementProposal, at: datetime) -> Point:
+def _proposed(proposal: EnhancementProposal, at: datetime) -> Failpoint:
     became = f" · issue #{proposal.issue_number}" if proposal.issue_number is not None else ""
     rests = f" · rests: {cut_line(proposal.note)}" if proposal.rests else ""
     return (
@@ -301,7 +301,7 @@ def brief_title(briefing: Briefing) -> str:
     return f"Briefing: {', '.join(f'{number} {name}' for number, name in told if number) or 'all is quiet'}"
 
 
-def _to_decide(asked: Asked) -> Point:
+def _to_decide(asked: OpenDecision) -> Failpoint:
     decision = asked.decision
     return (
         Bold(f"{decision.id}: "),
@@ -311,7 +311,7 @@ def _to_decide(asked: Asked) -> Point:
     )
 
 
-def _ended(job: Job, web: str) -> Point:
+def _ended(job: Job, web: str) -> Failpoint:
     reason = f" ({cut_line(job.reason)})" if job.reason else ""
     return (
         f"{MARKS[job.state]} ",
@@ -321,18 +321,18 @@ def _ended(job: Job, web: str) -> Point:
     )
 
 
-def _decisions(waiting: Iterable[Asked], at: datetime) -> list[Point]:
+def _decisions(waiting: Iterable[OpenDecision], at: datetime) -> list[Failpoint]:
     return [
         (*_open(asked.decision), f" · {age_text(_since(asked.decision.created_at, at))}") for asked in waiting
     ]
 
 
-def _open(decision: Decision) -> Point:
+def _open(decision: Decision) -> Failpoint:
     verbs = " | ".join(decision.verbs)
     return (Bold(f"{decision.kind} {decision.id}"), f" {cut_line(decision.title)}: ", Code(verbs))
 
 
-def _waits(waiting: Sequence[Asked]) -> str:
+def _waits(waiting: Sequence[OpenDecision]) -> str:
     return (
         f"{count(len(waiting), 'decision')} waiting for a person" if waiting else "nothing waits for a person"
     )
@@ -364,14 +364,14 @@ def ref_of(job: Job, web: str) -> Span:
     return Place(web=web).issue(job)
 
 
-def _pull(job: Job, web: str) -> Point:
+def _pull(job: Job, web: str) -> Failpoint:
     if job.pull_number is None:
         return ()
     name = f"PR #{job.pull_number}"
     return (" ", Link(f"{web}/{job.space}/pull/{job.pull_number}", name) if web else Code(name))
 
 
-def listed(items: Sequence[Point], nothing: str = "") -> Part:
+def listed(items: Sequence[Failpoint], nothing: str = "") -> Part:
     if not items:
         return Paragraph((nothing,))
     more = len(items) - MOST_SHOWN

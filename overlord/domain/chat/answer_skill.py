@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from overlord.domain.chat.message import Bold, ChatMessage, Heading, Note, Paragraph, Part, Points, Span
-from overlord.domain.skills.record import SkillRecord, Standing
+from overlord.domain.skills.record import SkillRecord, SkillStatistics
 from overlord.domain.text.plain import count
 
 MOST_SHOWN = 20
 
 
-def skills_message(found: Sequence[tuple[SkillRecord, Standing]]) -> ChatMessage:
+def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> ChatMessage:
     """The skills at base of every repository, and how the jobs went that loaded them."""
     said = f"{count(len(found), 'skill')} at base"
     parts: list[Part] = [Heading(said)]
@@ -30,7 +30,7 @@ def skills_message(found: Sequence[tuple[SkillRecord, Standing]]) -> ChatMessage
     return ChatMessage(summary=said, parts=tuple(parts))
 
 
-def _line(skill: SkillRecord, standing: Standing) -> tuple[Span, ...]:
+def _line(skill: SkillRecord, standing: SkillStatistics) -> tuple[Span, ...]:
     return (
         Bold(f"{skill.name} {skill.version}"),
         f" in {skill.space}, {skill.origin}: loaded by {standing.loaded} of {count(standing.offered, 'job')}; {standing.told}",

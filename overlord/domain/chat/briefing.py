@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import DecisionKind, label_of
-from overlord.domain.inquiry import Asked
+from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import Job, JobState
 from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.domain.skills.draft import SkillDraft
@@ -28,7 +28,7 @@ class Briefing:
 
     since: datetime
     at: datetime
-    waiting: tuple[Asked, ...]
+    waiting: tuple[OpenDecision, ...]
     finished: tuple[Job, ...]
     """Merged."""
     failed: tuple[Job, ...]
@@ -41,7 +41,7 @@ class Briefing:
     drafts: tuple[SkillDraft, ...] = ()
     """Skills that wait for a person."""
 
-    def of_kind(self, kind: DecisionKind) -> tuple[Asked, ...]:
+    def of_kind(self, kind: DecisionKind) -> tuple[OpenDecision, ...]:
         """One section of what waits."""
         return tuple(asked for asked in self.waiting if asked.decision.kind is kind)
 
@@ -82,7 +82,7 @@ def _hash(*said: object) -> str:
     return sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def suggestion(asked: Asked) -> str:
+def suggestion(asked: OpenDecision) -> str:
     """The suggested answer, as its button says it."""
     return label_of(asked.decision.verbs[0])
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from overlord.domain.budgets.budget import cost_text
-from overlord.domain.chat.answer import MOST_SHOWN, Point, caps_of, cut_line, listed, paused, ref_of
+from overlord.domain.chat.answer import MOST_SHOWN, Failpoint, caps_of, cut_line, listed, paused, ref_of
 from overlord.domain.chat.card import KIND_NAMES, MARKS, Place, ValueOf, answers_of
 from overlord.domain.chat.message import (
     Bold,
@@ -19,7 +19,7 @@ from overlord.domain.chat.message import (
 )
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision
-from overlord.domain.inquiry import Asked, Costs, JobView, Queue, Status, age_text
+from overlord.domain.inquiry import Costs, JobView, OpenDecision, Queue, Status, age_text
 from overlord.domain.job import JobState
 from overlord.domain.text.plain import count
 
@@ -64,7 +64,7 @@ def refused_home(why: str) -> ChatMessage:
     return ChatMessage(summary=why, parts=(Paragraph((why,)),))
 
 
-def _asked(asked: Asked, view: HomeView, place: Place, values: ValuesOf) -> list[Part]:
+def _asked(asked: OpenDecision, view: HomeView, place: Place, values: ValuesOf) -> list[Part]:
     decision = asked.decision
     where = (
         place.issue_at(asked.space, asked.issue_number)
@@ -99,7 +99,7 @@ def _jobs(jobs: Sequence[JobView], place: Place) -> list[Part]:
     return [*parts, Heading(f"With people ({len(others)})"), listed(others)] if others else parts
 
 
-def _job(view: JobView, place: Place) -> Point:
+def _job(view: JobView, place: Place) -> Failpoint:
     job = view.job
     doing = f", {cut_line(view.doing)}" if view.doing else ""
     title = f" {cut_line(job.issue.title, 60)}: "
@@ -107,7 +107,7 @@ def _job(view: JobView, place: Place) -> Point:
 
 
 def _queue(queue: Queue, place: Place) -> list[Part]:
-    items: list[Point] = [
+    items: list[Failpoint] = [
         (
             "⚡ " if item.job.is_urgent else "",
             ref_of(item.job, place.web),
@@ -121,7 +121,7 @@ def _queue(queue: Queue, place: Place) -> list[Part]:
 
 def _spent(costs: Costs) -> list[Part]:
     today = costs.days[0].cost
-    lines: list[Point] = [
+    lines: list[Failpoint] = [
         ("Today: ", Bold(cost_text(today))),
         (f"The last {len(costs.days)} days: ", Bold(cost_text(costs.total))),
     ]

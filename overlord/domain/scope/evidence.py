@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 
-from overlord.domain.scope.issue_text import Frame, Name, Place, Told, words
+from overlord.domain.scope.issue_text import Frame, IssueText, Name, Place, words
 from overlord.domain.scope.named_files import in_links
 from overlord.domain.scope.occurrences import Occurrences
 from overlord.domain.scope.path_kind import fold, is_code, is_doc, is_sample, is_source, is_test, stem_of
@@ -91,7 +91,9 @@ class Evidence:
     """False where a single word of the title may be there by chance."""
 
 
-def gather(told: Told, labels: Sequence[str], tree: Tree, occurrences: Occurrences) -> tuple[Evidence, ...]:
+def gather(
+    told: IssueText, labels: Sequence[str], tree: Tree, occurrences: Occurrences
+) -> tuple[Evidence, ...]:
     """The files an issue speaks of, each with what speaks for it most; the clearest first."""
     denied = {path for clause in told.denied for path in _resolved(clause, tree)}
     named = list(_named(told, tree))
@@ -115,34 +117,34 @@ def gather(told: Told, labels: Sequence[str], tree: Tree, occurrences: Occurrenc
     return tuple(sorted(kept, key=lambda item: -item.strength))
 
 
-def speaks_of_everything(told: Told) -> bool:
+def speaks_of_everything(told: IssueText) -> bool:
     """Whether the work is spread by its nature."""
     renames = _said(told, _RENAME, Place.TITLE) and _said(told, _WIDE, Place.TEXT)
     return renames or _said(told, _WIDE, Place.TITLE)
 
 
-def speaks_of_changelog(told: Told) -> bool:
+def speaks_of_changelog(told: IssueText) -> bool:
     return _said(told, _CHANGELOG, *_PROSE)
 
 
-def speaks_of_readme(told: Told) -> bool:
+def speaks_of_readme(told: IssueText) -> bool:
     return _said(told, _README, *_PROSE)
 
 
-def speaks_of_migration(told: Told) -> bool:
+def speaks_of_migration(told: IssueText) -> bool:
     return _said(told, _MIGRATION, *_PROSE)
 
 
-def _said(told: Told, pattern: re.Pattern[str], *places: Place) -> bool:
+def _said(told: IssueText, pattern: re.Pattern[str], *places: Place) -> bool:
     return any(pattern.search(passage.text) for passage in told.passages if passage.place in places)
 
 
-def speaks_of_docs(told: Told, labels: Sequence[str]) -> bool:
+def speaks_of_docs(told: IssueText, labels: Sequence[str]) -> bool:
     """Whether documentation is what the issue is about."""
     return bool(_DOCS.search(told.title)) or any(_DOCS.search(label) for label in labels)
 
 
-def _about_docs(told: Told, labels: Sequence[str], found: list[Evidence]) -> list[Evidence]:
+def _about_docs(told: IssueText, labels: Sequence[str], found: list[Evidence]) -> list[Evidence]:
     """Of an issue about documentation only that; of any other no page that it does not name."""
     pages = [item for item in found if is_doc(item.path)]
     if not pages and speaks_of_docs(told, labels):
@@ -160,7 +162,7 @@ def _without_chance(found: list[Evidence]) -> list[Evidence]:
     return [item for item in found if item.strength != Strength.CLEAR or item.is_firm or is_test(item.path)]
 
 
-def _named(told: Told, tree: Tree) -> Iterator[Evidence]:
+def _named(told: IssueText, tree: Tree) -> Iterator[Evidence]:
     for passage in told.passages:
         strength = Strength.NAMED if passage.place > Place.BLOCK else Strength.HINTED
         for path in _resolved(passage.text, tree):
@@ -197,7 +199,7 @@ def _blamed(frames: Sequence[Frame], tree: Tree) -> Iterator[Evidence]:
         yield Evidence(path=path, strength=Strength.HINTED, why="in the stack trace")
 
 
-def _defining(told: Told, tree: Tree, definitions: Mapping[str, Sequence[str]]) -> Iterator[Evidence]:
+def _defining(told: IssueText, tree: Tree, definitions: Mapping[str, Sequence[str]]) -> Iterator[Evidence]:
     for name in told.names():
         symbol, files = _files_of(name, tree, definitions)
         if not files:
@@ -224,7 +226,7 @@ def _defining(told: Told, tree: Tree, definitions: Mapping[str, Sequence[str]]) 
     yield from _running(told.frames, tree, definitions)
 
 
-def _saying(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _saying(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code that holds a message the text quotes."""
     for phrase in told.phrases:
         files = _code(occurrences.mentions.get(phrase, ()), tree)
@@ -235,7 +237,7 @@ def _saying(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Eviden
                 )
 
 
-def _reading(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _reading(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code that holds an option the text names."""
     for option in told.options:
         files = _code(occurrences.mentions.get(option, ()), tree)
@@ -244,7 +246,7 @@ def _reading(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evide
                 yield Evidence(path=path, strength=Strength.DEFINED, why=f"has the option `{option}`")
 
 
-def _calling(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _calling(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code beside what defines a name, that uses it while hardly anything else does."""
     for name in told.names():
         for part in name.parts if name.place >= Place.TEXT else ():
@@ -258,7 +260,7 @@ def _calling(told: Told, tree: Tree, occurrences: Occurrences) -> Iterator[Evide
                     yield Evidence(path=path, strength=Strength.DEFINED, why=why)
 
 
-def tests_speaking(told: Told, tree: Tree, occurrences: Occurrences) -> tuple[tuple[str, str], ...]:
+def tests_speaking(told: IssueText, tree: Tree, occurrences: Occurrences) -> tuple[tuple[str, str], ...]:
     """The tests that speak of most of what the text names, and of what: a name counts the more, the fewer files have it."""
     weight: defaultdict[str, float] = defaultdict(float)
     said: dict[str, str] = {}
@@ -307,7 +309,7 @@ def _code(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
     return tuple(path for path in paths if path in tree and is_source(path))
 
 
-def _bearing(told: Told, tree: Tree) -> Iterator[Evidence]:
+def _bearing(told: IssueText, tree: Tree) -> Iterator[Evidence]:
     """Files that are called what the title, or a span of code, says."""
     wanted: dict[str, tuple[Strength, str]] = {}
     for phrase, strength, place in islice(_phrases(told), MOST_WORDS):
@@ -335,7 +337,7 @@ def _bearing(told: Told, tree: Tree) -> Iterator[Evidence]:
                 )
 
 
-def _phrases(told: Told) -> Iterator[tuple[str, Strength, str]]:
+def _phrases(told: IssueText) -> Iterator[tuple[str, Strength, str]]:
     """Runs of one to four words, and how clearly a file of that name would be meant."""
     for passage in told.passages:
         if passage.place is Place.BLOCK:
@@ -357,7 +359,7 @@ def _phrases(told: Told) -> Iterator[tuple[str, Strength, str]]:
                 yield phrase, strength, passage.place.told
 
 
-def _command_line(told: Told, labels: Sequence[str], tree: Tree) -> Iterator[Evidence]:
+def _command_line(told: IssueText, labels: Sequence[str], tree: Tree) -> Iterator[Evidence]:
     """Where options of a command line are read, if that is what the issue speaks of."""
     said = [passage.text for passage in told.passages if passage.place is not Place.BLOCK]
     is_about = any(_COMMAND.search(text) for text in (*said, *labels))

@@ -19,7 +19,7 @@ from overlord.domain.scope.evidence import (
     speaks_of_readme,
     tests_speaking,
 )
-from overlord.domain.scope.issue_text import Place, Told, read
+from overlord.domain.scope.issue_text import IssueText, Place, read
 from overlord.domain.scope.occurrences import Occurrences
 from overlord.domain.scope.path_kind import (
     is_code,
@@ -69,7 +69,7 @@ def infer(
     return opened.inference()
 
 
-def _open_for(opened: "_Opened", told: Told, issue: Issue, occurrences: Occurrences) -> None:
+def _open_for(opened: "_Opened", told: IssueText, issue: Issue, occurrences: Occurrences) -> None:
     """What the text is about: files where it is clear, else packages or documentation."""
     tree = opened.tree
     found = gather(told, issue.labels, tree, occurrences)
@@ -89,7 +89,7 @@ def _open_for(opened: "_Opened", told: Told, issue: Issue, occurrences: Occurren
         _open_packages(opened, found)
 
 
-def _open_beside(opened: "_Opened", told: Told) -> None:
+def _open_beside(opened: "_Opened", told: IssueText) -> None:
     """Pages at the root that the text asks for besides."""
     if speaks_of_changelog(told):
         for path in opened.tree.changelogs():
@@ -162,7 +162,9 @@ def _reasons(opened: Mapping[str, str]) -> tuple[Reason, ...]:
     return tuple(Reason(pattern=pattern, why=why) for pattern, why in opened.items())
 
 
-def _open_files(opened: _Opened, found: Sequence[Evidence], told: Told, occurrences: Occurrences) -> None:
+def _open_files(
+    opened: _Opened, found: Sequence[Evidence], told: IssueText, occurrences: Occurrences
+) -> None:
     """These files and their tests: those there are, or one that may be made. A migration is one of the models beside it."""
     names = [name.parts for name in told.names() if name.place is not Place.BLOCK]
     untested: list[str] = []

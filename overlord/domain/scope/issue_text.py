@@ -91,7 +91,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class IssueText:
     """An issue, read."""
 
     passages: tuple[Passage, ...]
@@ -142,7 +142,7 @@ class Told:
         return tuple(Name(place=place, parts=parts) for parts, place in ordered)
 
 
-def read(issue: Issue) -> Told:
+def read(issue: Issue) -> IssueText:
     """Take an issue's text apart."""
     passages: list[Passage] = [Passage(place=Place.TITLE, text=issue.title[:LONGEST_LINE])]
     passages += [
@@ -154,7 +154,7 @@ def read(issue: Issue) -> Told:
     for text, place in ((issue.body, Place.TEXT), *((c.body, Place.COMMENT) for c in issue.comments)):
         left = MOST_TEXT - sum(len(passage.text) for passage in passages)
         _read_text(text[: max(0, left)], place, passages, denied, frames)
-    return Told(
+    return IssueText(
         passages=tuple(passages), denied=tuple(denied), frames=tuple(frames), quoted=tuple(_quoted(issue))
     )
 

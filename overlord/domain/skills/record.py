@@ -87,7 +87,7 @@ CHANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SkillStatistics:
     """How the jobs went that loaded a skill, beside the others of its repository at the same time.
 
     A job went well that was merged and for which nobody had to be asked on the way. Only jobs that have ended count.

@@ -10,7 +10,7 @@ import jwt
 from overlord.embedded.forge.api.limit import RateLimit
 from overlord.embedded.forge.api.problem import Problem, missing
 from overlord.embedded.forge.record import App, Association, Grant, User, covers
-from overlord.embedded.forge.shelf import Shelf
+from overlord.embedded.forge.shelf import RecordStore
 
 GRANT_LIFETIME_S = 3600
 JWT_LIFETIME_S = 600
@@ -33,7 +33,7 @@ def utc_now() -> datetime:
 class Accounts:
     """Users, apps and the tokens they sign in with."""
 
-    def __init__(self, shelf: Shelf, clock: Callable[[], datetime]) -> None:
+    def __init__(self, shelf: RecordStore, clock: Callable[[], datetime]) -> None:
         self.shelf = shelf
         self._clock = clock
         self.grant_lifetime_s: float = GRANT_LIFETIME_S

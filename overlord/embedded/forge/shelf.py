@@ -21,7 +21,7 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
     return {kind.__name__: TypeAdapter(kind) for kind in KINDS}
 
 
-class Shelf:
+class RecordStore:
     """Records by kind and key, in the order they were first put."""
 
     def __init__(self, path: Path) -> None:

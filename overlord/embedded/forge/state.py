@@ -34,7 +34,7 @@ from overlord.embedded.forge.record import (
     Repository,
     Status,
 )
-from overlord.embedded.forge.shelf import Shelf
+from overlord.embedded.forge.shelf import RecordStore
 
 BODY_CHARS = 65_536
 TITLE_CHARS = 256
@@ -52,7 +52,7 @@ class ForgeState(Accounts):
 
     def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:
         root.mkdir(parents=True, exist_ok=True)
-        super().__init__(Shelf(root / "forge.sqlite3"), now)
+        super().__init__(RecordStore(root / "forge.sqlite3"), now)
         self.root = root
         self.writing = asyncio.Lock()
         """Held while people's commits are made, one after the other."""

@@ -10,10 +10,10 @@ from overlord.domain.chat.answer import brief_message
 from overlord.domain.chat.briefing import next_briefing, suggestion
 from overlord.domain.chat.card import PRESS, is_worded
 from overlord.domain.chat.message import Button, Buttons, ChatMessage
-from overlord.domain.inquiry import Asked
-from overlord.engine.runtime.chat_output import Speech
+from overlord.domain.inquiry import OpenDecision
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store.chat import briefings, buttons, messages
 from overlord.store.chat.messages import Message, MessageKind
@@ -29,13 +29,13 @@ def is_due(connection: sqlite3.Connection, parts: Parts) -> bool:
     return parts.clock.now() >= next_briefing(last.at, hour, ZoneInfo(parts.settings.briefing.zone))
 
 
-async def step(parts: Parts, speech: Speech) -> bool:
+async def step(parts: Parts, speech: ChatOutput) -> bool:
     """Compile the briefing that is due; whether there is something to tell."""
     compile_it = partial(_compile, speech=speech, at=parts.clock.now())
-    return await parts.database.write(Point.BRIEFING_MADE, compile_it)
+    return await parts.database.write(Failpoint.BRIEFING_MADE, compile_it)
 
 
-def _compile(connection: sqlite3.Connection, *, speech: Speech, at: datetime) -> bool:
+def _compile(connection: sqlite3.Connection, *, speech: ChatOutput, at: datetime) -> bool:
     told = briefings.last(connection, told=True) or briefings.last(connection)
     if told is None:
         briefings.add(connection, since=at, at=at, fingerprint="", is_told=False)
@@ -49,7 +49,7 @@ def _compile(connection: sqlite3.Connection, *, speech: Speech, at: datetime) ->
     return is_news
 
 
-def message(connection: sqlite3.Connection, speech: Speech, row: Message) -> ChatMessage:
+def message(connection: sqlite3.Connection, speech: ChatOutput, row: Message) -> ChatMessage:
     """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
     kept = briefings.get(connection, row.ref)
     briefing = overview.brief(connection, since=kept.since, at=kept.at)
@@ -62,7 +62,7 @@ def message(connection: sqlite3.Connection, speech: Speech, row: Message) -> Cha
     return replace(said, parts=(*said.parts, Buttons(offered))) if offered else said
 
 
-def _button(connection: sqlite3.Connection, row: Message, asked: Asked) -> Button:
+def _button(connection: sqlite3.Connection, row: Message, asked: OpenDecision) -> Button:
     decision = asked.decision
     value = buttons.make(
         connection,

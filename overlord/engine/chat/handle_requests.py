@@ -33,10 +33,10 @@ from overlord.engine.chat.chat_verbs import (
 )
 from overlord.engine.chat.message_projection import LOOKS_BACK
 from overlord.engine.issues.job_summary import story_of
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, ledger
 from overlord.store.chat import buttons, messages, requests
 from overlord.store.chat.buttons import KnownButton
@@ -56,7 +56,7 @@ GONE = "That button is from an older card, and means nothing any more. The card 
 Act = Callable[[sqlite3.Connection, Person], Done]
 
 
-async def step(parts: Parts, speech: Speech) -> bool:
+async def step(parts: Parts, speech: ChatOutput) -> bool:
     """Take every request a step on; whether anything moved. Raises ChatUnavailable once the others had their turn."""
     moved, trouble = False, None
     for request in await parts.database.read(requests.unanswered):
@@ -70,7 +70,7 @@ async def step(parts: Parts, speech: Speech) -> bool:
     return moved
 
 
-async def _heard(parts: Parts, speech: Speech, request: Request) -> bool:
+async def _heard(parts: Parts, speech: ChatOutput, request: Request) -> bool:
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
         await _check_standing(speech, request)
@@ -80,7 +80,7 @@ async def _heard(parts: Parts, speech: Speech, request: Request) -> bool:
             return True
         space, act = planned
         by = await _person(parts, speech, request, space)
-        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _settle(c, request, act(c, by)))
+        await parts.database.write(Failpoint.REQUEST_OBEYED, lambda c: _settle(c, request, act(c, by)))
         parts.ring()
     except NotTheirs as error:
         await _refuse(parts, request, str(error))
@@ -89,13 +89,13 @@ async def _heard(parts: Parts, speech: Speech, request: Request) -> bool:
     return True
 
 
-async def _check_standing(speech: Speech, request: Request) -> None:
+async def _check_standing(speech: ChatOutput, request: Request) -> None:
     """Raises NotTheirs for who is not talked with at all."""
     if why := await permissions.why_not_heard(speech, request.user, request.team):
         raise NotTheirs(why)
 
 
-async def _person(parts: Parts, speech: Speech, request: Request, space: str) -> Person:
+async def _person(parts: Parts, speech: ChatOutput, request: Request, space: str) -> Person:
     """Who asks, of whom `_check_standing` knows: the one place where the chat makes a person. Raises NotTheirs for whose word
     does not count for a space."""
     if not await permissions.may_decide(parts, speech, request.user, space):
@@ -104,7 +104,9 @@ async def _person(parts: Parts, speech: Speech, request: Request, space: str) ->
 
 
 async def _note(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
-    await parts.database.write(Point.REQUEST_OBEYED, lambda c: requests.note(c, request, state, **changes))
+    await parts.database.write(
+        Failpoint.REQUEST_OBEYED, lambda c: requests.note(c, request, state, **changes)
+    )
 
 
 def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> None:
@@ -123,7 +125,7 @@ async def _refuse(parts: Parts, request: Request, why: str) -> None:
         _note_refusal(connection, parts, request, why)
         requests.note(connection, request, RequestState.OBEYED, said=why)
 
-    await parts.database.write(Point.REQUEST_OBEYED, refuse)
+    await parts.database.write(Failpoint.REQUEST_OBEYED, refuse)
 
 
 def _note_refusal(connection: sqlite3.Connection, parts: Parts, request: Request, why: str) -> None:
@@ -219,7 +221,7 @@ def _quietly(_done: object) -> Done:
     return Done(said="")
 
 
-async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
+async def form_for(parts: Parts, speech: ChatOutput, request: Request) -> Form:
     """The form behind a button. Raises Refused with what to say to who pressed it, NotFound, ChatUnavailable."""
 
     def found(connection: sqlite3.Connection) -> tuple[str, Form]:
@@ -243,7 +245,7 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
         await _person(parts, speech, request, space)
     except NotTheirs as error:
         why = str(error)
-        await parts.database.write(Point.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
+        await parts.database.write(Failpoint.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
         raise
     return form
 
@@ -251,7 +253,7 @@ async def form_for(parts: Parts, speech: Speech, request: Request) -> Form:
 # What is answered
 
 
-async def _awaited(parts: Parts, _speech: Speech, request: Request) -> bool:
+async def _awaited(parts: Parts, _speech: ChatOutput, request: Request) -> bool:
     """See whether the forge was asked about what somebody wishes to see worked on; or a message was read."""
     if request.message_id is not None:
         return await _read_or_not(parts, request, request.message_id)
@@ -277,7 +279,7 @@ def _next(request: Request) -> RequestState:
     return RequestState.ANSWERED if request.message_id is None else RequestState.AWAITED
 
 
-async def _obeyed(parts: Parts, speech: Speech, request: Request) -> bool:
+async def _obeyed(parts: Parts, speech: ChatOutput, request: Request) -> bool:
     """Answer, unless there is nothing to say that the cards do not show."""
     message = await parts.database.read(lambda c: _message(c, parts, speech, request))
     if message is None:
@@ -290,11 +292,11 @@ async def _obeyed(parts: Parts, speech: Speech, request: Request) -> bool:
 
 
 async def _done(parts: Parts, request: Request, state: RequestState) -> None:
-    await parts.database.write(Point.REQUEST_ANSWERED, lambda c: requests.note(c, request, state))
+    await parts.database.write(Failpoint.REQUEST_ANSWERED, lambda c: requests.note(c, request, state))
 
 
 def _message(
-    connection: sqlite3.Connection, parts: Parts, speech: Speech, request: Request
+    connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, request: Request
 ) -> ChatMessage | None:
     if request.said:
         return done_message(request.said)
@@ -312,7 +314,7 @@ def _message(
 
 
 def _evidence(
-    connection: sqlite3.Connection, parts: Parts, speech: Speech, request: Request
+    connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, request: Request
 ) -> ChatMessage | None:
     button = buttons.find(connection, request.value)
     if button is None or button.verb != EVIDENCE:
@@ -321,7 +323,7 @@ def _evidence(
     return evidence_message(story_of(connection, job, parts.contract(job.space)), speech.place)
 
 
-async def _in_thread(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
+async def _in_thread(parts: Parts, speech: ChatOutput, request: Request, message: ChatMessage) -> None:
     channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
     key = speech.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
     try:
@@ -333,7 +335,7 @@ async def _in_thread(parts: Parts, speech: Speech, request: Request, message: Ch
     await _done(parts, request, _next(request))
 
 
-async def _in_private(parts: Parts, speech: Speech, request: Request, message: ChatMessage) -> None:
+async def _in_private(parts: Parts, speech: ChatOutput, request: Request, message: ChatMessage) -> None:
     await _done(parts, request, _next(request))
     try:
         await _tell(speech, request, message)
@@ -344,7 +346,7 @@ async def _in_private(parts: Parts, speech: Speech, request: Request, message: C
         log.warning("not_answered", reason=str(error))
 
 
-async def _tell(speech: Speech, request: Request, message: ChatMessage) -> None:
+async def _tell(speech: ChatOutput, request: Request, message: ChatMessage) -> None:
     """Where it was asked; for who asks too late for that, in the channel, for their eyes alone."""
     if request.address:
         try:
@@ -356,7 +358,7 @@ async def _tell(speech: Speech, request: Request, message: ChatMessage) -> None:
     await speech.chat.whisper(where_seen(speech, request), UserId(request.user), message)
 
 
-def where_seen(speech: Speech, request: Request) -> ChannelId:
+def where_seen(speech: ChatOutput, request: Request) -> ChannelId:
     """The channel where somebody sees an answer for their eyes alone: a Home tab has none of its own."""
     return speech.channel if request.channel == AT_HOME else ChannelId(request.channel)
 

@@ -13,10 +13,10 @@ from overlord.domain.decision import Decision
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.engine.chat import permissions
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatRefused, ChatUnavailable
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store.chat import buttons, home_tabs, messages
 from overlord.store.chat.home_tabs import ChatHome
@@ -34,7 +34,7 @@ def is_behind(connection: sqlite3.Connection, parts: Parts) -> bool:
     return bool(home_tabs.behind(connection, at=parts.clock.now()))
 
 
-async def step(parts: Parts, speech: Speech) -> bool:
+async def step(parts: Parts, speech: ChatOutput) -> bool:
     """Show every tab that is behind; whether there was one. Raises ChatUnavailable once the others had their turn."""
     behind = await parts.database.read(lambda c: home_tabs.behind(c, at=parts.clock.now()))
     trouble = None
@@ -48,21 +48,23 @@ async def step(parts: Parts, speech: Speech) -> bool:
     return bool(behind)
 
 
-async def _show(parts: Parts, speech: Speech, home: ChatHome) -> None:
+async def _show(parts: Parts, speech: ChatOutput, home: ChatHome) -> None:
     why = await permissions.why_not_heard(speech, home.user, home.team)
     make = partial(_made, parts=parts, speech=speech, why=why)
-    stamp, message = await parts.database.write(Point.HOME_MADE, make)
+    stamp, message = await parts.database.write(Failpoint.HOME_MADE, make)
     shown = message.fingerprint
     if home.is_due or shown != home.shown:
         try:
             await speech.chat.publish(UserId(home.user), message)
         except ChatRefused as error:  # the app has no such tab, or they are gone
             log.warning("home_not_shown", user=home.user, reason=str(error))
-    await parts.database.write(Point.HOME_NOTED, lambda c: home_tabs.note(c, home, stamp=stamp, shown=shown))
+    await parts.database.write(
+        Failpoint.HOME_NOTED, lambda c: home_tabs.note(c, home, stamp=stamp, shown=shown)
+    )
 
 
 def _made(
-    connection: sqlite3.Connection, *, parts: Parts, speech: Speech, why: str
+    connection: sqlite3.Connection, *, parts: Parts, speech: ChatOutput, why: str
 ) -> tuple[str, ChatMessage]:
     """What a tab shows now, and how far the ledger is."""
     stamp = home_tabs.now(connection)

@@ -23,10 +23,10 @@ from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStat
 from overlord.domain.skills.draft import DraftState
 from overlord.engine.chat import briefing
 from overlord.engine.issues.job_summary import story_of
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatRefused, ChatUnavailable, MessageMissing
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, ledger
 from overlord.store.chat import buttons, messages
 from overlord.store.chat.messages import Behind, Message, MessageKind
@@ -44,32 +44,32 @@ UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.SESSION_ENDED, EventNa
 """What is to be seen at once elsewhere in the chat, or says nothing to people."""
 
 
-def is_behind(connection: sqlite3.Connection, speech: Speech) -> bool:
+def is_behind(connection: sqlite3.Connection, speech: ChatOutput) -> bool:
     """Whether there is something to say that can be said now."""
     return _is_wanting(connection, speech) or next(_due(connection, speech), None) is not None
 
 
-def _is_wanting(connection: sqlite3.Connection, speech: Speech) -> bool:
+def _is_wanting(connection: sqlite3.Connection, speech: ChatOutput) -> bool:
     """Whether something has no message yet, or has it in a channel that we spoke in before."""
     return any(numbers for _, numbers in messages.unwanted_yet(connection)) or messages.is_elsewhere(
         connection, speech.channel
     )
 
 
-async def step(parts: Parts, speech: Speech) -> bool:
+async def step(parts: Parts, speech: ChatOutput) -> bool:
     """Have a message for everything that needs one, then post or edit the one that is most due; whether there was one.
 
     Raises ChatUnavailable, after which others go first for a while unless the chat asked all to wait, and ChatRefused for a
     message that is put aside for longer.
     """
     if await parts.database.read(lambda c: _is_wanting(c, speech)):
-        await parts.database.write(Point.MESSAGE_WANTED, partial(_want, speech=speech))
+        await parts.database.write(Failpoint.MESSAGE_WANTED, partial(_want, speech=speech))
     due = await parts.database.read(lambda c: next(_due(c, speech), None))
     if due is None:
         return False
     at = parts.clock.now()
     order = partial(_ordered, parts=parts, speech=speech, due=due, at=at)
-    said = await parts.database.write(Point.MESSAGE_ORDERED, order)
+    said = await parts.database.write(Failpoint.MESSAGE_ORDERED, order)
     if said is None:
         return True
     try:
@@ -86,14 +86,14 @@ async def step(parts: Parts, speech: Speech) -> bool:
     return True
 
 
-def _want(connection: sqlite3.Connection, *, speech: Speech) -> None:
+def _want(connection: sqlite3.Connection, *, speech: ChatOutput) -> None:
     messages.move(connection, speech.channel)
     for kind, numbers in messages.unwanted_yet(connection):
         for number in numbers:
             messages.want(connection, kind, number, channel=speech.channel)
 
 
-def _due(connection: sqlite3.Connection, speech: Speech) -> Iterator[Behind]:
+def _due(connection: sqlite3.Connection, speech: ChatOutput) -> Iterator[Behind]:
     """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at.
     What failed lately comes last."""
     failed = list[Behind]()
@@ -152,7 +152,7 @@ class _Said:
 
 
 def _ordered(
-    connection: sqlite3.Connection, *, parts: Parts, speech: Speech, due: Behind, at: datetime
+    connection: sqlite3.Connection, *, parts: Parts, speech: ChatOutput, due: Behind, at: datetime
 ) -> _Said | None:
     """Make what is to be shown, from the rows as they are now; None when nothing has to be sent after all."""
     said = _MAKERS[due.message.kind](connection, parts, speech, due)
@@ -165,7 +165,7 @@ def _ordered(
     return said
 
 
-def _job(connection: sqlite3.Connection, parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+def _job(connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
     """A job's own message, or, where that stands as it should, the next part of its story."""
     message = due.message
     if not due.now:
@@ -200,7 +200,7 @@ def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
     return _said(part, _told(news), told=news[-1].seq)
 
 
-def _story(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
+def _story(connection: sqlite3.Connection, _parts: Parts, _speech: ChatOutput, due: Behind) -> _Said | None:
     """A part of a story that was begun and is not known to stand: the same words again."""
     part = due.message
     root = messages.of(connection, MessageKind.JOB, part.ref)
@@ -220,7 +220,7 @@ def _told(news: list[Entry]) -> ChatMessage:
     )
 
 
-def _decision(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+def _decision(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
     message, decision = due.message, decisions.get(connection, due.message.ref)
     if decision.state is not DecisionState.OPEN and message.ordered_at is None:
         messages.drop(connection, [message])  # nobody has seen it, and nobody has to
@@ -241,7 +241,7 @@ def _value(connection: sqlite3.Connection, message: Message, decision: Decision,
     )
 
 
-def _proposal(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+def _proposal(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
     message, proposal = due.message, proposals.get(connection, due.message.ref)
     if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
         messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
@@ -256,7 +256,7 @@ def _answer(
     return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
 
 
-def _draft(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+def _draft(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
     message, draft = due.message, drafts.get(connection, due.message.ref)
 
     def value(verb: str, text: str) -> str:
@@ -265,11 +265,11 @@ def _draft(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: B
     return _said(message, draft_card(draft, speech.place, value), stamp=due.now)
 
 
-def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: Speech, due: Behind) -> _Said | None:
+def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
     return _said(due.message, briefing.message(connection, speech, due.message))
 
 
-def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: Speech, due: Behind) -> _Said | None:
+def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: ChatOutput, due: Behind) -> _Said | None:
     """What happened, once: to everybody's work and to no job."""
     event = next(ledger.entries(connection, after=due.message.ref - 1))
     return _said(due.message, notice(tell(event.name, loads(event.data))))
@@ -286,7 +286,7 @@ _MAKERS = {
 }
 
 
-async def _say(parts: Parts, speech: Speech, said: _Said) -> None:
+async def _say(parts: Parts, speech: ChatOutput, said: _Said) -> None:
     """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
     message, chat, ts = said.message, speech.chat, said.message.ts
     key = speech.key(message.key)
@@ -300,7 +300,7 @@ async def _say(parts: Parts, speech: Speech, said: _Said) -> None:
             await chat.edit(Posted(channel=message.channel, ts=ts), said.shown)
     finally:
         speech.spoke()
-    await parts.database.write(Point.MESSAGE_NOTED, lambda c: _note(c, said, ts=ts))
+    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note(c, said, ts=ts))
 
 
 def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
@@ -339,7 +339,7 @@ async def _lost(parts: Parts, message: Message, error: MessageMissing) -> None:
     """What we edit was deleted in the chat, or the message whose thread it belongs to."""
     log.warning("message_missing", message=message.key, reason=str(error))
     act = messages.forget_place if message.ts is not None else _give_up
-    await parts.database.write(Point.MESSAGE_NOTED, lambda c: act(c, message))
+    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: act(c, message))
 
 
 def _give_up(connection: sqlite3.Connection, message: Message) -> None:

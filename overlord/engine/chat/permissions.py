@@ -2,12 +2,12 @@
 
 from overlord.domain.chat.message import ChatUser
 from overlord.domain.identifiers import UserId
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatMissing
 
 
-async def why_not_heard(speech: Speech, user: str, team: str) -> str:
+async def why_not_heard(speech: ChatOutput, user: str, team: str) -> str:
     """Why somebody is not talked with, in a sentence for them; empty for a member of our workspace."""
     ours = (await speech.identity()).team
     try:
@@ -25,7 +25,7 @@ async def why_not_heard(speech: Speech, user: str, team: str) -> str:
     return ""
 
 
-async def may_decide(parts: Parts, speech: Speech, user: str, space: str) -> bool:
+async def may_decide(parts: Parts, speech: ChatOutput, user: str, space: str) -> bool:
     """Whether somebody's word counts for a space; of none, for everything."""
     person: ChatUser | None = None
     for approver in parts.settings.approvers(space):
@@ -40,7 +40,7 @@ async def may_decide(parts: Parts, speech: Speech, user: str, space: str) -> boo
     return False
 
 
-async def _is_in(speech: Speech, group: str, user: str) -> bool:
+async def _is_in(speech: ChatOutput, group: str, user: str) -> bool:
     try:
         return user in await speech.members(group)
     except ChatMissing:

@@ -13,7 +13,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues import claim, projection
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs
 
@@ -27,7 +27,7 @@ async def look(parts: Parts, name: RepositoryName, job: Job, issue: Issue) -> bo
     if issue_edit.is_same(job.edited_issue or job.issue, shown):
         return False
     now, at = await claim.snapshot(parts, name, issue), parts.clock.now()
-    return await parts.database.write(Point.FATE_NOTED, lambda c: _note(c, job, now, at))
+    return await parts.database.write(Failpoint.FATE_NOTED, lambda c: _note(c, job, now, at))
 
 
 def _note(connection: sqlite3.Connection, read: Job, now: Issue, at: datetime) -> bool:
@@ -82,7 +82,7 @@ async def asked(parts: Parts, job: Job) -> bool:
         jobs.move(connection, job.id, EventName.DISPATCH_REFUSED, at=at, data=data, reason=reason)
         return True
 
-    return await parts.database.write(Point.PERSON_ASKED, put)
+    return await parts.database.write(Failpoint.PERSON_ASKED, put)
 
 
 def is_to_ask(connection: sqlite3.Connection, job: Job) -> bool:

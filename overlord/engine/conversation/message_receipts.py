@@ -6,7 +6,7 @@ import structlog
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.conversation import heard_comments, steering
@@ -32,5 +32,5 @@ async def acknowledge(parts: Parts, number: int) -> bool:
             await parts.forge.add_comment(name, place, f"{said}\n\n{mark}")
     except ForgeRefused as error:
         log.warning("not_acknowledged", space=name, comment=message.comment_id, reason=str(error))
-    await parts.database.write(Point.STEERING_TOLD, lambda c: steering.mark_told(c, number))
+    await parts.database.write(Failpoint.STEERING_TOLD, lambda c: steering.mark_told(c, number))
     return False

@@ -25,11 +25,11 @@ from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import pull_comments
 from overlord.engine.issues import claim
 from overlord.engine.issues.job_summary import story_of
-from overlord.engine.issues.permissions import OURS, Standing
+from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import LOOKS_BACK, Troubles, through
+from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs, ledger
 from overlord.store.conversation import heard_comments, steering
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 REPLY = "<!-- overlord:reply {} -->"
 
 
-async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+async def comments(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
     """Hear what was said in a space since it was last asked; whether that moved anything."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.heard_at or parts.clock.now() - LOOKS_BACK  # what is older was not for us
@@ -53,7 +53,7 @@ async def comments(parts: Parts, name: RepositoryName, troubles: Troubles) -> bo
         with troubles.kept():
             await _acknowledge(parts, name, hearing)
     if since != space.heard_at:
-        await parts.database.write(Point.COMMENTS_SEEN, lambda c: spaces.note_heard(c, name, at=since))
+        await parts.database.write(Failpoint.COMMENTS_SEEN, lambda c: spaces.note_heard(c, name, at=since))
     return moved
 
 
@@ -69,14 +69,14 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
     heard = Hearing(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
-    if not await Standing(parts, name).counts(author, is_bot=posted.is_bot, text=body):
+    if not await Permissions(parts, name).counts(author, is_bot=posted.is_bot, text=body):
         await _remember(parts, heard)
         return False
     if asked is None:
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
         return True
     if isinstance(asked, CommentRequest):
-        await parts.database.write(Point.COMMENT_HEARD, lambda c: pull_comments.take(c, heard, body))
+        await parts.database.write(Failpoint.COMMENT_HEARD, lambda c: pull_comments.take(c, heard, body))
     else:
         await _obey(parts, name, heard, asked, posted.at)
     parts.ring()
@@ -93,7 +93,7 @@ async def _understood(
 
 
 async def _remember(parts: Parts, heard: Hearing) -> None:
-    await parts.database.write(Point.COMMENT_HEARD, lambda c: heard_comments.add(c, heard))
+    await parts.database.write(Failpoint.COMMENT_HEARD, lambda c: heard_comments.add(c, heard))
 
 
 async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: datetime) -> bool:
@@ -140,7 +140,7 @@ async def _obey(
         connection.execute("RELEASE command")
         heard_comments.add(connection, done)
 
-    await parts.database.write(Point.COMMENT_HEARD, obey)
+    await parts.database.write(Failpoint.COMMENT_HEARD, obey)
 
 
 async def _material(parts: Parts, name: RepositoryName, number: int) -> tuple[Issue | None, str]:
@@ -296,7 +296,7 @@ async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> 
             log.warning("not_acknowledged", space=name, comment=hearing.comment_id, reason=str(error))
             if isinstance(error, ForgeMissing):
                 break  # whoever took the comment back waits for no answer
-    await parts.database.write(Point.COMMENT_ACKNOWLEDGED, lambda c: heard_comments.settle(c, hearing))
+    await parts.database.write(Failpoint.COMMENT_ACKNOWLEDGED, lambda c: heard_comments.settle(c, hearing))
 
 
 async def _react(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:

@@ -13,7 +13,7 @@ from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.comment_command import CommentCommand, CommentVerb, command_in
 from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in, words_in
-from overlord.domain.conversation.follow_up import Asked
+from overlord.domain.conversation.follow_up import AskedChange
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import without_hidden
@@ -91,7 +91,7 @@ def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
 
 def asked_at(
     connection: sqlite3.Connection, space: str, number: int, *, known: Collection[str]
-) -> list[Asked]:
+) -> list[AskedChange]:
     """What was asked for at a pull request and is in no round yet."""
     found = (
         follow_up.of_comment(item.comment_id, item.author, item.body)

@@ -15,8 +15,8 @@ from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import note_pull, note_push, opened_pull
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import apply_answers
-from overlord.errors import FarEndError, ForgeRefused, PushRefused, PushRejected
-from overlord.failpoints import Point
+from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
+from overlord.failpoints import Failpoint
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs
 
@@ -44,7 +44,7 @@ async def step(parts: Parts, job: Job) -> bool:
         )
         return True
     await parts.database.write(
-        Point.JOB_DELIVERED,
+        Failpoint.JOB_DELIVERED,
         lambda c: jobs.move(
             c,
             job.id,
@@ -82,7 +82,7 @@ async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:
         await parts.forge.set_status(name, head, state=state, context=STATUS_CONTEXT, description=description)
 
 
-def _explained(parts: Parts, error: FarEndError) -> str:
+def _explained(parts: Parts, error: ExternalServiceError) -> str:
     """Why the forge does not take it: one line, and for a push its own words as a quote, with what can be done."""
     redact = parts.held.redactor.redact
     line = defused_line(redact(str(error)))
@@ -102,7 +102,7 @@ async def _push(parts: Parts, job: Job) -> Job:
         if seen is not None and seen == job.pushing_sha != job.pushed_sha:
             # A push whose end was not noted; nobody else has this commit. It is forgotten once another one is ordered.
             job = await note_push(parts, job, seen)
-        await parts.database.write(Point.PUSH_ORDERED, lambda c: jobs.repair(c, job.id, pushing_sha=head))
+        await parts.database.write(Failpoint.PUSH_ORDERED, lambda c: jobs.repair(c, job.id, pushing_sha=head))
         expected = Sha(job.pushed_sha) if job.pushed_sha else None
         await parts.git.push(name, remote, sha=head, branch=job.branch, expected=expected)
     return await note_push(parts, job, head)

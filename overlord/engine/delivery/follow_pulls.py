@@ -10,9 +10,9 @@ from overlord.engine.conversation import edited_issue
 from overlord.engine.delivery import rounds
 from overlord.engine.issues import missing_issue, projection
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import LOOKS_BACK, Troubles, through
+from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.errors import ForgeMissing, ForgeRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import IssueState, Pull, RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import spaces
@@ -24,13 +24,13 @@ async def step(_parts: Parts, _job: Job) -> bool:
 
 
 async def pulls(
-    parts: Parts, name: RepositoryName, troubles: Troubles, only: Collection[JobId] | None = None
+    parts: Parts, name: RepositoryName, troubles: PollErrors, only: Collection[JobId] | None = None
 ) -> bool:
     """Follow the pull requests of a space's open jobs, or of some; one that cannot be read keeps no other waiting."""
     moved = False
     for job in await parts.database.read(lambda c: jobs.with_pulls(c, name)):
         if job.state is not JobState.DELIVERING and job.pull_number and (only is None or job.id in only):
-            parts.lookout.saw_pull(job.id, parts.clock.monotonic())
+            parts.poll_schedule.saw_pull(job.id, parts.clock.monotonic())
             with troubles.kept():
                 pull = await parts.forge.pull(name, job.pull_number)
                 moved |= await _follow(parts, job, pull) or await rounds.look(
@@ -54,7 +54,7 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
     if event is EventName.MERGED:
         reason = await _tidy(parts, job)
     await parts.database.write(
-        Point.FATE_NOTED,
+        Failpoint.FATE_NOTED,
         lambda c: jobs.move(
             c,
             job.id,
@@ -93,7 +93,7 @@ async def _is_issue_open(parts: Parts, name: RepositoryName, number: int) -> boo
         return False
 
 
-async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+async def issues(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
     """Stop work on issues that were closed, that are gone, or whose label was taken off while it was under way; evidence
     stays. Take note of those that were edited."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
@@ -104,7 +104,7 @@ async def issues(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool
     moved, since = await through(changed, act, troubles, since=since, at=lambda state: state.updated_at)
     moved |= await missing_issue.look(parts, name, troubles, act)
     if since != space.seen_at:
-        await parts.database.write(Point.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
+        await parts.database.write(Failpoint.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
     return moved
 
 
@@ -162,4 +162,4 @@ async def _end(
         jobs.move(connection, job.id, event, at=at, actor="forge", data=data, reason=reason)
         return True
 
-    return await parts.database.write(Point.FATE_NOTED, end)
+    return await parts.database.write(Failpoint.FATE_NOTED, end)

@@ -11,7 +11,7 @@ from overlord.domain.session import Session
 from overlord.domain.text.plain import quoted
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing, ForgeRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import sessions
 from overlord.store.conversation import follow_ups
@@ -51,7 +51,7 @@ async def answer(parts: Parts, job: Job) -> None:
             with contextlib.suppress(ForgeRefused):  # the conversation is locked
                 told = quoted(item.finding.message, limit=QUOTED_CHARS)
                 await parts.forge.add_comment(name, job.pull_number, f"{told}\n\n{body}\n\n{mark}")
-        await parts.database.write(Point.REVIEW_ANSWERED, partial(follow_ups.settle, item=item))
+        await parts.database.write(Failpoint.REVIEW_ANSWERED, partial(follow_ups.settle, item=item))
 
 
 async def _conversation(

@@ -10,7 +10,7 @@ from typing import Any
 
 from minion.protocol import SessionKind
 from overlord.domain.conversation import follow_up
-from overlord.domain.conversation.follow_up import Asked
+from overlord.domain.conversation.follow_up import AskedChange
 from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobState, RoundKind
@@ -18,10 +18,10 @@ from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line
 from overlord.engine.conversation import pull_comments
 from overlord.engine.delivery import deliver
-from overlord.engine.issues.permissions import Standing
+from overlord.engine.issues.permissions import Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import lifecycle, review_pulls
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import follow_ups
@@ -69,23 +69,23 @@ async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -
     )
     if asked and (draft := await lifecycle.of_job(parts, job)) is not None:
         await lifecycle.answer_review(parts, job, pull, draft, asked)
-        await parts.database.write(Point.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
+        await parts.database.write(Failpoint.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
         return True
     return bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked)
 
 
-def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[Asked]) -> None:
+def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[AskedChange]) -> None:
     """What reviewers say of a skill begins no round: they were told how to have another text, and no commit will answer them."""
     told = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
     follow_ups.add(connection, [replace(item, is_owed=False) for item in told])
     drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 
-async def _said(parts: Parts, job: Job, pull: Pull) -> list[Asked]:
+async def _said(parts: Parts, job: Job, pull: Pull) -> list[AskedChange]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = RepositoryName(job.space)
-    standing = Standing(parts, name)
+    standing = Permissions(parts, name)
     found = []
     for review in follow_up.standing_requests(await parts.forge.reviews(name, pull.number)):
         asked = follow_up.of_review(review)
@@ -105,7 +105,7 @@ async def _said(parts: Parts, job: Job, pull: Pull) -> list[Asked]:
     return found
 
 
-async def _failed(parts: Parts, job: Job) -> list[Asked]:
+async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
     """The checks that failed on the head, once none is waited for any more."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name, head = RepositoryName(job.space), Sha(job.head_sha or "")
@@ -123,7 +123,9 @@ async def _failed(parts: Parts, job: Job) -> list[Asked]:
     return found
 
 
-async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked], **changes: str) -> bool:
+async def _begin(
+    parts: Parts, job: Job, kind: RoundKind, asked: Sequence[AskedChange], **changes: str
+) -> bool:
     """Make a round of these, or a person's decision when there were enough rounds."""
     at, most = parts.clock.now(), parts.settings.space(job.space).delivery.rounds
     listed = "\n".join(f"- {plain_line(item.finding.message, limit=200)}" for item in asked)
@@ -149,7 +151,7 @@ async def _begin(parts: Parts, job: Job, kind: RoundKind, asked: Sequence[Asked]
         decisions.raise_decision(connection, ask(waits, Subject.ROUNDS, body, at=at))
         return True
 
-    return await parts.database.write(Point.ROUND_BEGUN, begin)
+    return await parts.database.write(Failpoint.ROUND_BEGUN, begin)
 
 
 def _round(connection: sqlite3.Connection, job: Job) -> int:
@@ -160,7 +162,7 @@ def _round(connection: sqlite3.Connection, job: Job) -> int:
 
 
 def _taken_up(
-    connection: sqlite3.Connection, job: Job, number: int, kind: RoundKind, asked: Asked
+    connection: sqlite3.Connection, job: Job, number: int, kind: RoundKind, asked: AskedChange
 ) -> FollowUp:
     return FollowUp(
         job_id=job.id,
@@ -209,7 +211,7 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
         )
         return True
 
-    return await parts.database.write(Point.FOREIGN_PUSH_NOTED, take)
+    return await parts.database.write(Failpoint.FOREIGN_PUSH_NOTED, take)
 
 
 async def _rebase(parts: Parts, job: Job) -> bool:
@@ -239,4 +241,4 @@ async def _rebase(parts: Parts, job: Job) -> bool:
         )
         return True
 
-    return await parts.database.write(Point.ROUND_BEGUN, rebased)
+    return await parts.database.write(Failpoint.ROUND_BEGUN, rebased)

@@ -16,7 +16,7 @@ from overlord.domain.checks.weakening import holds_tests
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.sessions.evaluation_input import Material
+from overlord.engine.sessions.evaluation_input import EvaluationInput
 from overlord.ports import RepositoryName
 from overlord.store import sessions
 from overlord.store.checks import evaluations
@@ -27,7 +27,7 @@ MOST_FILES = 200
 MOST_RED_FILES = 50
 
 
-async def compared_tests(parts: Parts, job: Job, material: Material, *, deletions: bool) -> Compared:
+async def compared_tests(parts: Parts, job: Job, material: EvaluationInput, *, deletions: bool) -> Compared:
     """The changed test files whose language is known, parsed as they were and as they are."""
     sources = await _sources(parts, job, material, holds_tests)
     return await asyncio.to_thread(Compared, sources, deletions=deletions)
@@ -36,7 +36,7 @@ async def compared_tests(parts: Parts, job: Job, material: Material, *, deletion
 async def context_of(
     parts: Parts,
     job: Job,
-    material: Material,
+    material: EvaluationInput,
     *,
     report: CheckReport | None,
     baseline: StepResult | None,
@@ -59,7 +59,7 @@ async def context_of(
 
 
 async def _sources(
-    parts: Parts, job: Job, material: Material, wanted: Callable[[str], bool]
+    parts: Parts, job: Job, material: EvaluationInput, wanted: Callable[[str], bool]
 ) -> Sequence[Source]:
     changes = [
         change
@@ -85,7 +85,7 @@ async def _sources(
 
 
 async def _importing(
-    parts: Parts, job: Job, material: Material, report: CheckReport | None, baseline: StepResult | None
+    parts: Parts, job: Job, material: EvaluationInput, report: CheckReport | None, baseline: StepResult | None
 ) -> frozenset[str]:
     """The files of tests that are red before and after which import what was changed."""
     steps = {step.name: step for step in (report.steps if report else ())}

@@ -26,13 +26,13 @@ from overlord.engine.sessions import capacity, dependencies, dispatch, environme
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import (
-    Material,
+    EvaluationInput,
     checks_of,
+    evaluation_input_of,
     lint_configuration_at_base,
-    material_of,
 )
 from overlord.errors import RunnerRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Sha
 from overlord.store import jobs, sessions
 from overlord.store.checks import baselines, evaluations
@@ -44,7 +44,7 @@ from overlord.store.rows import adapter
 class _Plan:
     """What is run, and what is known already of the base."""
 
-    material: Material
+    material: EvaluationInput
     checks: ChecksFile | None
     is_own: bool
     """Whether the tests' command is the change's own: base has none."""
@@ -74,7 +74,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     if over is None:
         return False
     if await _to_be_repeated(parts, job, row, over):
-        await parts.database.write(Point.CHECK_LOST, lambda c: _lose(c, parts, job, over))
+        await parts.database.write(Failpoint.CHECK_LOST, lambda c: _lose(c, parts, job, over))
         return True
     plan = await _plan(parts, job, row, session.layer)
     judged = await _judge(parts, job, row, plan, over)
@@ -82,7 +82,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     def written(connection: sqlite3.Connection) -> None:
         _close(connection, parts, row, over, *_settled(connection, parts, job, plan, judged))
 
-    await parts.database.write(Point.CHECK_JUDGED, written)
+    await parts.database.write(Failpoint.CHECK_JUDGED, written)
     return True
 
 
@@ -155,7 +155,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
             return await _judge_again(parts, job, row, plan, known)
     except (ChecksFileError, EnvironmentFailed) as error:
         results = _unavailable(str(error))
-        await parts.database.write(Point.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
+        await parts.database.write(Failpoint.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
         return True
     return await dispatch.check_session(parts, job, plan.steps, layer)
 
@@ -191,12 +191,12 @@ async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, 
     def written(connection: sqlite3.Connection) -> None:
         _add(connection, parts, row, *_settled(connection, parts, job, plan, judged))
 
-    await parts.database.write(Point.CHECK_JUDGED, written)
+    await parts.database.write(Failpoint.CHECK_JUDGED, written)
     return True
 
 
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
-    material, checks = await material_of(parts, job, row.head_sha), await checks_of(parts, job)
+    material, checks = await evaluation_input_of(parts, job, row.head_sha), await checks_of(parts, job)
     own = await untested.own_tests(parts, job, material.head, checks)
     checks = own or checks
     limits = parts.settings.space(job.space).checks
@@ -225,7 +225,9 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
     except (RunnerRefused, EnvironmentFailed) as error:
         refused = endings.Over(session=session, ending=endings.never_started(str(error)))
         results = _unavailable(f"the check session was refused: {error}")
-        await parts.database.write(Point.CHECK_REFUSED, lambda c: _close(c, parts, row, refused, *results))
+        await parts.database.write(
+            Failpoint.CHECK_REFUSED, lambda c: _close(c, parts, row, refused, *results)
+        )
         return True
 
     return True
@@ -240,7 +242,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
         sessions.start(connection, session, at=at)
         jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
 
-    await parts.database.write(Point.CHECK_STARTED, started)
+    await parts.database.write(Failpoint.CHECK_STARTED, started)
 
 
 async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:

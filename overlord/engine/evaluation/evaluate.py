@@ -40,9 +40,14 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import scope_of, settled
 from overlord.engine.sessions import dependencies
 from overlord.engine.sessions.environment import EnvironmentFailed
-from overlord.engine.sessions.evaluation_input import Material, checks_of, kept_in_lfs, material_of
+from overlord.engine.sessions.evaluation_input import (
+    EvaluationInput,
+    checks_of,
+    evaluation_input_of,
+    kept_in_lfs,
+)
 from overlord.engine.skills import lifecycle, select_skills
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.checks import evaluations
@@ -59,7 +64,7 @@ READ_AT_ONCE = 8
 async def step(parts: Parts, job: Job) -> bool:
     """Make the next check that is missing, or conclude when none is."""
     row = await parts.database.write(
-        Point.EVALUATION_BEGUN, lambda c: evaluations.current(c, job, at=parts.clock.now())
+        Failpoint.EVALUATION_BEGUN, lambda c: evaluations.current(c, job, at=parts.clock.now())
     )
     if not row.made(CheckName.INTEGRITY):
         row = await _judge_diff(parts, job, row)
@@ -97,7 +102,7 @@ async def _show(parts: Parts, job: Job, row: EvaluationRow) -> bool:
 async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationRow:
     """Scope and integrity, on our own diff."""
     scope = await scope_of(parts, job)
-    material = await material_of(parts, job, row.head_sha)
+    material = await evaluation_input_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
     own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), material.head)
     dropped = last.dropped if last is not None else ()
@@ -130,7 +135,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
             evaluations.add_check(connection, row, result, at=parts.clock.now())
         return evaluations.current(connection, job, at=parts.clock.now())
 
-    return await parts.database.write(Point.DIFF_JUDGED, made)
+    return await parts.database.write(Failpoint.DIFF_JUDGED, made)
 
 
 async def _by_exit_code(parts: Parts, job: Job) -> bool:
@@ -142,7 +147,7 @@ async def _by_exit_code(parts: Parts, job: Job) -> bool:
     return checks is not None and checks.tests is not None and checks.tests.by_exit_code
 
 
-async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str, str]:
+async def _link_targets(parts: Parts, job: Job, material: EvaluationInput) -> dict[str, str]:
     targets = {}
     for change in material.changes:
         if change.new_mode == SYMLINK_MODE:
@@ -153,7 +158,7 @@ async def _link_targets(parts: Parts, job: Job, material: Material) -> dict[str,
 
 
 async def _in_binaries(
-    parts: Parts, job: Job, material: Material, sizes: Mapping[str, int]
+    parts: Parts, job: Job, material: EvaluationInput, sizes: Mapping[str, int]
 ) -> dict[str, str]:
     """How a secret of Overlord's is written in each binary file of a change; what is too large is left out."""
     name, search, limit = RepositoryName(job.space), parts.held.redactor.search, IntegrityLimits().file_bytes
@@ -170,7 +175,7 @@ async def _in_binaries(
     return found
 
 
-async def _sizes(parts: Parts, job: Job, material: Material) -> dict[str, int]:
+async def _sizes(parts: Parts, job: Job, material: EvaluationInput) -> dict[str, int]:
     changed = {change.path for change in material.changes}
     known = await parts.git.sizes(RepositoryName(job.space), material.head)
     return {path: size for path, size in known.items() if path in changed}
@@ -181,9 +186,9 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
-    material = await material_of(parts, job, row.head_sha)
+    material = await evaluation_input_of(parts, job, row.head_sha)
     await parts.database.write(
-        Point.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, material)
+        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, material)
     )
     return True
 
@@ -194,7 +199,7 @@ def _write_verdict(  # noqa: PLR0917
     job: Job,
     row: EvaluationRow,
     contract: Contract,
-    material: Material,
+    material: EvaluationInput,
 ) -> None:
     evaluations.close(connection, row)
     past = evaluations.history(connection, job)

@@ -22,11 +22,11 @@ from overlord.domain.review.rubric import Rubric, load_rubric
 from overlord.domain.session import Account, Session
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import dispatch
-from overlord.engine.sessions.evaluation_input import Material, material_of
+from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
 from overlord.engine.skills import lifecycle
 from overlord.engine.skills import model_account as account
 from overlord.errors import ModelRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import sessions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow
@@ -41,7 +41,7 @@ TRIES = 2
 
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Ask for the review and write its score down."""
-    material = await material_of(parts, job, row.head_sha)
+    material = await evaluation_input_of(parts, job, row.head_sha)
     session = await account.of_review(parts, job, since=row.at)
     bind_contextvars(session_id=session.id)  # of this step's task
     try:
@@ -51,19 +51,19 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         result = CheckResult(
             name=CheckName.REVIEW, score=None, summary=summary, subject=Subject.CHECKS_UNAVAILABLE
         )
-    exhibit = account.transcript(parts, session)
+    evidence_file = account.transcript(parts, session)
 
     def made(connection: sqlite3.Connection) -> None:
-        if exhibit is not None:
-            record(connection, exhibit)
+        if evidence_file is not None:
+            record(connection, evidence_file)
         evaluations.add_check(connection, row, result, at=parts.clock.now())
 
-    await parts.database.write(Point.REVIEW_MADE, made)
+    await parts.database.write(Failpoint.REVIEW_MADE, made)
     return True
 
 
 async def _review(
-    parts: Parts, job: Job, row: EvaluationRow, material: Material, session: Session
+    parts: Parts, job: Job, row: EvaluationRow, material: EvaluationInput, session: Session
 ) -> CheckResult:
     pieces = review_parts(material.diff, material.changes, PART_CHARS)
     rubric = parts.rubric if await lifecycle.of_job(parts, job) is None else skill_rubric()

@@ -19,7 +19,7 @@ from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import checks_of, lint_configuration_at_base
 from overlord.errors import RunnerRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, Sha
 from overlord.store import jobs, sessions
 
@@ -50,7 +50,7 @@ async def begin(parts: Parts, name: RepositoryName, branch: str, base: Sha, *, a
         )
         return jobs.repair(connection, job.id, base_sha=base, head_sha=base, projected=closed.state)
 
-    return await parts.database.write(Point.TRIAL_BEGUN, write)
+    return await parts.database.write(Failpoint.TRIAL_BEGUN, write)
 
 
 async def free(parts: Parts) -> None:
@@ -105,7 +105,7 @@ async def _advance(parts: Parts, job: Job, session: Session) -> Trial | None:
     over = await endings.over(parts, session)
     if over is None:
         return None
-    await parts.database.write(Point.TRIAL_ENDED, lambda c: endings.close(c, parts, over))
+    await parts.database.write(Failpoint.TRIAL_ENDED, lambda c: endings.close(c, parts, over))
     report = over.session.report if isinstance(over.session.report, CheckReport) else None
     return judge_trial(report, over.ending, await checks_of(parts, job))
 

@@ -11,13 +11,13 @@ from overlord.engine.delivery import follow_pulls
 from overlord.engine.intake import work_requests
 from overlord.engine.issues import claim, missing_repository, projection, renamed_repository
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import Troubles, wait_asked
+from overlord.engine.runtime.poll_errors import PollErrors, wait_asked
 from overlord.engine.runtime.poll_outcome import UNSEEN
 from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.engine.sessions import cleanup
 from overlord.engine.skills import review_pulls
-from overlord.errors import FarEndError, ForgeMissing, ForgeUnavailable, Refused
-from overlord.failpoints import Point
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeUnavailable, Refused
+from overlord.failpoints import Failpoint
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import shortages, spaces
@@ -31,7 +31,7 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
 
     Raises what the forge answers when it asks to be left alone for a while.
     """
-    troubles = Troubles()
+    troubles = PollErrors()
     is_granted = await work_requests.grant(parts, name, troubles)
     moved = await _poll_in_turn(parts, name) or is_granted
     if len(troubles):
@@ -47,20 +47,20 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
     if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
         return False
     if parts.hints.take(name, parts.clock.monotonic()):
-        parts.lookout.forget(name)  # also where this poll was due anyway, before its hint was
-    moved, troubles = False, Troubles()
-    failure: FarEndError | None = None
+        parts.poll_schedule.forget(name)  # also where this poll was due anyway, before its hint was
+    moved, troubles = False, PollErrors()
+    failure: ExternalServiceError | None = None
     try:
         if await renamed_repository.is_itself(parts, name):
             moved = await _poll_space(parts, name, troubles)
-    except FarEndError as error:
+    except ExternalServiceError as error:
         troubles.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
         failure = error
     for where, why in parts.unopened.values():
         if where == name:
             troubles.add(why)
     await parts.database.write(
-        Point.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
+        Failpoint.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
     )
     asked_s = None if failure is None else wait_asked(failure)
     again_in_s = max(interval_s(parts.settings), asked_s or 0.0)
@@ -91,27 +91,27 @@ def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueSta
     )
 
 
-async def _poll_space(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+async def _poll_space(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
     """See whether a space has news, and if so look at all of it; else only at pull requests whose turn it is."""
     now = parts.clock.monotonic()
     mark = await parts.forge.activity(name)
-    if not parts.lookout.is_new(name, mark, now):
+    if not parts.poll_schedule.is_new(name, mark, now):
         with troubles.kept():
             return await follow_pulls.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
         return False
-    parts.lookout.forget(name)
+    parts.poll_schedule.forget(name)
     moved, is_all = await _look_at_all(parts, name, troubles)
     if is_all and not len(troubles):
-        parts.lookout.saw(name, mark, now)
+        parts.poll_schedule.saw(name, mark, now)
     return moved
 
 
 async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
     """The jobs in all spaces whose pull request is to be looked at though nothing is said to have changed."""
-    return parts.lookout.due(await parts.database.read(jobs.ids_with_pulls), now)
+    return parts.poll_schedule.due(await parts.database.read(jobs.ids_with_pulls), now)
 
 
-async def _look_at_all(parts: Parts, name: RepositoryName, troubles: Troubles) -> tuple[bool, bool]:
+async def _look_at_all(parts: Parts, name: RepositoryName, troubles: PollErrors) -> tuple[bool, bool]:
     """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting.
 
     Whether anything moved, and whether nothing asks to be looked at again: no label that could not be acted on yet.
@@ -155,7 +155,7 @@ async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: st
     act = partial(
         jobs.claim, space=name, issue=snapshot, base_branch=base, contract=contract, at=at, is_urgent=urgent
     )
-    claimed = await parts.database.write(Point.JOB_CLAIMED, act)
+    claimed = await parts.database.write(Failpoint.JOB_CLAIMED, act)
     if claimed is None:
         return False
     parts.ring()  # it is worked on while the rest of the poll is asked for
@@ -184,7 +184,7 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
             return False  # it is about to: by what a person answered
         return True
 
-    return await parts.database.write(Point.JOB_RESUMED, resume)
+    return await parts.database.write(Failpoint.JOB_RESUMED, resume)
 
 
 async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:

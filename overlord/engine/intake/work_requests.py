@@ -14,33 +14,35 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues import claim, renamed_repository
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import Troubles
+from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import pauses, spaces, work_requests
-from overlord.store.spaces.work_requests import Wish, WishState
+from overlord.store.spaces.work_requests import WishState, WorkRequest
 from overlord.verbs import commands
 
 PATIENCE = timedelta(hours=1)
 """For so long the forge is asked about a wish; then whoever wished is told that it does not answer."""
 
 
-async def grant(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+async def grant(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
     """Answer what is wished for in a space; whether anything moved. What the forge does not answer now waits."""
     moved = False
     for wished in await parts.database.read(lambda c: work_requests.of_space(c, name)):
         with troubles.kept():
             act = await _answer(parts, name, wished)
-            await parts.database.write(Point.WISH_ANSWERED, act)
+            await parts.database.write(Failpoint.WISH_ANSWERED, act)
             moved = True
     if moved:
         parts.ring()
     return moved
 
 
-async def _answer(parts: Parts, name: RepositoryName, wished: Wish) -> Callable[[sqlite3.Connection], None]:
+async def _answer(
+    parts: Parts, name: RepositoryName, wished: WorkRequest
+) -> Callable[[sqlite3.Connection], None]:
     """What is to be done and said. Raises ForgeUnavailable."""
     try:
         issue, base = await _material(parts, name, wished)
@@ -55,7 +57,7 @@ async def _answer(parts: Parts, name: RepositoryName, wished: Wish) -> Callable[
     return partial(_grant, parts, wished, issue, base)
 
 
-async def _material(parts: Parts, name: RepositoryName, wished: Wish) -> tuple[Issue, str]:
+async def _material(parts: Parts, name: RepositoryName, wished: WorkRequest) -> tuple[Issue, str]:
     """The issue as it stands now, and the branch its work is for. Raises Refused for what is not to be worked on."""
     if name not in parts.settings.repositories:
         raise Refused("that repository is not in Overlord's care any more")
@@ -81,7 +83,9 @@ async def _material(parts: Parts, name: RepositoryName, wished: Wish) -> tuple[I
     return issue, base
 
 
-def _grant(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqlite3.Connection) -> None:
+def _grant(
+    parts: Parts, wished: WorkRequest, issue: Issue, base: str, connection: sqlite3.Connection
+) -> None:
     live = jobs.live_for(connection, wished.space, wished.number)
     try:
         job = _go_on(parts, wished, issue, live, connection) or _claim(parts, wished, issue, base, connection)
@@ -96,7 +100,7 @@ def _grant(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqli
 
 
 def _go_on(
-    parts: Parts, wished: Wish, issue: Issue, live: Job | None, connection: sqlite3.Connection
+    parts: Parts, wished: WorkRequest, issue: Issue, live: Job | None, connection: sqlite3.Connection
 ) -> Job | None:
     """Let the job that works on it go on, if there is one. Raises Refused when it does not wait."""
     if live is None:
@@ -107,7 +111,7 @@ def _go_on(
     return commands.resume_job(connection, command, at=parts.clock.now())
 
 
-def _claim(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqlite3.Connection) -> Job:
+def _claim(parts: Parts, wished: WorkRequest, issue: Issue, base: str, connection: sqlite3.Connection) -> Job:
     job = jobs.claim(
         connection,
         space=wished.space,
@@ -122,6 +126,6 @@ def _claim(parts: Parts, wished: Wish, issue: Issue, base: str, connection: sqli
     return job
 
 
-def _refuse(parts: Parts, wished: Wish, why: str, connection: sqlite3.Connection) -> None:
+def _refuse(parts: Parts, wished: WorkRequest, why: str, connection: sqlite3.Connection) -> None:
     said = f"{why[:1].upper()}{why[1:].rstrip('.')}."
     work_requests.answer(connection, wished.id, WishState.REFUSED, said, at=parts.clock.now())

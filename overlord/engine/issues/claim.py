@@ -6,11 +6,11 @@ from dataclasses import replace
 from minion.protocol import Issue
 from overlord.domain.conversation.comment import Labelling
 from overlord.domain.text.hidden_text import issue_without_hidden
-from overlord.engine.issues.permissions import OURS, Standing
+from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import says_locked
 from overlord.errors import ForgeRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Forge, IssueState, RepositoryName
 from overlord.store.spaces import refused_labels
 from overlord.store.spaces.refused_labels import Refusal
@@ -71,7 +71,7 @@ async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | No
     if labelling is None:
         return f"Nobody is known to have put `{label}` on this issue."
     who = f"`{labelling.actor.replace('`', '')}`"
-    if not await Standing(parts, name).counts(labelling.actor, is_bot=labelling.is_bot):
+    if not await Permissions(parts, name).counts(labelling.actor, is_bot=labelling.is_bot):
         if labelling.is_bot:
             return f"`{label}` was put on by the bot {who}, which is not among those whose labels count here."
         return f"`{label}` was put on by {who}, who may not write to this repository."
@@ -81,7 +81,7 @@ async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | No
 
 
 async def _note(parts: Parts, refusal: Refusal) -> None:
-    await parts.database.write(Point.LABEL_REFUSED, lambda c: refused_labels.put(c, refusal))
+    await parts.database.write(Failpoint.LABEL_REFUSED, lambda c: refused_labels.put(c, refusal))
 
 
 async def _tell(parts: Parts, name: RepositoryName, refusal: Refusal) -> None:

@@ -13,9 +13,9 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.text.plain import visible
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import Troubles
+from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.errors import ForgeMissing, ForgeMoved
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs
 
@@ -26,7 +26,7 @@ GONE = "the issue is gone: it was deleted, or moved to where Overlord does not s
 Act = Callable[[IssueState], Awaitable[bool]]
 
 
-async def look(parts: Parts, name: RepositoryName, troubles: Troubles, found: Act) -> bool:
+async def look(parts: Parts, name: RepositoryName, troubles: PollErrors, found: Act) -> bool:
     """Look for the issues that it is time for; `found` sees those that are there. To be asked after a list of the issues was
     had: that shows that we may see them."""
     moved, now = False, parts.clock.now()
@@ -51,9 +51,9 @@ async def _find(parts: Parts, name: RepositoryName, job: Job, found: Act) -> boo
     except ForgeMissing as error:
         await parts.forge.repository(name)  # which says when it is all of the repository that we do not see
         where = " ".join(visible(error.to).split())[:200] if isinstance(error, ForgeMoved) else None
-        return await parts.database.write(Point.FATE_NOTED, lambda c: _missed(c, parts, job, where))
+        return await parts.database.write(Failpoint.FATE_NOTED, lambda c: _missed(c, parts, job, where))
     there = partial(jobs.repair, job_id=job.id, issue_looked_at=parts.clock.now(), issue_missing_at=None)
-    await parts.database.write(Point.FATE_NOTED, there)
+    await parts.database.write(Failpoint.FATE_NOTED, there)
     return await found(state)
 
 
@@ -61,7 +61,7 @@ async def seen(parts: Parts, job: Job) -> None:
     """The issue is in a list: it is there, or there again."""
     if job.issue_missing_at is not None:
         there = partial(jobs.repair, job_id=job.id, issue_missing_at=None)
-        await parts.database.write(Point.FATE_NOTED, there)
+        await parts.database.write(Failpoint.FATE_NOTED, there)
 
 
 def _missed(connection: sqlite3.Connection, parts: Parts, read: Job, where: str | None) -> bool:

@@ -10,7 +10,7 @@ from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, ledger
 from overlord.store.spaces import spaces
@@ -22,9 +22,9 @@ GONE_AFTER_S = 900.0
 async def note(parts: Parts, name: RepositoryName, error: Exception | None) -> None:
     """Take note of how a poll ended. What is missing for long enough is paused."""
     if not isinstance(error, ForgeMissing):
-        parts.lookout.found(name)
+        parts.poll_schedule.found(name)
         return
-    if parts.lookout.missing_for_s(name, parts.clock.monotonic()) < GONE_AFTER_S:
+    if parts.poll_schedule.missing_for_s(name, parts.clock.monotonic()) < GONE_AFTER_S:
         return
     body = (
         f"GitHub says: {defused_line(str(error))}\n\nIt was deleted, renamed, or the sign-in may not see it any more "
@@ -32,8 +32,8 @@ async def note(parts: Parts, name: RepositoryName, error: Exception | None) -> N
         "Overlord is started again."
     )
     at = parts.clock.now()
-    await parts.database.write(Point.SPACE_PAUSED, lambda c: _pause(c, name, body, at))
-    parts.lookout.found(name)
+    await parts.database.write(Failpoint.SPACE_PAUSED, lambda c: _pause(c, name, body, at))
+    parts.poll_schedule.found(name)
 
 
 def _pause(connection: sqlite3.Connection, name: RepositoryName, body: str, at: datetime) -> None:

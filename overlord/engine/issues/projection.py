@@ -12,12 +12,12 @@ from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import says_locked
-from overlord.errors import FarEndError, ForgeMissing, ForgeRefused, GitFailed
-from overlord.failpoints import Point
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, GitFailed
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.settings.work import Labels
 from overlord.store import jobs
-from overlord.store.jobs import Glance
+from overlord.store.jobs import JobSummary
 
 log = structlog.get_logger()
 
@@ -53,12 +53,12 @@ async def step(parts: Parts, job: Job) -> bool:
     if job.projected == projection_key(job):
         return False
     if job.projected and not job.projected.startswith(UNSURE):
-        job = await parts.database.write(Point.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
-    is_wished, refused = _is_wished(job), list[FarEndError]()
+        job = await parts.database.write(Failpoint.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
+    is_wished, refused = _is_wished(job), list[ExternalServiceError]()
     if job.state not in PUBLISHING:
         with _kept(refused):
             job = await adopt(parts, job)
-    wanted, comment, unlabelled = projection_key(job), job.comment_id, list[FarEndError]()
+    wanted, comment, unlabelled = projection_key(job), job.comment_id, list[ExternalServiceError]()
     with _kept(unlabelled):
         await _label(parts, job, is_wished=is_wished)
     if not any(isinstance(error, ForgeMissing) for error in unlabelled):  # of an issue that is gone
@@ -79,14 +79,14 @@ async def step(parts: Parts, job: Job) -> bool:
             return True
         return projection_key(now) != wanted  # the row may have moved on while the forge was told
 
-    is_behind = await parts.database.write(Point.PROJECTION_NOTED, note)
+    is_behind = await parts.database.write(Failpoint.PROJECTION_NOTED, note)
     if refused:
         raise refused[0]
     return is_behind
 
 
 @contextlib.contextmanager
-def _kept(refused: list[FarEndError]) -> Iterator[None]:
+def _kept(refused: list[ExternalServiceError]) -> Iterator[None]:
     """What a far end refuses keeps the rest from nothing: it is raised when all was tried. One that does not answer is not asked
     for more."""
     try:
@@ -95,7 +95,7 @@ def _kept(refused: list[FarEndError]) -> Iterator[None]:
         refused.append(error)
 
 
-def projection_key(job: Job | Glance) -> str:
+def projection_key(job: Job | JobSummary) -> str:
     """What the forge is to show: it changes when labels or comment have to. An edit of the issue, which the row alone knows,
     puts what was shown `in_doubt` instead."""
     if job.state not in OPEN:
@@ -137,7 +137,7 @@ async def _label(parts: Parts, job: Job, *, is_wished: bool) -> None:
         await _labels(parts, RepositoryName(job.space), job, is_wished=is_wished)
         if not job.projected:
             await parts.database.write(
-                Point.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
+                Failpoint.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)
             )
 
 

@@ -5,7 +5,7 @@ import sqlite3
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs
 
@@ -41,7 +41,7 @@ async def note_push(parts: Parts, job: Job, head: Sha, *, adopting: bool = False
             pushed_sha=head,
         )
 
-    return await parts.database.write(Point.PUSH_NOTED, note)
+    return await parts.database.write(Failpoint.PUSH_NOTED, note)
 
 
 async def opened_pull(parts: Parts, job: Job) -> Pull | None:
@@ -66,4 +66,4 @@ async def note_pull(parts: Parts, job: Job, pull: Pull) -> Job:
             pull_number=pull.number,
         )
 
-    return await parts.database.write(Point.PULL_NOTED, note)
+    return await parts.database.write(Failpoint.PULL_NOTED, note)

@@ -8,7 +8,7 @@ from datetime import datetime
 from overlord.domain.decision import Subject, ask_about_space
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, ledger
 from overlord.store.spaces import spaces
@@ -21,7 +21,7 @@ async def is_itself(parts: Parts, name: RepositoryName) -> bool:
         return True
     found = await parts.forge.repository(name)
     at, others = parts.clock.now(), [other for other in parts.settings.repositories if other != name]
-    return await parts.database.write(Point.SPACE_KNOWN, lambda c: _note(c, name, found.id, others, at))
+    return await parts.database.write(Failpoint.SPACE_KNOWN, lambda c: _note(c, name, found.id, others, at))
 
 
 def _note(

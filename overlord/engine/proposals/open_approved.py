@@ -8,7 +8,7 @@ from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
 from overlord.verbs.proposal import wish_for
 
@@ -24,7 +24,7 @@ async def step(parts: Parts, number: int) -> bool:
         await _rest(parts, proposal, f"its issue cannot be opened: {defused_line(str(error))}")
     else:
         await parts.database.write(
-            Point.PROPOSAL_DISPATCHED, lambda c: _dispatched(c, parts, proposal, issue)
+            Failpoint.PROPOSAL_DISPATCHED, lambda c: _dispatched(c, parts, proposal, issue)
         )
         parts.ring()
     return True
@@ -33,7 +33,7 @@ async def step(parts: Parts, number: int) -> bool:
 async def _issue(parts: Parts, proposal: EnhancementProposal) -> int:
     async def order() -> None:
         at = parts.clock.now()
-        await parts.database.write(Point.PROPOSAL_ORDERED, lambda c: proposals.order(c, proposal, at=at))
+        await parts.database.write(Failpoint.PROPOSAL_ORDERED, lambda c: proposals.order(c, proposal, at=at))
 
     return await opened(
         parts,
@@ -49,7 +49,7 @@ async def _issue(parts: Parts, proposal: EnhancementProposal) -> int:
 async def _rest(parts: Parts, proposal: EnhancementProposal, note: str) -> None:
     at = parts.clock.now()
     await parts.database.write(
-        Point.PROPOSAL_DISPATCHED, lambda c: proposals.rest(c, proposal, note[:300], at=at)
+        Failpoint.PROPOSAL_DISPATCHED, lambda c: proposals.rest(c, proposal, note[:300], at=at)
     )
 
 

@@ -19,7 +19,7 @@ from overlord.domain.skills.record import SkillRecord
 from overlord.domain.text.plain import unquoted
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import lifecycle
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.settings.work import Proposals
 from overlord.store import decisions, jobs, ledger
 from overlord.store.checks import evaluations
@@ -51,7 +51,7 @@ def _news(connection: sqlite3.Connection, *, limit: int) -> list[Entry]:
 async def step(parts: Parts) -> bool:
     """Count what happened since the last look; raise what is due, and end what is done."""
     act = partial(_weigh, parts=parts, settings=parts.settings.proposals, at=parts.clock.now())
-    await parts.database.write(Point.PROPOSALS_WEIGHED, act)
+    await parts.database.write(Failpoint.PROPOSALS_WEIGHED, act)
     return True
 
 

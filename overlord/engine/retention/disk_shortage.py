@@ -6,9 +6,9 @@ from functools import partial
 
 from overlord.domain.disk import Room
 from overlord.domain.event import EventName, LedgerEvent
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import ledger
 from overlord.store.chat import messages
 from overlord.store.chat.messages import MessageKind
@@ -23,12 +23,12 @@ async def look(parts: Parts, *, was_low: bool | None) -> bool:
     missing = parts.settings.disk.least.missing(room, is_low=was_low)
     if bool(missing) != was_low:
         note = partial(_note, missing=missing, room=room, at=parts.clock.now(), speech=parts.speech)
-        await parts.database.write(Point.DISK_NOTED, note)
+        await parts.database.write(Failpoint.DISK_NOTED, note)
     return bool(missing)
 
 
 def _note(
-    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, speech: Speech | None
+    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, speech: ChatOutput | None
 ) -> None:
     if missing:
         shortages.begin(connection, at=at, reason=missing)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.runtime.parts import Caretaker, Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, Sha
 from overlord.store import environments, jobs, ledger
 from overlord.store.environments import Environment
@@ -64,5 +64,5 @@ async def _remove(caretaker: Caretaker, environment: Environment) -> bool:
         environments.remove(connection, environment.id)
         ledger.append(connection, event)
 
-    await caretaker.database.write(Point.ENVIRONMENT_FORGOTTEN, forget)
+    await caretaker.database.write(Failpoint.ENVIRONMENT_FORGOTTEN, forget)
     return True

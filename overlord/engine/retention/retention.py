@@ -14,7 +14,7 @@ from pathlib import Path
 from overlord.domain.retention_item import Leaving, LeavingKind, over
 from overlord.engine.retention import environments as prune
 from overlord.engine.runtime.parts import Caretaker, Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import retention
 
@@ -109,7 +109,7 @@ async def _forget_evidence(caretaker: Caretaker, leaving: Leaving) -> None:
         actor=caretaker.actor,
         at=caretaker.clock.now(),
     )
-    await caretaker.database.write(Point.EVIDENCE_FORGOTTEN, forget)
+    await caretaker.database.write(Failpoint.EVIDENCE_FORGOTTEN, forget)
 
 
 async def _strays(caretaker: Caretaker) -> list[Leaving]:
@@ -140,7 +140,7 @@ async def _rows(caretaker: Caretaker) -> list[Leaving]:
 
 async def _forget_rows(caretaker: Caretaker, _leaving: Leaving) -> None:
     before, now = _rows_before(caretaker)
-    await caretaker.database.write(Point.ROWS_FORGOTTEN, lambda c: retention.forget_rows(c, before, now))
+    await caretaker.database.write(Failpoint.ROWS_FORGOTTEN, lambda c: retention.forget_rows(c, before, now))
 
 
 async def _sessions(caretaker: Caretaker) -> list[Leaving]:

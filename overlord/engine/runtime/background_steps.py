@@ -16,7 +16,7 @@ LAST_WAIT_S = 5.0
 Act = Callable[[], Awaitable[bool]]
 
 
-class Errands:
+class BackgroundSteps:
     """`ring` is called when a step that no pass waits for has moved something, or raised."""
 
     def __init__(self, ring: Callable[[], None]) -> None:

@@ -22,7 +22,7 @@ OTHERS_FIRST_S = 15.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Speech:
+class ChatOutput:
     """What engine steps talk with. Times are those of the monotonic clock."""
 
     chat: Chat

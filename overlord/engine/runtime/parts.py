@@ -8,16 +8,16 @@ from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobId
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
-from overlord.domain.session_watchdog import Vigil
-from overlord.engine.runtime.chat_output import Speech
+from overlord.domain.session_watchdog import SessionWatchdog
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.hint import Hints
 from overlord.engine.runtime.poll_outcome import PollOutcomes
-from overlord.engine.runtime.poll_schedule import Lookout
+from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.metrics import Meters
 from overlord.ports import Assistant, Clock, Forge, Git, RepositoryName, Runner
-from overlord.settings.current import Held
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
@@ -27,7 +27,7 @@ from overlord.store.evidence import EvidenceStore
 class Parts:
     """`ring` wakes whoever waits for a fact: the daemon's loop and the doors."""
 
-    held: Held
+    held: CurrentSettings
     home: Home
     database: Database
     evidence: EvidenceStore
@@ -38,12 +38,12 @@ class Parts:
     clock: Clock
     rubric: Rubric
     ring: Callable[[], None]
-    vigil: Vigil = field(default_factory=Vigil)
+    session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
-    lookout: Lookout = field(default_factory=Lookout)
+    poll_schedule: PollSchedule = field(default_factory=PollSchedule)
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     meters: Meters = field(default_factory=Meters)
-    speech: Speech | None = None
+    speech: ChatOutput | None = None
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)
     """Scopes that were told from issues: the same words at the same commit say the same."""

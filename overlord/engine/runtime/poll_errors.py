@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from overlord.errors import FarEndError, ForgeMissing, ForgeRefused
+from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused
 
 News = TypeVar("News")
 LOOKS_BACK = timedelta(minutes=10)
@@ -17,7 +17,7 @@ LOCKED = "locked"
 
 
 @dataclass(frozen=True, slots=True)
-class Troubles:
+class PollErrors:
     """What went wrong so far, in the far ends' words."""
 
     _told: list[str] = field(default_factory=list)
@@ -27,12 +27,12 @@ class Troubles:
         """Keep what a far end does not do for one thing. Raises it when that end names a time to come back."""
         try:
             yield
-        except FarEndError as error:
+        except ExternalServiceError as error:
             if wait_asked(error) is not None:
                 raise
             self.add(error)
 
-    def add(self, error: FarEndError, *, advice: str = "") -> None:
+    def add(self, error: ExternalServiceError, *, advice: str = "") -> None:
         self._told.append(f"{error}; {advice}" if advice else str(error))
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class Troubles:
         return "".join(self._told[:1]) + (f" (and {more} more)" if more > 0 else "")
 
 
-def wait_asked(error: FarEndError) -> float | None:
+def wait_asked(error: ExternalServiceError) -> float | None:
     """For how many seconds a far end asks to be left alone, if it does."""
     seconds: float | None = getattr(error, "retry_after_s", None)
     return seconds
@@ -58,7 +58,7 @@ def says_locked(error: ForgeRefused) -> bool:
 async def through(
     news: Iterable[News],
     act: Callable[[News], Awaitable[bool]],
-    troubles: Troubles,
+    troubles: PollErrors,
     *,
     since: datetime,
     at: Callable[[News], datetime],

@@ -32,7 +32,7 @@ class _Seen:
     at: float
 
 
-class Lookout:
+class PollSchedule:
     """What each space was like when it was last looked at as a whole, and when each pull request was. Times are the
     monotonic clock's."""
 

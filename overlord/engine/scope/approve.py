@@ -13,7 +13,7 @@ from overlord.domain.scope.approval import approved, question, text_key
 from overlord.domain.scope.tree import Tree
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, jobs
 
@@ -40,7 +40,7 @@ async def ask_first(parts: Parts, job: Job, allowed: Allowed, base: Sha) -> bool
         decisions.raise_decision(connection, decision)
         return True
 
-    return await parts.database.write(Point.SCOPE_ASKED, put)
+    return await parts.database.write(Failpoint.SCOPE_ASKED, put)
 
 
 def suggestion(paths: frozenset[str]) -> str:

@@ -11,7 +11,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Ending, EndKind
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import ending as endings
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, environments, jobs, sessions
 from overlord.store.budgets import grants
@@ -46,7 +46,7 @@ async def step(parts: Parts, job: Job) -> bool:
         return False
     # They may have granted a permission that was missing, and then answered.
     parts.forge.renew_sign_in(RepositoryName(job.space))
-    await parts.database.write(Point.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
+    await parts.database.write(Failpoint.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
     return True
 
 
@@ -96,9 +96,11 @@ def _adopted(job: Job, decision: Decision) -> dict[str, object]:
 async def expire(parts: Parts) -> None:
     """Close the questions whose time is over: whoever asked goes on without an answer."""
     at = parts.clock.now()
-    overdue = parts.vigil.overdue(await parts.database.read(decisions.timed), parts.clock.monotonic())
+    overdue = parts.session_watchdog.overdue(
+        await parts.database.read(decisions.timed), parts.clock.monotonic()
+    )
     if overdue:
-        await parts.database.write(Point.DECISIONS_EXPIRED, lambda c: decisions.expire(c, overdue, at=at))
+        await parts.database.write(Failpoint.DECISIONS_EXPIRED, lambda c: decisions.expire(c, overdue, at=at))
         parts.ring()
 
 
@@ -123,4 +125,4 @@ async def wait_for_person(
         )
         decisions.raise_decision(connection, ask(job, subject, body, at=at))
 
-    await parts.database.write(Point.PERSON_ASKED, wait)
+    await parts.database.write(Failpoint.PERSON_ASKED, wait)

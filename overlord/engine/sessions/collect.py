@@ -30,7 +30,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
@@ -49,7 +49,7 @@ async def step(parts: Parts, job: Job) -> bool:
     if over is None:
         return False
     work = await _canonical(parts, job, over.session)
-    await parts.database.write(Point.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
+    await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
     return True
 
 
@@ -209,7 +209,7 @@ def _outage(connection: sqlite3.Connection, session: Session) -> ModelOutage | N
 async def _lost_without_trace(parts: Parts, job: Job) -> bool:
     """A running job without a live session: only damage from outside makes one; it goes back to the queue."""
     await parts.database.write(
-        Point.LOSS_NOTED,
+        Failpoint.LOSS_NOTED,
         lambda c: jobs.move(
             c,
             job.id,
@@ -225,4 +225,4 @@ async def _lost_without_trace(parts: Parts, job: Job) -> bool:
 async def abandon(parts: Parts, session: Session) -> None:
     """End a session whose job does not need it any more, keeping its evidence."""
     over = await endings.end_now(parts, session)
-    await parts.database.write(Point.SESSION_ABANDONED, lambda c: endings.close(c, parts, over))
+    await parts.database.write(Failpoint.SESSION_ABANDONED, lambda c: endings.close(c, parts, over))

@@ -11,8 +11,8 @@ from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import environment
 from overlord.engine.sessions.environment import EnvironmentFailed
-from overlord.engine.sessions.evaluation_input import material_of
-from overlord.failpoints import Point
+from overlord.engine.sessions.evaluation_input import evaluation_input_of
+from overlord.failpoints import Failpoint
 from overlord.ports import Sha
 from overlord.store import decisions, jobs
 from overlord.store.checks import evaluations
@@ -35,7 +35,7 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     asked = await environment.unapproved(parts, job, Sha(job.base_sha or ""))
     if asked is None:
         return False
-    material = await material_of(parts, job, row.head_sha)
+    material = await evaluation_input_of(parts, job, row.head_sha)
     named = [Finding(check="environment", rule="dependencies", message="", file=path) for path in asked.taken]
     diff = hunks_first(material.changes, material.diff, named, limit_chars=SHOWN_CHARS)
     shown = parts.held.redactor.redact(diff)
@@ -53,5 +53,5 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         decision = ask(job, Subject.DEPENDENCIES, body, at=at, options=(asked.digest,), patterns=asked.taken)
         decisions.raise_decision(connection, decision)
 
-    await parts.database.write(Point.DEPENDENCIES_ASKED, wait)
+    await parts.database.write(Failpoint.DEPENDENCIES_ASKED, wait)
     return True

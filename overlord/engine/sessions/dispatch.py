@@ -25,7 +25,7 @@ from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.skills import select_skills
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
 from overlord.settings.model import BudgetLimits
 from overlord.store import decisions, environments, jobs, sessions
@@ -60,14 +60,14 @@ async def step(parts: Parts, job: Job) -> bool:
         data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
         jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data=data)
 
-    await parts.database.write(Point.WORK_STARTED, started)
+    await parts.database.write(Failpoint.WORK_STARTED, started)
     return True
 
 
 async def _held_back(parts: Parts, job: Job) -> bool | None:
     """Whether it is news what a queued job waits for, besides anything of its base; None where it waits for nothing."""
     if await parts.database.read(lambda c: pauses.over(c, job.space)) is not None:
-        return await parts.database.write(Point.TROUBLE_NOTED, lambda c: capacity.say_paused(c, job.id))
+        return await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: capacity.say_paused(c, job.id))
     if not await parts.database.read(lambda c: capacity.for_one_more(c, parts, job)):
         return False
     if await edited_issue.asked(parts, job):
@@ -128,7 +128,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
-    return await parts.database.write(Point.WORK_PREPARED, store)
+    return await parts.database.write(Failpoint.WORK_PREPARED, store)
 
 
 async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
@@ -136,14 +136,14 @@ async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
     if (base, branch) == (job.base_sha, job.branch):
         return job
     changes = {"base_sha": base, "branch": branch}
-    return await parts.database.write(Point.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
+    return await parts.database.write(Failpoint.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
 
 
 async def _hold(parts: Parts, job: Job, reason: str) -> bool:
     """Let people see what a queued job waits for."""
     if job.reason == reason:
         return False
-    await parts.database.write(Point.TROUBLE_NOTED, lambda c: jobs.repair(c, job.id, reason=reason))
+    await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: jobs.repair(c, job.id, reason=reason))
     return True
 
 
@@ -224,7 +224,7 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 
 async def _work_session(
-    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, told: untested.Told
+    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, told: untested.Guidance
 ) -> tuple[Session, Chosen]:
     known = await parts.database.read(lambda c: _context(c, job))
     contract = parts.contract(job.space)
@@ -233,7 +233,7 @@ async def _work_session(
     tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
     listing = await parts.git.listing(RepositoryName(job.space), base)
     named = files_named_in(job.issue, listing)
-    about = {*named, *(finding.file for finding in known.findings if finding.file)}
+    about = {*named, *(item.file for item in known.findings if item.file)}
     chosen = await select_skills.skills_for(parts, job, base, listing, files=about, scope=writable.scope)
     brief = Brief(
         session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
@@ -350,7 +350,7 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
         environments.mark(connection, layer, used_at=at)
         return True
 
-    return await parts.database.write(Point.CHECK_PREPARED, store)
+    return await parts.database.write(Failpoint.CHECK_PREPARED, store)
 
 
 async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:

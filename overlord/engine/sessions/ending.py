@@ -8,12 +8,12 @@ from minion.protocol import encode
 from overlord.domain.decision import DecisionState
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import SessionId
 from overlord.settings.work import Sessions
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import steering
-from overlord.store.evidence import Exhibit, record
+from overlord.store.evidence import EvidenceFile, record
 
 LOG_BYTES = 200_000
 
@@ -24,7 +24,7 @@ class Over:
 
     session: Session
     ending: Ending
-    exhibits: tuple[Exhibit, ...] = ()
+    exhibits: tuple[EvidenceFile, ...] = ()
 
 
 def never_started(why: str) -> Ending:
@@ -76,25 +76,25 @@ async def _limits(parts: Parts, session: Session) -> Sessions:
 
 
 def _reason_to_stop(parts: Parts, session: Session, limits: Sessions) -> StopReason | None:
-    return parts.vigil.reason_to_stop(
+    return parts.session_watchdog.reason_to_stop(
         session, parts.clock.monotonic(), silent_s=limits.silent_s, grace_s=limits.grace_s
     )
 
 
 async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
     """Write down why, then stop it: TERM, and KILL after the grace."""
-    await parts.database.write(Point.STOP_ORDERED, lambda c: sessions.stop_because(c, session.id, reason))
+    await parts.database.write(Failpoint.STOP_ORDERED, lambda c: sessions.stop_because(c, session.id, reason))
     grace_s = (await _limits(parts, session)).grace_s
     await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
 
 
-async def keep_evidence(parts: Parts, session: Session) -> list[Exhibit]:
+async def keep_evidence(parts: Parts, session: Session) -> list[EvidenceFile]:
     """Store what a session printed and reported. The rows are written with the fact they belong to."""
     log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
     return await asyncio.to_thread(_kept, parts, session, log)  # it waits for the disk
 
 
-def _kept(parts: Parts, session: Session, log: str) -> list[Exhibit]:
+def _kept(parts: Parts, session: Session, log: str) -> list[EvidenceFile]:
     redactor = parts.held.redactor
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
@@ -103,7 +103,7 @@ def _kept(parts: Parts, session: Session, log: str) -> list[Exhibit]:
     if session.report is not None:
         contents["report"] = encode(session.report)
     return [
-        Exhibit(
+        EvidenceFile(
             job_id=session.job_id,
             session_id=session.id,
             kind=kind,
@@ -124,14 +124,16 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
     superseded = DecisionState.SUPERSEDED
     steering.defer(connection, over.session, at=at)
     decisions.close_waiting(connection, over.session.job_id, superseded, at=at, session_id=over.session.id)
-    for exhibit in over.exhibits:
-        record(connection, exhibit)
+    for evidence_file in over.exhibits:
+        record(connection, evidence_file)
 
 
 async def clear(parts: Parts, session: Session) -> bool:
     """Free what an ended session held: its container, its repository. May be repeated; nothing waits for it."""
-    parts.vigil.forget(session.id)
+    parts.session_watchdog.forget(session.id)
     await parts.runner.remove(SessionId(session.id))
     await parts.git.remove_session(SessionId(session.id))
-    await parts.database.write(Point.SESSION_CLEARED, lambda c: sessions.mark(c, session.id, cleared=True))
+    await parts.database.write(
+        Failpoint.SESSION_CLEARED, lambda c: sessions.mark(c, session.id, cleared=True)
+    )
     return True

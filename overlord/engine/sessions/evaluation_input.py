@@ -17,7 +17,7 @@ DIFF_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class EvaluationInput:
     """One head's material; the same for every check of an evaluation."""
 
     base: Sha
@@ -26,13 +26,13 @@ class Material:
     diff: str
 
 
-async def material_of(parts: Parts, job: Job, head_sha: str) -> Material:
+async def evaluation_input_of(parts: Parts, job: Job, head_sha: str) -> EvaluationInput:
     """Read the diff from the mirror."""
     name, base, head = RepositoryName(job.space), Sha(job.base_sha or ""), Sha(head_sha)
     changes, diff = await asyncio.gather(
         parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
     )
-    return Material(base=base, head=head, changes=changes, diff=diff)
+    return EvaluationInput(base=base, head=head, changes=changes, diff=diff)
 
 
 async def checks_of(parts: Parts, job: Job) -> ChecksFile | None:

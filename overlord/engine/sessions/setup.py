@@ -26,7 +26,7 @@ from overlord.engine.sessions import capacity
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed, Need
 from overlord.errors import RunnerRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Launch, RepositoryName, SessionId, Sha
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
@@ -54,7 +54,7 @@ async def ensure(parts: Parts, job: Job, need: Need | None) -> str | None:
         return need.key
     if await is_being_made(parts, need):
         return None
-    if await parts.database.write(Point.SETUP_PREPARED, lambda c: _prepare(c, parts, job, need)):
+    if await parts.database.write(Failpoint.SETUP_PREPARED, lambda c: _prepare(c, parts, job, need)):
         parts.ring()
     return None
 
@@ -142,10 +142,12 @@ async def advance(parts: Parts, job: Job, session: Session) -> bool:
             trouble = f"What the setup made cannot be kept: {error}"
             is_lost = over.ending.kind is EndKind.LOST
         else:
-            await parts.database.write(Point.SETUP_COMPLETED, lambda c: _finish(c, parts, job, over, size))
+            await parts.database.write(
+                Failpoint.SETUP_COMPLETED, lambda c: _finish(c, parts, job, over, size)
+            )
             return True
     if is_lost and await _is_worth_another(parts, over):
-        await parts.database.write(Point.SETUP_LOST, lambda c: _lose(c, parts, job, over))
+        await parts.database.write(Failpoint.SETUP_LOST, lambda c: _lose(c, parts, job, over))
         return True
     await _give_up(parts, job, over, trouble)
     raise EnvironmentFailed(trouble)
@@ -153,7 +155,7 @@ async def advance(parts: Parts, job: Job, session: Session) -> bool:
 
 async def _give_up(parts: Parts, job: Job, over: endings.Over, trouble: str) -> None:
     """Write down that there will be no environment, and free what was made of it; prune takes what stays behind."""
-    await parts.database.write(Point.SETUP_FAILED, lambda c: _fail(c, parts, job, over, trouble))
+    await parts.database.write(Failpoint.SETUP_FAILED, lambda c: _fail(c, parts, job, over, trouble))
     await endings.clear(parts, over.session)
     await parts.runner.remove_layer(over.session.layer)
 
@@ -192,7 +194,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
         await _give_up(parts, job, refused, trouble)
         raise EnvironmentFailed(trouble) from None
     at = parts.clock.now()
-    await parts.database.write(Point.SETUP_STARTED, lambda c: sessions.start(c, session, at=at))
+    await parts.database.write(Failpoint.SETUP_STARTED, lambda c: sessions.start(c, session, at=at))
     return True
 
 

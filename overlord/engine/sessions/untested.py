@@ -25,7 +25,7 @@ from overlord.domain.scope.reason import Reason
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import environment
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Git, RepositoryName, Sha
 from overlord.store import decisions, jobs
 from overlord.store.budgets import grants
@@ -36,7 +36,7 @@ from overlord.verbs.scope import covers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class TestsAtCommit:
     """A commit, as far as tests go."""
 
     has_tests: bool
@@ -46,7 +46,7 @@ class Seen:
     """What runs them and what lints, in words."""
 
 
-async def look(git: Git, name: RepositoryName, commit: Sha) -> Seen:
+async def look(git: Git, name: RepositoryName, commit: Sha) -> TestsAtCommit:
     """Read whether there are tests. What cannot be read is said to be there: another step tells what is wrong with it."""
     names = await git.listing(name, commit)
     asked = (CHECKS_PATH, *untested.to_read(names), *LINT_CONFIGURATION, *wanted(names))
@@ -54,10 +54,10 @@ async def look(git: Git, name: RepositoryName, commit: Sha) -> Seen:
     try:
         own, usual = parse_checks(files.get(CHECKS_PATH)), recipe(files, names)
     except (ChecksFileError, EnvironmentFileError):
-        return Seen(has_tests=True, names=names)
+        return TestsAtCommit(has_tests=True, names=names)
     found = ChecksFile(tests=(own and own.tests) or usual.tests, lint=(own and own.lint) or usual.lint)
     texts = {path: files[path].decode(errors="replace") for path in LINT_CONFIGURATION if path in files}
-    return Seen(
+    return TestsAtCommit(
         has_tests=untested.has_tests(found, names, files),
         names=names,
         tests=found.tests.words if found.tests else "python -m pytest",
@@ -87,7 +87,7 @@ async def ask_first(parts: Parts, job: Job, base: Sha) -> bool | None:
         decisions.raise_decision(connection, ask(now, Subject.UNTESTED, body, at=at))
         return True
 
-    return await parts.database.write(Point.PERSON_ASKED, put)
+    return await parts.database.write(Failpoint.PERSON_ASKED, put)
 
 
 def held(connection: sqlite3.Connection) -> dict[int, str]:
@@ -100,7 +100,7 @@ def held(connection: sqlite3.Connection) -> dict[int, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Guidance:
     """What a session is told and given because of what was said here."""
 
     policy: UntestedPolicy | None = None
@@ -128,19 +128,21 @@ class Told:
         return tuple(pattern for pattern in self.patterns if not covers(scope, pattern))
 
 
-async def told(parts: Parts, job: Job, base: Sha) -> Told:
+async def told(parts: Parts, job: Job, base: Sha) -> Guidance:
     """Look at what was said about a repository before a work session is prepared there."""
     policy = await parts.database.read(lambda c: untested_policies.of(c, job.space))
     if policy is None:
-        return Told()
+        return Guidance()
     seen = await look(parts.git, RepositoryName(job.space), base)
     if seen.has_tests or policy.choice is not Verb.WRITE_TESTS:
-        return Told(policy=policy, is_over=seen.has_tests)
+        return Guidance(policy=policy, is_over=seen.has_tests)
     node = untested.is_node(seen.names)
-    return Told(policy=policy, answers=(untested.request(node=node),), patterns=untested.patterns(node=node))
+    return Guidance(
+        policy=policy, answers=(untested.request(node=node),), patterns=untested.patterns(node=node)
+    )
 
 
-def note(connection: sqlite3.Connection, job: Job, told: Told, before: Scope, *, at: datetime) -> None:
+def note(connection: sqlite3.Connection, job: Job, told: Guidance, before: Scope, *, at: datetime) -> None:
     """In the transaction that prepares the session: what it may write more stays the job's, and a policy that is over ends."""
     policy = told.policy
     if policy is None:

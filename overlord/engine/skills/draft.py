@@ -24,7 +24,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import model_account as account
 from overlord.engine.skills.select_skills import MOST_FILES
 from overlord.errors import ForgeRefused, ModelRefused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs, sessions
 from overlord.store.evidence import record
@@ -69,7 +69,7 @@ async def step(parts: Parts, draft: SkillDraft) -> None:
         _check_writable(path)
     if draft.kind is DraftKind.RETIRE:
         note = partial(_written, parts=parts, draft=draft, found=Written(name=draft.name, text=""), path=path)
-        await parts.database.write(Point.DRAFT_WRITTEN, note)
+        await parts.database.write(Failpoint.DRAFT_WRITTEN, note)
         return
     present = files.get(path, b"").decode(errors="replace")
     proposal, job = await parts.database.read(lambda c: _evidence(c, draft))
@@ -91,7 +91,7 @@ async def step(parts: Parts, draft: SkillDraft) -> None:
         path=path or (skill_path(found.name) if isinstance(found, Written) else ""),
         session=session,
     )
-    await parts.database.write(Point.DRAFT_WRITTEN, note)
+    await parts.database.write(Failpoint.DRAFT_WRITTEN, note)
 
 
 def _names(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -145,8 +145,8 @@ def _written(
 ) -> None:
     at = parts.clock.now()
     if session is not None:
-        if (exhibit := account.transcript(parts, session)) is not None:
-            record(connection, exhibit)
+        if (evidence_file := account.transcript(parts, session)) is not None:
+            record(connection, evidence_file)
         sessions.mark(connection, session.id, cleared=False)
     if isinstance(found, Unwritten):
         fail(connection, draft, f"no skill came of it: {found.reason}", parts=parts)

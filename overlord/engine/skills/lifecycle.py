@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.chat.draft_card import issue_body
-from overlord.domain.conversation.follow_up import Asked
+from overlord.domain.conversation.follow_up import AskedChange
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
@@ -28,7 +28,7 @@ from overlord.engine.skills import draft as drafting
 from overlord.engine.skills import model_review
 from overlord.engine.skills.draft import NotDrafted, at_base, fail
 from overlord.errors import ForgeRefused, ForgeUnavailable, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills
@@ -64,7 +64,7 @@ async def _judged(parts: Parts, draft: SkillDraft) -> None:
     present = b"" if draft.kind is DraftKind.NEW else files.get(draft.path, b"")
     base_text, at = present.decode(errors="replace"), parts.clock.now()
     await parts.database.write(
-        Point.DRAFT_CHECKED,
+        Failpoint.DRAFT_CHECKED,
         lambda c: drafts.check(c, draft, at=at, base_text=base_text, findings=findings),
     )
 
@@ -72,7 +72,7 @@ async def _judged(parts: Parts, draft: SkillDraft) -> None:
 async def _opened(parts: Parts, draft: SkillDraft) -> None:
     async def order() -> None:
         at = parts.clock.now()
-        await parts.database.write(Point.DRAFT_ORDERED, lambda c: drafts.order(c, draft, at=at))
+        await parts.database.write(Failpoint.DRAFT_ORDERED, lambda c: drafts.order(c, draft, at=at))
 
     try:
         number = await opened(
@@ -86,7 +86,7 @@ async def _opened(parts: Parts, draft: SkillDraft) -> None:
         )
     except ForgeRefused as error:
         raise NotDrafted(f"its issue cannot be opened: {defused_line(str(error))}") from None
-    await parts.database.write(Point.DRAFT_DISPATCHED, lambda c: _dispatched(c, parts, draft, number))
+    await parts.database.write(Failpoint.DRAFT_DISPATCHED, lambda c: _dispatched(c, parts, draft, number))
 
 
 def _dispatched(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft, number: int) -> None:
@@ -122,7 +122,7 @@ async def _compared(parts: Parts, draft: SkillDraft) -> None:
             origin = Origin.EVOLVED if is_ours else Origin.MANUAL
             skills.set_origin(connection, draft.space, draft.name, origin)
 
-    await parts.database.write(Point.DRAFT_COMPARED, compared)
+    await parts.database.write(Failpoint.DRAFT_COMPARED, compared)
 
 
 _STEPS = {
@@ -132,9 +132,9 @@ _STEPS = {
     DraftState.MERGED: _compared,
 }
 _FAILS = {
-    DraftState.DRAFTING: Point.DRAFT_WRITTEN,
-    DraftState.CHECKING: Point.DRAFT_CHECKED,
-    DraftState.APPROVED: Point.DRAFT_DISPATCHED,
+    DraftState.DRAFTING: Failpoint.DRAFT_WRITTEN,
+    DraftState.CHECKING: Failpoint.DRAFT_CHECKED,
+    DraftState.APPROVED: Failpoint.DRAFT_DISPATCHED,
 }
 
 
@@ -200,7 +200,7 @@ async def is_outdated(parts: Parts, job: Job, draft: SkillDraft) -> bool:
 
 
 async def answer_review(
-    parts: Parts, job: Job, pull: Pull, draft: SkillDraft, asked: Sequence[Asked]
+    parts: Parts, job: Job, pull: Pull, draft: SkillDraft, asked: Sequence[AskedChange]
 ) -> None:
     """Tell reviewers who ask for changes how they get them: no session may change what was approved."""
     keys = sha256("\n".join(sorted(item.key for item in asked)).encode()).hexdigest()[:16]

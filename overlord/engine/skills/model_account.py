@@ -9,9 +9,9 @@ from overlord.domain.budgets.budget import NANO
 from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import sessions
-from overlord.store.evidence import Exhibit
+from overlord.store.evidence import EvidenceFile
 
 
 async def of_review(parts: Parts, job: Job, *, since: datetime) -> Session:
@@ -21,7 +21,7 @@ async def of_review(parts: Parts, job: Job, *, since: datetime) -> Session:
     if last is not None and last.prepared_at >= since:
         return last
     ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, kind)) + 1
-    return await _opened(parts, job, kind, ordinal, Point.REVIEW_PREPARED)
+    return await _opened(parts, job, kind, ordinal, Failpoint.REVIEW_PREPARED)
 
 
 async def of_draft(parts: Parts, job: Job, number: int) -> Session:
@@ -29,10 +29,10 @@ async def of_draft(parts: Parts, job: Job, number: int) -> Session:
     kind, name = SessionKind.DRAFT, session_id(job.id, SessionKind.DRAFT, number)
     known = await parts.database.read(lambda c: sessions.of_job(c, job.id))
     found = next((session for session in known if session.id == name), None)
-    return found or await _opened(parts, job, kind, number, Point.DRAFT_PREPARED)
+    return found or await _opened(parts, job, kind, number, Failpoint.DRAFT_PREPARED)
 
 
-async def _opened(parts: Parts, job: Job, kind: SessionKind, ordinal: int, point: Point) -> Session:
+async def _opened(parts: Parts, job: Job, kind: SessionKind, ordinal: int, point: Failpoint) -> Session:
     at, budget = parts.clock.now(), parts.settings.space(job.space).budget
     session = Session(
         id=session_id(job.id, kind, ordinal),
@@ -54,13 +54,13 @@ async def _opened(parts: Parts, job: Job, kind: SessionKind, ordinal: int, point
     return session
 
 
-def transcript(parts: Parts, session: Session) -> Exhibit | None:
+def transcript(parts: Parts, session: Session) -> EvidenceFile | None:
     """What was asked and answered, already redacted."""
     path = parts.home.transcript(session.id)
     if not path.exists():
         return None
     content = path.read_bytes()
-    return Exhibit(
+    return EvidenceFile(
         job_id=session.job_id,
         session_id=session.id,
         kind="transcript",

@@ -24,7 +24,7 @@ from overlord.domain.skills.model_review import messages_for, read_answer, unrea
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ModelRefused, ModelUnavailable
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.skills import skill_readings
 from overlord.store.skills.skill_readings import Reading
 
@@ -98,7 +98,7 @@ async def _one(parts: Parts, space: str, file: str, text: str) -> tuple[SkillFin
     if isinstance(answer, ReviewProblem):
         answer = (unread(f"its answer does not count: {answer.reason}"),)
     reading = Reading(space=space, digest=digest, findings=answer, at=at)
-    await parts.database.write(Point.SKILL_READ, lambda c: skill_readings.note(c, reading))
+    await parts.database.write(Failpoint.SKILL_READ, lambda c: skill_readings.note(c, reading))
     return answer
 
 

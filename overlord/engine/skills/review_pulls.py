@@ -38,13 +38,13 @@ from overlord.domain.skills.review import SkillReview
 from overlord.domain.skills.verdict import SkillVerdict
 from overlord.domain.text.plain import plain_line
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
-from overlord.engine.issues.permissions import Standing
+from overlord.engine.issues.permissions import Permissions
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import Troubles
+from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.engine.skills import model_review
 from overlord.engine.skills.select_skills import MOST_FILES
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeTooLarge, ForgeUnavailable
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs, ledger
 from overlord.store.chat import messages
@@ -67,14 +67,14 @@ MOST_KEPT = 200
 """Contents of skill files at base that are remembered, by their names."""
 
 
-async def pulls(parts: Parts, name: RepositoryName, troubles: Troubles) -> bool:
+async def pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
     """Vet the open pull requests of a space whose head or base is new; whether none is left for later."""
     wanted = parts.settings.space(name).vet_skills
     known = await parts.database.read(lambda c: skill_pulls.of_space(c, name))
     listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
-        await parts.database.write(Point.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
-    look, left, is_all = _Look(parts=parts, name=name, standing=Standing(parts, name)), MOST_A_LOOK, True
+        await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
+    look, left, is_all = _Look(parts=parts, name=name, standing=Permissions(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
     said: dict[int, tuple[Vetting, Saying]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
@@ -101,7 +101,7 @@ class _Look:
 
     parts: Parts
     name: RepositoryName
-    standing: Standing
+    standing: Permissions
     bases: dict[str, Mapping[str, TreeEntry]] = field(default_factory=dict)
 
     def has_asked_enough(self) -> bool:
@@ -273,7 +273,7 @@ async def _noted(parts: Parts, found: Vetting, before: Vetting | None) -> Vettin
             messages.want(connection, MessageKind.NOTICE, number, channel=speech.channel)
 
     if vetting != before:
-        await parts.database.write(Point.PULL_VETTED, note)
+        await parts.database.write(Failpoint.PULL_VETTED, note)
     if is_news:
         parts.ring()
     return vetting
@@ -304,7 +304,7 @@ async def _tell(parts: Parts, name: RepositoryName, vetting: Vetting, said: Sayi
     except ForgeRefused as error:
         stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told
     await parts.database.write(
-        Point.VETTING_TOLD, lambda c: skill_pulls.tell(c, vetting, stamp=stamp, comment_id=comment)
+        Failpoint.VETTING_TOLD, lambda c: skill_pulls.tell(c, vetting, stamp=stamp, comment_id=comment)
     )
     if refused is not None:
         raise refused

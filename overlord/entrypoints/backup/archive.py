@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from overlord.entrypoints.backup.manifest import FORMAT, MANIFEST, Manifest, Member, digest_of, is_known
 from overlord.errors import NotFound, StoreError
-from overlord.failpoints import Moment, Point, reached
+from overlord.failpoints import Failpoint, Moment, reached
 
 _CHUNK = 1 << 20
 _COMPRESSION = 6
@@ -99,10 +99,10 @@ def packing(target: Path, *, at: datetime) -> Iterator[Packer]:
                 yield Packer(packed, at)
             file.flush()
             os.fsync(file.fileno())
-        reached(Point.KEEP_BACKUP, Moment.BEFORE)
+        reached(Failpoint.KEEP_BACKUP, Moment.BEFORE)
         making.rename(target)
         flush(target.parent)
-        reached(Point.KEEP_BACKUP, Moment.AFTER)
+        reached(Failpoint.KEEP_BACKUP, Moment.AFTER)
     finally:
         making.unlink(missing_ok=True)
 

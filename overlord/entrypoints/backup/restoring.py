@@ -31,7 +31,7 @@ from overlord.entrypoints.backup.manifest import (
     place_in,
 )
 from overlord.errors import GitFailed, Refused, StoreError
-from overlord.failpoints import Moment, Point, reached
+from overlord.failpoints import Failpoint, Moment, reached
 from overlord.home import STAGING, Home
 from overlord.ports import Sha
 from overlord.store import ledger
@@ -109,7 +109,7 @@ async def _prove(staging: Home, manifest: Manifest, *, at: datetime, actor: str)
         actor=actor,
         data={"created_at": f"{manifest.created_at:%Y-%m-%d %H:%M:%S} UTC", "by": manifest.overlord},
     )
-    write_beside(staging.database, Point.BACKUP_RESTORED, lambda c: ledger.append(c, event))
+    write_beside(staging.database, Failpoint.BACKUP_RESTORED, lambda c: ledger.append(c, event))
     for space in sorted({found[0] for name in manifest.members if (found := history_of(name))}):
         await mirror_of(_history(staging, space), staging.mirror(space))
     shutil.rmtree(staging.root / "history", ignore_errors=True)
@@ -171,8 +171,8 @@ def _move_in(staging: Home, home: Home) -> str:
     os.sync()  # thousands of files come to the disk at once, before the one that names them
     for beside in ("-wal", "-shm"):
         home.database.with_name(home.database.name + beside).unlink(missing_ok=True)
-    reached(Point.RESTORE_HOME, Moment.BEFORE)
+    reached(Failpoint.RESTORE_HOME, Moment.BEFORE)
     staging.database.rename(home.database)
     flush(home.root)
-    reached(Point.RESTORE_HOME, Moment.AFTER)
+    reached(Failpoint.RESTORE_HOME, Moment.AFTER)
     return settings

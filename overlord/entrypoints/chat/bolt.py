@@ -22,9 +22,9 @@ from overlord.domain.chat.answer import refused_message
 from overlord.domain.chat.card import FILL, PRESS
 from overlord.domain.identifiers import UserId
 from overlord.engine.chat import handle_requests
-from overlord.engine.runtime.chat_output import Speech
+from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.settings.chat import Slack
 from overlord.store.chat import home_tabs, requests
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind
@@ -146,7 +146,7 @@ class _Sent(BaseModel):
 class Ears:
     """The listeners of one Overlord."""
 
-    def __init__(self, running: Overlord, speech: Speech) -> None:
+    def __init__(self, running: Overlord, speech: ChatOutput) -> None:
         self._running = running
         self._speech = speech
         self._redactor = running.parts.held.redactor
@@ -195,7 +195,7 @@ class Ears:
         if said.event.tab == "home":
             user, team, at = said.event.user, said.team_id, self._running.parts.clock.now()
             await self._running.parts.database.write(
-                Point.HOME_OPENED, lambda c: home_tabs.opened(c, user=user, team=team, at=at)
+                Failpoint.HOME_OPENED, lambda c: home_tabs.opened(c, user=user, team=team, at=at)
             )
             self._running.bell.ring()
         await ack()
@@ -255,7 +255,7 @@ class Ears:
     async def _hear(self, request: Request) -> None:
         """Write it down, without secrets of ours: people's words are shown to others."""
         request = replace(request, text=self._redactor.redact(request.text))
-        await self._running.parts.database.write(Point.REQUEST_HEARD, lambda c: requests.hear(c, request))
+        await self._running.parts.database.write(Failpoint.REQUEST_HEARD, lambda c: requests.hear(c, request))
         self._running.bell.ring()
 
     async def _without_our_name(self, text: str) -> str:
@@ -282,7 +282,7 @@ class Ears:
             log.warning("not_answered", reason=str(error))
 
 
-def hearing(slack: Slack, ears: Ears, speech: Speech) -> AsyncApp:
+def hearing(slack: Slack, ears: Ears, speech: ChatOutput) -> AsyncApp:
     """The Bolt app whose listeners write down what people say. A request it does not understand is refused, and so is one
     that cannot be written down: whoever made it sees that, and events are sent again."""
 

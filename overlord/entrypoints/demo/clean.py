@@ -18,7 +18,7 @@ from overlord import wakeup
 from overlord.adapters.docker.engine import DockerEngine
 from overlord.domain.text.plain import count
 from overlord.entrypoints.terminal.show import say
-from overlord.errors import FarEndError
+from overlord.errors import ExternalServiceError
 from overlord.home import Home
 
 PREFIX = "overlord-demo-"
@@ -71,7 +71,7 @@ async def clean(address: str | None, below: Path | None = None) -> Removed:
             if (path / "instance").exists():
                 removed += await _remove_objects(engine, Home(path).instance())
         images = await _images(engine)
-    except FarEndError:
+    except ExternalServiceError:
         pass  # no engine, or none for this user: nothing of ours is in it
     finally:
         engine.close()

@@ -24,7 +24,7 @@ from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import card, console, say
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
-from overlord.errors import FarEndError, ImageUnusable
+from overlord.errors import ExternalServiceError, ImageUnusable
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.settings.load import Settings, load, remade
 from overlord.store import jobs, ledger, sessions
@@ -152,7 +152,7 @@ async def _run(running: Overlord, interrupted: asyncio.Event) -> bool:
 async def _stop_sessions(running: Overlord) -> None:
     """Sessions outlive what started them, and nobody comes back to these."""
     await running.tick.close()
-    with contextlib.suppress(FarEndError):
+    with contextlib.suppress(ExternalServiceError):
         for session in await running.parts.database.read(sessions.live):
             await running.parts.runner.stop(SessionId(session.id), grace_s=STOP_S)
 

@@ -22,7 +22,7 @@ from overlord.entrypoints.doctor.forge import examine_forge
 from overlord.entrypoints.doctor.machine import examine_machine
 from overlord.entrypoints.doctor.model import examine_model
 from overlord.entrypoints.doctor.slack import examine_slack
-from overlord.errors import FarEndError, RunnerRefused, SettingsError
+from overlord.errors import ExternalServiceError, RunnerRefused, SettingsError
 from overlord.home import Home
 from overlord.settings.load import Settings
 
@@ -93,7 +93,7 @@ async def _runner(settings: Settings) -> Sequence[Finding]:
         found += await _shared(engine, settings)
     except RunnerRefused as error:
         found.append(Finding(what="image", health=Health.BAD, said=f"{error}; run `make images`"))
-    except FarEndError as error:
+    except ExternalServiceError as error:
         found.append(Finding(what="engine", health=missing, said=f"{error}{_instead(settings, is_agreed)}"))
     finally:
         engine.close()

@@ -7,7 +7,7 @@ from overlord.adapters.slack.access import SlackStanding
 from overlord.adapters.slack.scope import SOCKET_SCOPE, bot_scopes
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
-from overlord.errors import ChatMissing, FarEndError
+from overlord.errors import ChatMissing, ExternalServiceError
 from overlord.settings.load import Settings
 
 OFF = "off: without SLACK_BOT_TOKEN people use the command line; deploy/slack-app.md connects it"
@@ -28,14 +28,14 @@ async def examine_slack(settings: Settings) -> Sequence[Finding]:
     )
     try:
         return await _looked(standing, settings)
-    except FarEndError as error:
+    except ExternalServiceError as error:
         return [bad("slack", str(error))]
     finally:
         await standing.close()
 
 
 async def _looked(standing: SlackStanding, settings: Settings) -> Sequence[Finding]:
-    """Raises FarEndError where the bot token itself is not taken; nothing else can be looked at then."""
+    """Raises ExternalServiceError where the bot token itself is not taken; nothing else can be looked at then."""
     who = await standing.identity()
     found = [well("slack", f"at {settings.slack.api_url}, workspace {who.team}, as {who.user}")]
     found.append(_scopes(await standing.granted()))
@@ -56,7 +56,7 @@ def _scopes(granted: frozenset[str]) -> Finding:
 async def _channel(standing: SlackStanding, channel: str) -> Finding:
     try:
         await standing.read_channel(ChannelId(channel))
-    except FarEndError as error:
+    except ExternalServiceError as error:
         return bad("slack channel", f"{channel}: {error}")
     return well("slack channel", f"{channel} can be read")
 
@@ -71,7 +71,7 @@ async def _hearing(standing: SlackStanding, settings: Settings) -> Finding:
         return well("slack hearing", said)
     try:
         await standing.may_listen()
-    except FarEndError as error:
+    except ExternalServiceError as error:
         said = f"{error}; SLACK_APP_TOKEN is an app-level token (xapp-…) with {SOCKET_SCOPE}, and Socket Mode is on"
         return bad("slack hearing", said)
     return well("slack hearing", "by Socket Mode")
@@ -102,5 +102,5 @@ async def _problem(standing: SlackStanding, approver: str) -> str:
         return "" if counts else f"{approver} is a guest, a bot or deactivated, and decides nothing"
     except ChatMissing:
         return f"there is no {approver}"
-    except FarEndError as error:
+    except ExternalServiceError as error:
         return f"{approver} could not be looked up: {error}"

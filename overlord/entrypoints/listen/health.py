@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from overlord.app import Overlord
 from overlord.engine.runtime.poll_outcome import Reachability
 from overlord.entrypoints.listen.metrics import refusal
-from overlord.errors import FarEndError, StoreError
+from overlord.errors import ExternalServiceError, StoreError
 
 STALLED_S = 60.0
 """The loop makes a pass every five seconds at least; one without any for so long is stuck."""
@@ -99,7 +99,7 @@ class Health:
         try:
             async with asyncio.timeout(ANSWER_S):
                 await self._running.parts.runner.sessions()
-        except (FarEndError, OSError):  # TimeoutError is one
+        except (ExternalServiceError, OSError):  # TimeoutError is one
             return "the runner does not answer"
         return ""
 

@@ -19,7 +19,7 @@ from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.terminal.show import console, person
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
 from overlord.store.database import Database, open_reader, write_beside
 
@@ -29,7 +29,7 @@ PULLS_AFTER = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class LocalSession:
     """One command's hold on a place."""
 
     place: Place
@@ -44,7 +44,7 @@ class Desk:
         with closing(open_reader(self.place.home.database)) as connection:
             return act(connection)
 
-    def write(self, point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
+    def write(self, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return write_beside(self.place.home.database, point, act)
 
     def now(self) -> datetime:
@@ -77,7 +77,7 @@ class Desk:
 @contextlib.asynccontextmanager
 async def sit_down(
     place: Place, screen: Screen, environment: Mapping[str, str], *, json: bool
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[LocalSession]:
     """Hold the place. Raises Refused when another process does, StoreError for a damaged database."""
     interruption = Interruption(_leave)
     with place.held(), interruption.listening():
@@ -87,7 +87,7 @@ async def sit_down(
         try:
             if forge.shelf.get(Repository, place.repository) is None:
                 await forge.create_repository(place.repository)
-            yield Desk(
+            yield LocalSession(
                 place=place,
                 forge=forge,
                 screen=screen,

@@ -4,16 +4,16 @@ import asyncio
 
 from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.entrypoints.doctor.model import check_endpoint
-from overlord.entrypoints.local.local_session import Desk
+from overlord.entrypoints.local.local_session import LocalSession
 from overlord.errors import ModelUnavailable, Refused, SettingsError
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.session_api.gateway.model_watch import models_in_use
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
 
 
-async def check_models(desk: Desk, settings: Settings) -> None:
+async def check_models(desk: LocalSession, settings: Settings) -> None:
     """Raises SettingsError for what only a person can change, ModelUnavailable where nobody answers, and Refused on Ctrl-C.
 
     A model that answers and is busy is waited for by the run itself.
@@ -31,7 +31,7 @@ async def check_models(desk: Desk, settings: Settings) -> None:
         await asyncio.gather(checking, stopped, return_exceptions=True)
 
 
-async def _check(desk: Desk, settings: Settings) -> None:
+async def _check(desk: LocalSession, settings: Settings) -> None:
     for candidates in models_in_use(settings):
         faults = [(item, await check_endpoint(settings, item)) for item in candidates]
         for candidate, fault in faults:
@@ -39,13 +39,13 @@ async def _check(desk: Desk, settings: Settings) -> None:
 
 
 def _judge(
-    desk: Desk, settings: Settings, candidate: Candidate, fault: ModelFault | None, *, is_alone: bool
+    desk: LocalSession, settings: Settings, candidate: Candidate, fault: ModelFault | None, *, is_alone: bool
 ) -> None:
     name, address = settings.model_name(candidate), settings.endpoint(candidate.endpoint).base_url
     if fault is None:
         if desk.read(lambda c: model_outages.of(c, name)) is not None:
             now = desk.now()
-            desk.write(Point.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
+            desk.write(Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
         return
     said = f"{fault.describe(name)} at {address}. {fault.advice}"
     if not fault.passes:

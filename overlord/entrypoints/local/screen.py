@@ -20,7 +20,7 @@ REFRESH_HZ = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class RunStatus:
     """Where a run stands now. `cost_nusd` is None for a model without a price."""
 
     phase: str
@@ -40,7 +40,7 @@ class Screen(Protocol):
     """Where a run is shown."""
 
     def tell(self, news: News) -> None: ...
-    def show(self, standing: Standing) -> None: ...
+    def show(self, standing: RunStatus) -> None: ...
     def say(self, text: str) -> None:
         """A sentence for the user."""
         ...
@@ -64,7 +64,7 @@ class Lines:
     def tell(self, news: News) -> None:
         console.print(news.line(), soft_wrap=True)
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunStatus) -> None:
         """A pipe has no status line."""
 
     def say(self, text: str) -> None:
@@ -93,7 +93,7 @@ class Terminal(Lines):
         elif not news.is_progress:  # the status line has it
             console.print(news.line(), no_wrap=True, overflow="ellipsis")
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunStatus) -> None:
         self._status.standing = standing
 
     @contextmanager
@@ -121,7 +121,7 @@ class _Status:
     """Drawn again and again, so that the time moves."""
 
     def __init__(self) -> None:
-        self.standing = Standing(phase="starting")
+        self.standing = RunStatus(phase="starting")
         self._began = time.monotonic()
         self._spinner = Spinner("dots")
 
@@ -145,14 +145,14 @@ class JsonLines:
     """One JSON object a line."""
 
     def __init__(self) -> None:
-        self._last: Standing | None = None
+        self._last: RunStatus | None = None
 
     def tell(self, news: News) -> None:
         told = {"event": news.name, "at": news.at, "job": news.job, "text": news.text.strip()}
         if not news.is_progress:
             self._print(told)
 
-    def show(self, standing: Standing) -> None:
+    def show(self, standing: RunStatus) -> None:
         if standing != self._last:
             self._last = standing
             self._print({"event": "progress", **asdict(standing)})

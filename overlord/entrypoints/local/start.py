@@ -12,12 +12,12 @@ from overlord.entrypoints.local import address, checkout, preflight, result, tra
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
 from overlord.entrypoints.local.interruption import INTERRUPTED
-from overlord.entrypoints.local.local_session import Desk
+from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.work import job_of, work
 from overlord.entrypoints.terminal.show import line, person
 from overlord.errors import GitFailed, NotFound, Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs
 from overlord.verbs import commands
 
@@ -28,7 +28,7 @@ _AGAIN = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class WorkRequest:
     """What the user said on the command line; what is empty is as it was, or as the settings have it."""
 
     title: str = ""
@@ -50,7 +50,7 @@ class Wish:
         )
 
 
-async def run(desk: Desk, wish: Wish) -> int:
+async def run(desk: LocalSession, wish: WorkRequest) -> int:
     """Start a new run and work it. Raises Refused while another one is under way."""
     _check_alone(desk, 0)
     draft = wish.over(Record(number=0, title=wish.title, base="", forge_base="", base_branch="", onto=""))
@@ -61,7 +61,7 @@ async def run(desk: Desk, wish: Wish) -> int:
     return await _finish(desk, records.save(desk.place, replace(draft, number=number)), labels=True)
 
 
-async def resume(desk: Desk, number: int | None, wish: Wish) -> int:
+async def resume(desk: LocalSession, number: int | None, wish: WorkRequest) -> int:
     """Go on with what was interrupted; where nothing was, ask what waits, the newest first. Or with the run that is named.
 
     A run that only waits for an answer stands in the way of no other, and its code is not that of a run that passed.
@@ -87,7 +87,7 @@ async def resume(desk: Desk, number: int | None, wish: Wish) -> int:
     return code
 
 
-async def retry(desk: Desk, number: int | None, wish: Wish) -> int:
+async def retry(desk: LocalSession, number: int | None, wish: WorkRequest) -> int:
     """Work a run again: one that waits goes on where it is, one that has ended starts over from where HEAD is now."""
     every = records.every(desk.place)
     if not every:
@@ -99,7 +99,7 @@ async def retry(desk: Desk, number: int | None, wish: Wish) -> int:
     await _check_ready(desk, record)
     desk.screen.say(f"Run {record.number}: {line(record.title)}")
     if job is not None and job.state is JobState.WAITING:
-        desk.write(Point.DECISION_ANSWERED, lambda c: _answer_again(c, job))
+        desk.write(Failpoint.DECISION_ANSWERED, lambda c: _answer_again(c, job))
     elif job is not None and job.state not in ACTIVE:
         record = await _based(desk, record, wish.base)
         await _close(desk, job)
@@ -107,7 +107,7 @@ async def retry(desk: Desk, number: int | None, wish: Wish) -> int:
     return await _finish(desk, records.save(desk.place, record))
 
 
-async def _finish(desk: Desk, record: Record, *, labels: bool = False, goes_on: bool = False) -> int:
+async def _finish(desk: LocalSession, record: Record, *, labels: bool = False, goes_on: bool = False) -> int:
     """Work a run until it rests, and show its last page."""
     place = desk.place
     job = desk.read(lambda c: job_of(c, place.repository, record.number))
@@ -136,7 +136,7 @@ async def _finish(desk: Desk, record: Record, *, labels: bool = False, goes_on: 
     return outcome.code
 
 
-async def _based(desk: Desk, record: Record, base: str) -> Record:
+async def _based(desk: LocalSession, record: Record, base: str) -> Record:
     """Where the run starts: the user's commit, brought to the forge. What is not committed is said, and stays out."""
     own = desk.place.checkout
     if own is None:
@@ -153,7 +153,7 @@ async def _based(desk: Desk, record: Record, base: str) -> Record:
     return replace(record, base=commit, forge_base=forge_base, base_branch=_forge_branch(branch), onto=onto)
 
 
-async def _tell_uncommitted(desk: Desk, own: checkout.Checkout, start: str) -> None:
+async def _tell_uncommitted(desk: LocalSession, own: checkout.Checkout, start: str) -> None:
     try:
         found = await checkout.uncommitted(own)
     except GitFailed as error:
@@ -171,7 +171,7 @@ def _forge_branch(branch: str) -> str:
     return f"{flat}-base" if flat.startswith("minion") else flat
 
 
-async def _check_ready(desk: Desk, record: Record) -> None:
+async def _check_ready(desk: LocalSession, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
     settings, choice = await desk.settings(record)
     if not choice.told:  # what was found by itself has just answered
@@ -179,7 +179,7 @@ async def _check_ready(desk: Desk, record: Record) -> None:
     await (await choose_runner(settings, falls_back=True)).close()
 
 
-def _check_alone(desk: Desk, number: int) -> None:
+def _check_alone(desk: LocalSession, number: int) -> None:
     """One run at a time: each is worked with its own scope, budget and model. Raises Refused."""
     busy = desk.read(
         lambda c: [job for job in _moving(c, desk.place.repository) if job.issue.number != number]
@@ -201,7 +201,7 @@ def _has_answers(connection: sqlite3.Connection, job: Job) -> bool:
     return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
 
 
-def _waits(desk: Desk, record: Record) -> bool:
+def _waits(desk: LocalSession, record: Record) -> bool:
     """Whether a run goes on only when somebody answers, and nobody has yet."""
     job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
     if job is None or job.state is not JobState.WAITING:
@@ -209,7 +209,7 @@ def _waits(desk: Desk, record: Record) -> bool:
     return not desk.read(lambda c: _has_answers(c, job))
 
 
-def _is_open(desk: Desk, record: Record) -> bool:
+def _is_open(desk: LocalSession, record: Record) -> bool:
     """Whether something is left to do for a run: to work, to ask, or to bring home."""
     job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
     if job is None or job.state in ACTIVE or job.state is JobState.WAITING:
@@ -217,7 +217,7 @@ def _is_open(desk: Desk, record: Record) -> bool:
     return job.state in DONE and record.result(job.head_sha) is None
 
 
-def _is_done(desk: Desk, record: Record) -> bool:
+def _is_done(desk: LocalSession, record: Record) -> bool:
     """Whether a run has passed, and only its branch is to be brought home."""
     job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
     return job is not None and job.state in DONE
@@ -234,7 +234,7 @@ def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
             commands.answer_decision(connection, command, at=datetime.now(UTC))
 
 
-async def _close(desk: Desk, job: Job) -> None:
+async def _close(desk: LocalSession, job: Job) -> None:
     """Put a job that is over out of the way of the next one for its issue, at the forge too."""
     name, number = desk.place.repository, job.issue.number
 
@@ -245,7 +245,7 @@ async def _close(desk: Desk, job: Job) -> None:
         # Its last projection would take the work label off again, which is put on for the next job.
         jobs.repair(connection, job.id, projected=jobs.get(connection, job.id).state)
 
-    desk.write(Point.JOB_STOPPED, close)
+    desk.write(Failpoint.JOB_STOPPED, close)
     if job.pull_number is not None and desk.forge.pull(name, job.pull_number).open:
         await desk.forge.close_pull(name, job.pull_number)
     await desk.forge.reopen_issue(name, number)

@@ -8,7 +8,7 @@ from overlord.domain.checks.trial import Trial
 from overlord.engine.evaluation import trial
 from overlord.engine.evaluation.trial import Refusal
 from overlord.entrypoints.local import address, checkout, transfer
-from overlord.entrypoints.local.local_session import Desk
+from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.place import MANY
 from overlord.entrypoints.local.work import NO_WALLS
 from overlord.entrypoints.terminal.logs import conceal
@@ -22,7 +22,7 @@ ROOM = {"sessions": {"concurrent": MANY}}
 """Beside a trial nothing is worked on; a session of a run that was interrupted is still on the books, and in nobody's way."""
 
 
-async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
+async def make(desk: LocalSession, runner: str, base: str) -> Trial | Refusal:
     """Try HEAD, or another commit. Raises what bringing it in and starting an Overlord raise."""
     place = desk.place
     commit = await _brought(desk, base)
@@ -38,7 +38,7 @@ async def make(desk: Desk, runner: str, base: str) -> Trial | Refusal:
                 return await _tried(desk, running, settings, commit)
 
 
-async def _brought(desk: Desk, base: str) -> Sha:
+async def _brought(desk: LocalSession, base: str) -> Sha:
     """The commit, in the forge's repository."""
     own = desk.place.checkout
     if own is None:
@@ -47,7 +47,7 @@ async def _brought(desk: Desk, base: str) -> Sha:
     return await transfer.bring_in(desk.place.bare, own, await checkout.commit_of(own, base or "HEAD"))
 
 
-async def _tried(desk: Desk, running: Overlord, settings: Settings, commit: Sha) -> Trial | Refusal:
+async def _tried(desk: LocalSession, running: Overlord, settings: Settings, commit: Sha) -> Trial | Refusal:
     parts = running.parts
     name = RepositoryName(settings.repositories[0])
     await trial.free(parts)

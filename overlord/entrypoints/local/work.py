@@ -17,12 +17,12 @@ from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Given
 from overlord.entrypoints.local.interruption import Interruption
-from overlord.entrypoints.local.screen import Screen, Standing
+from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import person
 from overlord.entrypoints.terminal.watch import Watch
-from overlord.errors import FarEndError, IllegalMove, Refused
-from overlord.failpoints import Point
+from overlord.errors import ExternalServiceError, IllegalMove, Refused
+from overlord.failpoints import Failpoint
 from overlord.ports import SessionId
 from overlord.settings.load import Settings
 from overlord.store import decisions, jobs, sessions
@@ -159,7 +159,7 @@ class Run:
         )
         try:
             await self.running.parts.database.write(
-                Point.DECISION_ANSWERED,
+                Failpoint.DECISION_ANSWERED,
                 lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now()),
             )
         except Refused as error:
@@ -228,7 +228,7 @@ async def _say_how(running: Overlord, screen: Screen) -> None:
     """Make the first poll due, and say what the runner does not hold."""
     parts = running.parts
     [space] = parts.settings.repositories
-    await parts.database.write(Point.POLL_MADE_DUE, lambda c: spaces.note_poll(c, space, at=LONG_AGO))
+    await parts.database.write(Failpoint.POLL_MADE_DUE, lambda c: spaces.note_poll(c, space, at=LONG_AGO))
     if not parts.runner.capabilities.isolates_files:
         screen.say(NO_WALLS)
 
@@ -251,7 +251,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
     parts = running.parts
     await running.tick.close()
     grace_s = parts.settings.sessions.grace_s
-    with contextlib.suppress(FarEndError, IllegalMove):
+    with contextlib.suppress(ExternalServiceError, IllegalMove):
         for session in await parts.database.read(sessions.live):
             if session.kind is SessionKind.WORK:
                 await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
@@ -262,7 +262,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
             await collect.step(parts, job)
 
 
-def _standing(connection: sqlite3.Connection, job: Job, at: datetime) -> Standing:
+def _standing(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:
     usage, _ = exchanges.job_usage(connection, job.id)
     session = sessions.live_of(connection, job.id)
     phase, turn, action = state_in_words(job.state), 0, ""
@@ -271,7 +271,7 @@ def _standing(connection: sqlite3.Connection, job: Job, at: datetime) -> Standin
     elif session is not None:
         phase, action = f"{phase}: {session.kind}", session.last_action
     outage = model_outages.of_session(connection, session.id) if session is not None else None
-    return Standing(
+    return RunStatus(
         phase=phase,
         turn=turn,
         action=action,

@@ -8,13 +8,13 @@ from starlette.exceptions import HTTPException
 from overlord.domain.session import Account
 from overlord.errors import ModelRefused, ModelUnavailable
 from overlord.session_api.gateway import gateway
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 
 
-class DoorAssistant:
+class GatewayAssistant:
     """`ports.Assistant` over the gateway."""
 
-    def __init__(self, parts: DoorParts) -> None:
+    def __init__(self, parts: SessionApiParts) -> None:
         self._parts = parts
 
     async def answer(self, account: Account, messages: Sequence[Mapping[str, str]]) -> str:

@@ -24,8 +24,8 @@ from overlord.session_api import wire
 from overlord.session_api.gateway.meter import Meter
 from overlord.session_api.gateway.relay import MAX_REPLY_BYTES, Relay
 from overlord.session_api.gateway.reply import StreamReader, read_whole
-from overlord.session_api.gateway.request import Asked, read_request
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.gateway.request import ModelRequest, read_request
+from overlord.session_api.parts import SessionApiParts
 from overlord.settings.model import Candidate
 from overlord.store import jobs
 
@@ -49,7 +49,7 @@ class _Failed:
     retry_after_s: float = 0.0
 
 
-async def completions(request: Request, parts: DoorParts, session: Session) -> Response:
+async def completions(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /v1/chat/completions`: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
     if session.kind is not SessionKind.WORK:
         raise HTTPException(403, "a check session has no model")
@@ -58,7 +58,7 @@ async def completions(request: Request, parts: DoorParts, session: Session) -> R
     return await answer(parts, session.account(job.space), raw)
 
 
-async def answer(parts: DoorParts, account: Account, raw: bytes) -> Response:
+async def answer(parts: SessionApiParts, account: Account, raw: bytes) -> Response:
     """One chat completion on an account, along the endpoints of the one model it may use."""
     own = parts.settings.space(account.space)
     model = own.model_for(account.kind)
@@ -73,7 +73,7 @@ async def answer(parts: DoorParts, account: Account, raw: bytes) -> Response:
 
 
 async def _persistently(
-    parts: DoorParts, account: Account, asked: Asked, candidate: Candidate, *, is_last: bool
+    parts: SessionApiParts, account: Account, asked: ModelRequest, candidate: Candidate, *, is_last: bool
 ) -> Response | _Failed:
     """Ask one endpoint as often as the settings say; one that wants a long rest is left for the next."""
     retries = parts.settings.retries
@@ -94,7 +94,9 @@ async def _persistently(
     return reply
 
 
-async def _once(parts: DoorParts, account: Account, asked: Asked, candidate: Candidate) -> Response | _Failed:
+async def _once(
+    parts: SessionApiParts, account: Account, asked: ModelRequest, candidate: Candidate
+) -> Response | _Failed:
     endpoint, model = parts.settings.endpoint(candidate.endpoint), parts.settings.model_name(candidate)
     body = asked.written(model=model, limit_parameter=endpoint.limit_parameter)
     meter = await Meter.reserve(parts, account, asked, model=model, request_bytes=len(body))
@@ -129,7 +131,9 @@ async def _whole(reply: ModelResponse, meter: Meter) -> Response:
     return Response(data, reply.status, media_type=reply.headers.get("content-type", "application/json"))
 
 
-async def _streamed(reply: ModelResponse, asked: Asked, meter: Meter, owned: AsyncExitStack) -> Response:
+async def _streamed(
+    reply: ModelResponse, asked: ModelRequest, meter: Meter, owned: AsyncExitStack
+) -> Response:
     """Wait for the first event, so that a stream cut before it can be asked for again, and hand everything over."""
     meter.reader = StreamReader(hides_usage=not asked.wants_usage)
     chunks = reply.chunks()
@@ -146,7 +150,7 @@ async def _first(chunks: AsyncIterator[bytes], reader: StreamReader) -> bytes:
 
 
 async def _refusal(
-    parts: DoorParts, account: Account, reply: ModelResponse, meter: Meter, model: str
+    parts: SessionApiParts, account: Account, reply: ModelResponse, meter: Meter, model: str
 ) -> Response | _Failed:
     """The provider's own words, without what is nobody's business; ours where they are about more than this request."""
     data = await _read(reply, MAX_ERROR_BYTES)

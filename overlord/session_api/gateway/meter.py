@@ -17,13 +17,13 @@ from starlette.responses import Response
 from overlord.domain.budgets.budget import NANO, Cost, TokenUsage, estimate_tokens
 from overlord.domain.budgets.price import Price
 from overlord.domain.session import Account
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.gateway.reply import Said, StreamReader, skills_asked_for
-from overlord.session_api.gateway.request import Asked
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.gateway.request import ModelRequest
+from overlord.session_api.parts import SessionApiParts
 from overlord.store.budgets import exchanges
-from overlord.store.budgets.exchanges import Purse, Refusal
+from overlord.store.budgets.exchanges import BudgetBalance, Refusal
 from overlord.store.skills import skill_uses
 
 log = structlog.get_logger()
@@ -36,11 +36,18 @@ class Meter:
     """An asynchronous context: entered with the reservation made, left with the exchange settled."""
 
     def __init__(
-        self, parts: DoorParts, asked: Asked, purse: Purse, exchange: int, *, model: str, price: Price | None
+        self,
+        parts: SessionApiParts,
+        asked: ModelRequest,
+        balance: BudgetBalance,
+        exchange: int,
+        *,
+        model: str,
+        price: Price | None,
     ) -> None:
         self._parts = parts
         self._asked = asked
-        self._purse = purse
+        self._purse = balance
         self._exchange = exchange
         self._model = model
         self._price = price
@@ -55,7 +62,7 @@ class Meter:
 
     @classmethod
     async def reserve(
-        cls, parts: DoorParts, account: Account, asked: Asked, *, model: str, request_bytes: int
+        cls, parts: SessionApiParts, account: Account, asked: ModelRequest, *, model: str, request_bytes: int
     ) -> Self | Response:
         """Set aside what the request can cost. 402 when a budget is spent; one that is only reserved is waited for."""
         price = parts.settings.price(model)
@@ -64,16 +71,17 @@ class Meter:
         while True:
             seen, at = parts.flight.landings, parts.clock.now()
             take = partial(_take, parts=parts, account=account, cost=cost, model=model, at=at)
-            purse, taken = await parts.database.write(Point.EXCHANGE_RESERVED, take)
+            balance, taken = await parts.database.write(Failpoint.EXCHANGE_RESERVED, take)
             if not isinstance(taken, Refusal):
-                parts.flight.take_off()
-                meter = cls(parts, asked, purse, taken, model=model, price=price)
+                parts.flight.begin()
+                meter = cls(parts, asked, balance, taken, model=model, price=price)
                 meter._prompt = most.prompt
                 return meter
             if taken.may_pass and await parts.flight.landing(seen):
                 continue
             await parts.database.write(
-                Point.BUDGET_EXHAUSTED, partial(exchanges.exhaust, purse=purse, budget=taken.budget, at=at)
+                Failpoint.BUDGET_EXHAUSTED,
+                partial(exchanges.exhaust, balance=balance, budget=taken.budget, at=at),
             )
             return wire.error_response(402, "budget_exhausted", f"{taken.budget.describe()} is spent")
 
@@ -87,11 +95,11 @@ class Meter:
             usage = self._usage()
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
-                Point.EXCHANGE_SETTLED,
+                Failpoint.EXCHANGE_SETTLED,
                 partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._said())),
             )
         finally:
-            self._parts.flight.land()
+            self._parts.flight.end()
             if self._purse.session:
                 self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
             took_s = self._parts.clock.monotonic() - self._began_at
@@ -152,12 +160,12 @@ class Meter:
 def _take(
     connection: sqlite3.Connection,
     *,
-    parts: DoorParts,
+    parts: SessionApiParts,
     account: Account,
     cost: Cost,
     model: str,
     at: datetime,
-) -> tuple[Purse, int | Refusal]:
+) -> tuple[BudgetBalance, int | Refusal]:
     budget = parts.settings.space(account.space).budget
-    purse = exchanges.purse(connection, account, budget.shared(), at=at)
-    return purse, exchanges.reserve(connection, purse, cost=cost, model=model, at=at)
+    balance = exchanges.balance(connection, account, budget.shared(), at=at)
+    return balance, exchanges.reserve(connection, balance, cost=cost, model=model, at=at)

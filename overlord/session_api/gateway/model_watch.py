@@ -11,7 +11,7 @@ import structlog
 
 from minion.protocol import SessionKind
 from overlord.session_api.gateway import preflight
-from overlord.session_api.parts import DoorParts
+from overlord.session_api.parts import SessionApiParts
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
@@ -35,7 +35,7 @@ def models_in_use(settings: Settings) -> tuple[tuple[Candidate, ...], ...]:
 class ModelWatch:
     """One for a daemon."""
 
-    def __init__(self, parts: DoorParts) -> None:
+    def __init__(self, parts: SessionApiParts) -> None:
         self._parts = parts
 
     async def follow(self) -> None:

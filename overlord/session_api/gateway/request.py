@@ -41,7 +41,7 @@ PARTS = frozenset({"text", "refusal", "image_url", "thinking", "redacted_thinkin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelRequest:
     """A request that was found good."""
 
     body: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Asked:
         return text.encode("utf-8", "replace")
 
 
-def read_request(raw: bytes, *, model: str, completion: int) -> Asked:
+def read_request(raw: bytes, *, model: str, completion: int) -> ModelRequest:
     """Check a request of a session that may use `model` alone; raises HTTPException 400 that says what is wrong with it."""
     body = _parsed(raw)
     name = body.get("model", DEFAULT_MODEL)
@@ -82,7 +82,7 @@ def read_request(raw: bytes, *, model: str, completion: int) -> Asked:
     _check_messages(body.get("messages"))
     _check_tools(body.get("tools"), body.get("tool_choice"))
     options = body.get("stream_options")
-    return Asked(
+    return ModelRequest(
         body={key: value for key, value in body.items() if key in PASSED_ON and value is not None},
         stream=_is_true(body, "stream"),
         wants_usage=isinstance(options, dict) and options.get("include_usage") is True,

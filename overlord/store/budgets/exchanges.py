@@ -27,7 +27,7 @@ _WHERE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
+class BudgetBalance:
     """Whose spending it is, on which day, and under which caps."""
 
     session: str
@@ -57,12 +57,12 @@ class Refusal:
     may_pass: bool
 
 
-def purse(
+def balance(
     connection: sqlite3.Connection, account: Account, shared: Iterable[Budget], *, at: datetime
-) -> Purse:
+) -> BudgetBalance:
     """An account's caps: its own, and the `shared` ones with what people added to them. A draft of a skill was asked for by a
     person, long after the job whose books it is on: that job's cap is neither held against it nor filled by it."""
-    found = Purse(
+    found = BudgetBalance(
         session="" if account.job_id is None else account.id,
         job=account.job_id,
         space=account.space,
@@ -75,37 +75,37 @@ def purse(
     return replace(found, budgets=(*account.budgets, *raised))
 
 
-def _added(connection: sqlite3.Connection, purse: Purse, budget: Budget) -> int:
+def _added(connection: sqlite3.Connection, balance: BudgetBalance, budget: Budget) -> int:
     if budget.per is Per.JOB:
-        return grants.added(connection, budget.unit, job_id=purse.job)
-    space = purse.space if budget.per is Per.SPACE_DAY else None
-    return grants.added(connection, budget.unit, day=purse.day, space=space)
+        return grants.added(connection, budget.unit, job_id=balance.job)
+    space = balance.space if budget.per is Per.SPACE_DAY else None
+    return grants.added(connection, budget.unit, day=balance.day, space=space)
 
 
-def spending(connection: sqlite3.Connection, purse: Purse, budget: Budget) -> Spending:
+def spending(connection: sqlite3.Connection, balance: BudgetBalance, budget: Budget) -> Spending:
     """Where one budget stands."""
     spent, reserved = _SPENT[budget.unit], _RESERVED[budget.unit]
     query = f"""SELECT coalesce(sum(CASE WHEN settled THEN {spent} ELSE 0 END), 0) AS spent,
                        coalesce(sum(CASE WHEN settled THEN 0 ELSE {reserved} END), 0) AS reserved
                 FROM exchanges WHERE {_WHERE[budget.per]}"""  # noqa: S608 - constants
-    names = {"session": purse.session, "job": purse.job, "space": purse.space, "day": purse.day}
+    names = {"session": balance.session, "job": balance.job, "space": balance.space, "day": balance.day}
     row = connection.execute(query, names).fetchone()
     return Spending(limit=budget.limit, spent=row["spent"], reserved=row["reserved"])
 
 
 def reserve(
-    connection: sqlite3.Connection, purse: Purse, *, cost: Cost, model: str, at: datetime
+    connection: sqlite3.Connection, balance: BudgetBalance, *, cost: Cost, model: str, at: datetime
 ) -> int | Refusal:
     """Set the most a request can cost aside and return the exchange's id; or say which budget does not allow it."""
-    for budget in purse.budgets:
-        standing, amount = spending(connection, purse, budget), cost.of(budget.unit)
+    for budget in balance.budgets:
+        standing, amount = spending(connection, balance, budget), cost.of(budget.unit)
         if not standing.allows(amount):
             return Refusal(budget=budget, may_pass=standing.may_allow(amount))
     columns = {
-        "session_id": purse.session or None,
-        "job_id": purse.job,
-        "space": purse.space,
-        "day": purse.day,
+        "session_id": balance.session or None,
+        "job_id": balance.job,
+        "space": balance.space,
+        "day": balance.day,
         "at": at,
         "model": model,
         "reserved": cost.tokens,
@@ -116,7 +116,7 @@ def reserve(
 
 def settle(
     connection: sqlite3.Connection,
-    purse: Purse,
+    balance: BudgetBalance,
     exchange: int,
     *,
     usage: TokenUsage,
@@ -133,31 +133,31 @@ def settle(
     )
     if not settled.rowcount:
         return
-    for budget in purse.budgets:
-        standing = spending(connection, purse, budget)
+    for budget in balance.budgets:
+        standing = spending(connection, balance, budget)
         if standing.warns:
-            _tell_once(connection, EventName.BUDGET_WARNED, purse, budget, spent=standing.spent, at=at)
+            _tell_once(connection, EventName.BUDGET_WARNED, balance, budget, spent=standing.spent, at=at)
 
 
-def exhaust(connection: sqlite3.Connection, purse: Purse, budget: Budget, *, at: datetime) -> None:
+def exhaust(connection: sqlite3.Connection, balance: BudgetBalance, budget: Budget, *, at: datetime) -> None:
     """A request was refused for good: its session remembers which budget is spent, the first time."""
-    row = connection.execute("SELECT exhausted FROM sessions WHERE id = ?", (purse.session,)).fetchone()
+    row = connection.execute("SELECT exhausted FROM sessions WHERE id = ?", (balance.session,)).fetchone()
     if row is not None and row["exhausted"] is None:
-        update(connection, "sessions", purse.session, {"exhausted": budget})
-    spent = spending(connection, purse, budget).spent
-    _tell_once(connection, EventName.BUDGET_SPENT, purse, budget, spent=spent, at=at)
+        update(connection, "sessions", balance.session, {"exhausted": budget})
+    spent = spending(connection, balance, budget).spent
+    _tell_once(connection, EventName.BUDGET_SPENT, balance, budget, spent=spent, at=at)
 
 
 def _tell_once(
     connection: sqlite3.Connection,
     name: EventName,
-    purse: Purse,
+    balance: BudgetBalance,
     budget: Budget,
     *,
     spent: int,
     at: datetime,
 ) -> None:
-    mark = f"{name} {purse.mark(budget)}"
+    mark = f"{name} {balance.mark(budget)}"
     row = "INSERT OR IGNORE INTO budget_marks (mark, at) VALUES (?, ?)"
     if not connection.execute(row, (mark, at.isoformat())).rowcount:
         return
@@ -166,9 +166,9 @@ def _tell_once(
         "says": budget.describe(),
         "limit": budget.limit,
         "spent": spent,
-        "session": purse.session,
+        "session": balance.session,
     }
-    ledger.append(connection, LedgerEvent(name=name, at=at, job_id=purse.job, data=data))
+    ledger.append(connection, LedgerEvent(name=name, at=at, job_id=balance.job, data=data))
 
 
 def job_usage(connection: sqlite3.Connection, job_id: int) -> tuple[TokenUsage, int]:

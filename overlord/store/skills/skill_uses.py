@@ -9,7 +9,7 @@ from minion.protocol import ScopeMode, SessionKind
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
-from overlord.domain.skills.record import SkillRecord, Standing, text_digest
+from overlord.domain.skills.record import SkillRecord, SkillStatistics, text_digest
 from overlord.store import jobs
 from overlord.store.rows import insert, select
 
@@ -56,7 +56,7 @@ def loaded_by(connection: sqlite3.Connection, job: int) -> tuple[str, ...]:
     return tuple(f"{row['name']} {row['version']}" for row in connection.execute(query, (job,)))
 
 
-def standing(connection: sqlite3.Connection, skill: SkillRecord) -> Standing:
+def standing(connection: sqlite3.Connection, skill: SkillRecord) -> SkillStatistics:
     """How the jobs went that loaded a skill as it is now, beside its repository's others since the first of them. Jobs that only
     write a skill are none of these."""
     key = (skill.space, skill.name)
@@ -77,7 +77,7 @@ def standing(connection: sqlite3.Connection, skill: SkillRecord) -> Standing:
         f"SELECT count(DISTINCT job_id) AS n FROM ({_LOADED} AND digest = ?)",  # noqa: S608 - constants
         mine,
     ).fetchone()["n"]
-    return Standing(
+    return SkillStatistics(
         offered=offered, loaded=loaded, ended=ended, well=well, others=others, others_well=others_well
     )
 

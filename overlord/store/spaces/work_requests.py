@@ -16,7 +16,7 @@ class WishState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class WorkRequest:
     """A row: which issue, who asked, and what was said once it was looked at."""
 
     id: int
@@ -33,32 +33,32 @@ class Wish:
     answered_at: datetime | None = None
 
 
-def add(connection: sqlite3.Connection, *, space: str, number: int, actor: str, at: datetime) -> Wish:
+def add(connection: sqlite3.Connection, *, space: str, number: int, actor: str, at: datetime) -> WorkRequest:
     """Write one down. The same person's for the same issue that still waits is that one."""
     query = "SELECT * FROM wishes WHERE state = 'open' AND space = ? AND number = ? AND actor = ?"
-    if known := select(connection, Wish, query, space, number, actor):
+    if known := select(connection, WorkRequest, query, space, number, actor):
         return known[0]
     columns = {"space": space, "number": number, "actor": actor, "at": at, "state": WishState.OPEN}
     return get(connection, insert(connection, "wishes", columns))
 
 
-def get(connection: sqlite3.Connection, wish_id: int) -> Wish:
+def get(connection: sqlite3.Connection, wish_id: int) -> WorkRequest:
     """Raises NotFound."""
-    found = select(connection, Wish, "SELECT * FROM wishes WHERE id = ?", wish_id)
+    found = select(connection, WorkRequest, "SELECT * FROM wishes WHERE id = ?", wish_id)
     if not found:
         raise NotFound(f"nobody asked for anything under {wish_id}")
     return found[0]
 
 
-def waiting(connection: sqlite3.Connection) -> list[Wish]:
+def waiting(connection: sqlite3.Connection) -> list[WorkRequest]:
     """Those that nobody has looked at yet, oldest first."""
-    return select(connection, Wish, "SELECT * FROM wishes WHERE state = 'open' ORDER BY id")
+    return select(connection, WorkRequest, "SELECT * FROM wishes WHERE state = 'open' ORDER BY id")
 
 
-def of_space(connection: sqlite3.Connection, space: str) -> list[Wish]:
+def of_space(connection: sqlite3.Connection, space: str) -> list[WorkRequest]:
     """As `waiting`, of one space."""
     query = "SELECT * FROM wishes WHERE state = 'open' AND space = ? ORDER BY id"
-    return select(connection, Wish, query, space)
+    return select(connection, WorkRequest, query, space)
 
 
 def answer(

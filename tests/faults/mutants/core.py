@@ -5,7 +5,7 @@ from tests.faults.mutants.mutant import Mutant
 CORE = (
     Mutant(
         name="look for the pull request before opening one",
-        file="overlord/engine/delivery/deliver.py",
+        file="overlord/engine/issues/published.py",
         before="if pull.open), None)",
         after="if pull.open and pull.number < 0), None)",
         points="pull_noted",
@@ -48,7 +48,7 @@ CORE = (
     Mutant(
         name="write a report down before it is acknowledged",
         file="overlord/session_api/sessions.py",
-        before="""    taken = await parts.database.write(Point.REPORT_TAKEN, take)
+        before="""    taken = await parts.database.write(Failpoint.REPORT_TAKEN, take)
     parts.bell.ring()
     if not taken:
         return wire.error_response(409, "reported", "this session has reported already, or has ended")

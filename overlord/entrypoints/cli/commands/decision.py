@@ -22,7 +22,7 @@ from overlord.entrypoints.terminal.show import (
     say_command,
     table,
 )
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store import decisions
 from overlord.verbs import commands
 
@@ -93,7 +93,7 @@ def answer(
         )
         return commands.answer_decision(connection, command, at=datetime.now(UTC))
 
-    say(line(said_of(state.write(Point.DECISION_ANSWERED, give))))
+    say(line(said_of(state.write(Failpoint.DECISION_ANSWERED, give))))
 
 
 def _meant(decision: Decision, words: list[str]) -> tuple[Verb, str]:
@@ -122,6 +122,6 @@ def _decide(number: int, reason: str, *, approves: bool) -> None:
         command = commands.AnswerDecision(decision_id=number, verb=verb, actor=person(), text=reason)
         return commands.answer_decision(connection, command, at=datetime.now(UTC))
 
-    decision = state.write(Point.DECISION_ANSWERED, decide)
+    decision = state.write(Failpoint.DECISION_ANSWERED, decide)
     verb = f" ({label_of(decision.verb)})" if decision.verb and reason else ""
     say(f"Decision {decision.id}: {line(decision.answer)}{verb}.")

@@ -12,7 +12,7 @@ from overlord.domain.retention_item import Leaving, total
 from overlord.domain.text.plain import count, size_text
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import as_json, person, say, table
-from overlord.errors import FarEndError, SettingsError
+from overlord.errors import ExternalServiceError, SettingsError
 from overlord.home import Home
 from overlord.settings.load import Settings
 from overlord.store.database import Database, open_reader
@@ -88,13 +88,13 @@ async def _runner(
     """All that the daemon would have: an environment is forgotten once none of them has it. None where one of them
     cannot be asked, and why."""
     from overlord.app import choose_runners
-    from overlord.settings.current import Held
+    from overlord.settings.current import CurrentSettings
 
     try:
         return await choose_runners(
-            Held(settings), stack, epoch=0, check=database.check_held, falls_back=True
+            CurrentSettings(settings), stack, epoch=0, check=database.check_held, falls_back=True
         ), ""
-    except (SettingsError, FarEndError) as error:
+    except (SettingsError, ExternalServiceError) as error:
         return None, str(error)
 
 

@@ -27,7 +27,7 @@ from overlord.entrypoints.terminal.show import (
     say_command,
     table,
 )
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.settings.load import contract_for
 from overlord.store import evidence, jobs, ledger
@@ -126,7 +126,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
 def stop(number: Number, reason: Reason = "", _repo: Repo = "") -> None:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
     command = commands.StopJob(job_id=number, actor=person(), reason=reason)
-    job = state.write(Point.JOB_STOPPED, lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
+    job = state.write(Failpoint.JOB_STOPPED, lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
     console.print(f"Job {job.id} is {job.state}.")
 
 
@@ -135,7 +135,7 @@ def retry(number: Number, _repo: Repo = "") -> None:
     """Try again what a job waits for, as the answer of its decision that does."""
     command = commands.RetryJob(job_id=number, actor=person())
     decision = state.write(
-        Point.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
+        Failpoint.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
     )
     say(f"Decision {decision.id}: {line(decision.answer)}.")
 

@@ -25,12 +25,12 @@ from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, json_text, line, say
 from overlord.entrypoints.terminal.show import diff as say_diff
-from overlord.errors import FarEndError, GitFailed, NotFound
+from overlord.errors import ExternalServiceError, GitFailed, NotFound
 from overlord.ports import Runner, SessionId
 from overlord.queries import session as inquiries_session
 from overlord.settings.load import remade
 from overlord.store import decisions, jobs, sessions
-from overlord.store.evidence import EvidenceStore, Exhibit
+from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 LOOK_S = 0.5
 LOG_BYTES = 200_000
@@ -101,18 +101,18 @@ def logs(
         return
     with state.reading() as connection:
         ran = {item.id: item for item in inquiries_session.sessions_of(connection, number, session)}
-        exhibit = inquiries_session.kept(connection, number, session, "log")
-    if exhibit is None:
+        evidence_file = inquiries_session.kept(connection, number, session, "log")
+    if evidence_file is None:
         raise NotFound(
             f"job {number} has no log yet; it is kept when a session ends, and --follow shows it before that"
         )
-    if text := _printed(ran.get(exhibit.session_id or ""), exhibit):
+    if text := _printed(ran.get(evidence_file.session_id or ""), evidence_file):
         say(text)
 
 
-def _printed(session: Session | None, exhibit: Exhibit) -> str:
+def _printed(session: Session | None, evidence_file: EvidenceFile) -> str:
     """All that a session printed, by its evidence."""
-    text = EvidenceStore(state.home().evidence).get(exhibit.sha256).decode(errors="replace")
+    text = EvidenceStore(state.home().evidence).get(evidence_file.sha256).decode(errors="replace")
     return "\n".join(filter(None, [text.rstrip("\n"), *_check_outputs(session)]))
 
 
@@ -132,7 +132,7 @@ class _Look:
 
     job: Job
     sessions: list[Session]
-    kept: dict[str, Exhibit]
+    kept: dict[str, EvidenceFile]
     waits: str = ""
     is_last: bool = False
 
@@ -147,7 +147,7 @@ def _look(number: int, session: str) -> _Look:
     return _Look(
         job=job,
         sessions=ran,
-        kept={name: exhibit for name, exhibit in found.items() if exhibit is not None},
+        kept={name: evidence_file for name, evidence_file in found.items() if evidence_file is not None},
         waits=asked[0].title if job.state is JobState.WAITING and asked else "",
         is_last=one_over or inquiries_session.is_at_rest(job, live),
     )
@@ -188,18 +188,18 @@ class _Shown:
     any_turn: bool = False
     _read: dict[str, _Read] = field(default_factory=dict)
 
-    def add(self, session: Session, exhibit: Exhibit | None) -> None:
+    def add(self, session: Session, evidence_file: EvidenceFile | None) -> None:
         """Print what is new of a session. A line that is still being written is left for the next look."""
         read = self._read.get(session.id) or _Read(Conversation(full=self.full))
         if read.is_whole:
             return
-        content = inquiries_session.transcript(state.home(), session.id, exhibit, offset=read.offset)
+        content = inquiries_session.transcript(state.home(), session.id, evidence_file, offset=read.offset)
         end = content.rfind(b"\n") + 1
         if end and not read.offset:
             self._heading(session)
         self._read[session.id] = read
         read.offset += end
-        read.is_whole = exhibit is not None
+        read.is_whole = evidence_file is not None
         for text in content[:end].decode("utf-8", "replace").splitlines():
             self._one(session, read.conversation, text)
 
@@ -265,12 +265,12 @@ class _Logs:
     async def read(self, job: Job, session: Session) -> tuple[str, bool]:
         """What a session has printed so far, and whether that is all there will be."""
         with state.reading() as connection:
-            exhibit = inquiries_session.kept(connection, self.number, session.id, "log")
-        if exhibit is not None:
-            return _printed(session, exhibit), True
+            evidence_file = inquiries_session.kept(connection, self.number, session.id, "log")
+        if evidence_file is not None:
+            return _printed(session, evidence_file), True
         try:
             printed = await (await self._chosen(job.space)).logs(SessionId(session.id), limit_bytes=LOG_BYTES)
-        except FarEndError:
+        except ExternalServiceError:
             return "", False  # the engine is away; it is asked again with the next look
         return Redactor(state.settings().secrets()).redact(printed), False
 

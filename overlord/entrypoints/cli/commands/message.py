@@ -11,7 +11,7 @@ from overlord.domain.conversation.steering import SteeringMessage
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Meant, Repo
 from overlord.entrypoints.terminal.show import line, person, say
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store import jobs
 from overlord.store.conversation import steering
@@ -36,7 +36,7 @@ def message(
         sent = commands_message.send_message(connection, command, at=datetime.now(UTC))
         return sent, commands_message.how_to_answer(connection, number)
 
-    sent, advice = state.write(Point.STEERING_SENT, send)
+    sent, advice = state.write(Failpoint.STEERING_SENT, send)
     say(line(f"{sent.outcome()}{advice}"))
     if not sent.is_under_way or not wait:
         return

@@ -13,7 +13,7 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
 from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
 from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
 
@@ -93,7 +93,7 @@ def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = 
     """Say yes: an issue is opened for it and worked on; a skill is drafted first. One that rests is taken up again."""
     command = ApproveProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
     proposal = state.write(
-        Point.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
+        Failpoint.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
     )
     does = "drafts the skill" if proposal.is_drafted else "opens an issue"
     say(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
@@ -104,7 +104,7 @@ def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "
     """Say no. It comes back only when there is twice as much evidence for it."""
     command = RejectProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
     proposal = state.write(
-        Point.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
+        Failpoint.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
     )
     say(f"Proposal {proposal.name} is rejected.")
 

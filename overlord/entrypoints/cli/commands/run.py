@@ -16,10 +16,10 @@ from overlord.entrypoints.terminal.show import age, as_json, console, table
 from overlord.errors import OverlordError
 
 if TYPE_CHECKING:
-    from overlord.entrypoints.local.local_session import Desk
-    from overlord.entrypoints.local.start import Wish
+    from overlord.entrypoints.local.local_session import LocalSession
+    from overlord.entrypoints.local.start import WorkRequest
 
-Act = Callable[["Desk"], Awaitable[int]]
+Act = Callable[["LocalSession"], Awaitable[int]]
 """A verb, done at a desk; its exit code."""
 TITLE_CHARS, BODY_CHARS = 256, 65_536
 """What an issue may have."""
@@ -63,7 +63,7 @@ def run(
     def begin() -> Act:
         from overlord.entrypoints.local import start
 
-        wish = start.Wish(
+        wish = start.WorkRequest(
             title=title.strip(),
             body=text,
             base=base,
@@ -152,10 +152,10 @@ def history(
         table(("run", "job", "title", "state", "cost", "work", "branch", "age"), rows)
 
 
-def _wish(model: str, runner: RunnerName | None, budget: float | None) -> "Wish":
-    from overlord.entrypoints.local.start import Wish
+def _wish(model: str, runner: RunnerName | None, budget: float | None) -> "WorkRequest":
+    from overlord.entrypoints.local.start import WorkRequest
 
-    return Wish(model=model, runner=runner or "", budget_usd=budget)
+    return WorkRequest(model=model, runner=runner or "", budget_usd=budget)
 
 
 def _body(body: str, file: str) -> str:

@@ -19,7 +19,7 @@ from overlord.domain.scope.reason import lines
 from overlord.domain.text.reference import IssueRef, Target, space_named
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import line, say
-from overlord.errors import FarEndError, NotFound, Refused, StoreError
+from overlord.errors import ExternalServiceError, NotFound, Refused, StoreError
 from overlord.home import Home
 from overlord.ports import RepositoryName, Sha
 from overlord.queries import overview
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def explain(said: str) -> None:
-    """Raises NotFound and Refused as `inquiries.job_meant` does, FarEndError where the forge is needed and does not answer."""
+    """Raises NotFound and Refused as `inquiries.job_meant` does, ExternalServiceError where the forge is needed and does not answer."""
     target = state.target(said)
     job = _known(target)
     if job is not None and _explained(job):
@@ -165,7 +165,7 @@ async def _mirror(
         apart = GitMirrors(Home(Path(place)), extent=settings.extent)
         try:
             await apart.refresh_mirror(name, await forge.remote(name), branches=[branch])
-        except FarEndError:
+        except ExternalServiceError:
             if (own := _own(settings, name)) is None:
                 raise
             apart = own

@@ -17,7 +17,7 @@ from overlord.entrypoints.cli.commands import state, work
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.terminal.show import as_json, line, person, say, table
 from overlord.errors import Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.settings.current import check
 from overlord.settings.file import merged_over, nested
@@ -76,7 +76,7 @@ def add(
         name = _as_the_forge_has_it(settings, name, (*known, *settings.repositories))
     command = AddSpace(space=name, given=own, actor=person())
     is_new = state.write(
-        Point.SPACE_ADDED,
+        Failpoint.SPACE_ADDED,
         lambda c: add_space(c, command, named=settings.repositories, at=datetime.now(UTC)),
     )
     done = "is in Overlord's care" if is_new else "has these settings of its own"
@@ -189,7 +189,7 @@ def tests(
         command = AskAgain(space=name, actor=person())
         # An answer of theirs is taken back.
         policy = state.write(
-            Point.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
+            Failpoint.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
         )
         say(
             f"{line(name)}: “{line(policy.describe())}” counts no more. The next job without tests asks anew."
@@ -220,7 +220,7 @@ def remove(
     named = state.loaded_settings().repositories
     command = RemoveSpace(space=repository_in(repository) or repository, actor=person(), stop_jobs=stop_jobs)
     ended = state.write(
-        Point.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
+        Failpoint.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
     )
     stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
     say(f"{line(command.space)} is not in Overlord's care any more.{stopped}")

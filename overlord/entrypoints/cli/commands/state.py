@@ -16,7 +16,7 @@ from overlord.domain.text.reference import Target, space_named, target_in
 from overlord.entrypoints.invocation import choose_repository, chosen_repository
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContractError, SettingsError, StoreError
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
 from overlord.store.database import open_reader, write_beside
@@ -108,7 +108,7 @@ def reading() -> Iterator[sqlite3.Connection]:
             raise StoreError(f"{path} cannot be used: {error}") from error
 
 
-def write(point: Point, act: Callable[[sqlite3.Connection], Result]) -> Result:
+def write(point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """Write a fact in one transaction and wake the daemon."""
     place = home()
     result = write_beside(place.database, point, act)

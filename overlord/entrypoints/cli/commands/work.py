@@ -18,7 +18,7 @@ from overlord.entrypoints.cli.commands.job import Reason
 from overlord.entrypoints.cli.commands.state import Meant, Repo
 from overlord.entrypoints.terminal.show import line, person, say
 from overlord.errors import Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store.spaces import work_requests
 from overlord.store.spaces.work_requests import WishState
@@ -42,7 +42,7 @@ def work(
     if found is None:
         raise typer.BadParameter("give an issue as '#42', owner/repo#42 or its address")
     command = commands.WorkOn(space=state.space(found.space), number=found.number, actor=person())
-    wish = state.write(Point.WORK_WISHED, lambda c: commands.work_on(c, command, at=datetime.now(UTC)))
+    wish = state.write(Failpoint.WORK_WISHED, lambda c: commands.work_on(c, command, at=datetime.now(UTC)))
     if not state.is_heard():
         say("It is written down, and taken up when the daemon runs: `overlord serve`.")
         return
@@ -68,7 +68,7 @@ def stop(job: Meant, reason: Reason = "", _repo: Repo = "") -> None:
         command = commands.StopJob(job_id=number, actor=person(), reason=reason)
         return commands.stop_job(connection, command, at=datetime.now(UTC))
 
-    ended = state.write(Point.JOB_STOPPED, end)
+    ended = state.write(Failpoint.JOB_STOPPED, end)
     say(f"Job {ended.id} is {ended.state}.")
 
 
@@ -97,7 +97,7 @@ def scope(
         command = commands.WidenScope(job_id=meant.id, patterns=wider, actor=person())
         return meant, commands.widen_scope(connection, command, at=datetime.now(UTC))
 
-    meant, told = state.write(Point.DECISION_ANSWERED, widen)
+    meant, told = state.write(Failpoint.DECISION_ANSWERED, widen)
     say(f"Job {meant.id} may write {line(told)}.")
 
 
@@ -110,7 +110,7 @@ def pause(
     What runs goes on and is judged. Labels and comments are heard, and their jobs queue.
     """
     command = commands.PauseWork(space=state.space(space) if space else None, actor=person(), reason=reason)
-    made = state.write(Point.WORK_PAUSED, lambda c: commands.pause_work(c, command, at=datetime.now(UTC)))
+    made = state.write(Failpoint.WORK_PAUSED, lambda c: commands.pause_work(c, command, at=datetime.now(UTC)))
     say(f"Paused: {made.what}. `overlord resume {made.space or '--all'}` ends it.")
 
 
@@ -156,7 +156,9 @@ def resume(
 
 def _resume_work(space: str) -> None:
     command = commands.ResumeWork(space=state.space(space) if space else None, actor=person())
-    held = state.write(Point.WORK_RESUMED, lambda c: commands.resume_work(c, command, at=datetime.now(UTC)))
+    held = state.write(
+        Failpoint.WORK_RESUMED, lambda c: commands.resume_work(c, command, at=datetime.now(UTC))
+    )
     say(f"Going on: {command.space or 'everything'}.")
     for other in held:
         say(line(other.line))

@@ -20,7 +20,7 @@ from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
 from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
 from overlord.errors import Refused
-from overlord.failpoints import Point
+from overlord.failpoints import Failpoint
 from overlord.store.skills import drafts
 from overlord.verbs.skill import (
     ApproveDraft,
@@ -118,7 +118,7 @@ def edit(
         raise Refused(f"{place} cannot be read: {visible(str(error))}") from None
     command = EditDraft(draft_id=number, by=_who(), text=text, digest=digest or draft.digest)
     try:
-        edited = state.write(Point.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
+        edited = state.write(Failpoint.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
     except Refused as error:
         raise Refused(f"{error}; your text is in {place}") from None
     if edited.trouble:
@@ -152,14 +152,14 @@ def _in_editor(draft: SkillDraft) -> Path:
 def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
     """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
     command = ApproveDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
-    draft = state.write(Point.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
+    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
     say(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
 
 
 def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
     """Say no. What it was made for rests until somebody takes it up again."""
     command = RejectDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
-    draft = state.write(Point.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
+    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
     say(f"Draft {draft.label} is rejected.")
 
 
@@ -171,7 +171,7 @@ def retire(
 ) -> None:
     """Have a skill's file deleted: as a draft, which is then approved like any other."""
     command = RetireSkill(space=state.space(space or None), name=name, by=_who(), reason=reason)
-    draft = state.write(Point.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
+    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
     say(
         f"Draft {draft.label} would retire {draft.name}; `overlord skills approve {draft.label}` once it is judged."
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.skills.record import SkillRecord, Standing
+from overlord.domain.skills.record import SkillRecord, SkillStatistics
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
@@ -91,7 +91,7 @@ def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
         table(("pull request", "verdict", "at", "why"), rows)
 
 
-def _found(space: str) -> list[tuple[SkillRecord, Standing]]:
+def _found(space: str) -> list[tuple[SkillRecord, SkillStatistics]]:
     with state.reading() as connection:
         known = skills.all_of(connection, space or None)
         return [(skill, skill_uses.standing(connection, skill)) for skill in known]
