@@ -105,10 +105,10 @@ def test_what_labels_stand_for_counts_together_where_the_scope_says_nothing(conf
     assert own.scope_of(1, ("docs",)) == ("src/**",)
 
 
-def test_what_the_readme_shows_is_understood(configured: Configured) -> None:
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_what_the_page_shows_is_understood(configured: Configured) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "repositories.md").read_text(encoding="utf-8")
     [shown] = [
-        block for block in readme.split("```yaml\n")[1:] if block.startswith("sessions: {concurrent: 4}")
+        block for block in page.split("```yaml\n")[1:] if block.startswith("sessions: {concurrent: 4}")
     ]
     settings = configured("models: {default: [{}], careful: [{model: x}]}\n" + shown.split("```")[0])
     own = settings.space("acme/payments")

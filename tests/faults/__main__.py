@@ -3,7 +3,7 @@ the campaign shows as a table: what is promised, what was tried, what is not pro
 
     python -m tests.faults [--write] [pytest arguments]
 
-`--write` puts the table into README.md.
+`--write` puts the table into docs/reliability.md.
 """
 
 import os
@@ -172,9 +172,9 @@ def table(counts: dict[str, tuple[int, int]] | None = None) -> str:
     return "\n".join([*lines, "", "Not promised:", "", *(f"- {line}" for line in NOT_PROMISED)])
 
 
-def written(readme: str) -> str:
-    """The README with the table in its place."""
-    before, rest = readme.split(BEGIN, 1)
+def written(page: str) -> str:
+    """The page with the table in its place."""
+    before, rest = page.split(BEGIN, 1)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END, 1)[1]}"
 
 
@@ -191,9 +191,9 @@ def counted(report: Path) -> dict[str, tuple[int, int]]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run it and print the table. A case that was skipped counts as a violation: it shows nothing."""
-    readme = ROOT / "README.md"
+    page = ROOT / "docs" / "reliability.md"
     if "--write" in arguments:
-        readme.write_text(written(readme.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
     begun = time.monotonic()
     seed = os.environ.get("FAULT_SEED") or str(1 + secrets.randbelow(10**6) * 1000)
