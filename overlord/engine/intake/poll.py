@@ -1,7 +1,9 @@
 """Taking up what people labelled: poll each space, claim each labelled issue once, resume what was labelled again."""
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -100,10 +102,10 @@ async def _poll_space(parts: Parts, name: RepositoryName, troubles: PollErrors) 
             return await follow_pulls.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
         return False
     parts.poll_schedule.forget(name)
-    moved, is_all = await _look_at_all(parts, name, troubles)
-    if is_all and not len(troubles):
+    looked = await _look_at_all(parts, name, troubles)
+    if looked.is_all and not len(troubles):
         parts.poll_schedule.saw(name, mark, now)
-    return moved
+    return looked.moved
 
 
 async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
@@ -111,11 +113,18 @@ async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
     return parts.poll_schedule.due(await parts.database.read(jobs.ids_with_pulls), now)
 
 
-async def _look_at_all(parts: Parts, name: RepositoryName, troubles: PollErrors) -> tuple[bool, bool]:
-    """Take up each labelled issue, hear each command, look at each pull request; what fails for one keeps no other waiting.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What one look at a repository came to."""
 
-    Whether anything moved, and whether nothing asks to be looked at again: no label that could not be acted on yet.
-    """
+    moved: bool = False
+    """Whether a job was begun or moved."""
+    is_all: bool = True
+    """Whether nothing is left that asks to be looked at again: no label that could not be acted on yet, no pull request unread."""
+
+
+async def _labelled(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    """Claim each labelled issue once, the most urgent first, and resume what was labelled again."""
     labels = parts.settings.space(name).labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
     moved, is_all, base = False, True, ""
@@ -130,12 +139,38 @@ async def _look_at_all(parts: Parts, name: RepositoryName, troubles: PollErrors)
         with troubles.kept():
             is_taken = await act()
             moved, is_all = moved or is_taken, is_all and is_taken
-    for look in (process_comments.comments, follow_pulls.pulls, follow_pulls.issues):
-        with troubles.kept():
-            moved |= await look(parts, name, troubles)
-    with troubles.kept():
-        is_all &= await review_pulls.pulls(parts, name, troubles)
-    return moved, is_all
+    return Looked(moved=moved, is_all=is_all)
+
+
+async def _comments(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    return Looked(moved=await process_comments.comments(parts, name, troubles))
+
+
+async def _pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    return Looked(moved=await follow_pulls.pulls(parts, name, troubles))
+
+
+async def _issues(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    return Looked(moved=await follow_pulls.issues(parts, name, troubles))
+
+
+async def _skill_pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    return Looked(is_all=await review_pulls.pulls(parts, name, troubles))
+
+
+Look = Callable[[Parts, RepositoryName, PollErrors], Awaitable[Looked]]
+LOOKS: Sequence[Look] = (_labelled, _comments, _pulls, _issues, _skill_pulls)
+"""What a repository with news is looked at for, in this order: labelled issues, comments, pull requests and issues of jobs, pull
+requests that change skills. Where the first fails the repository cannot be seen; what fails later keeps no other waiting."""
+
+
+async def _look_at_all(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+    looked = Looked()
+    for number, look in enumerate(LOOKS):
+        with troubles.kept() if number else nullcontext():
+            more = await look(parts, name, troubles)
+            looked = Looked(moved=looked.moved or more.moved, is_all=looked.is_all and more.is_all)
+    return looked
 
 
 async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:

@@ -23,6 +23,7 @@ from overlord.engine.scope.allow import Allowed, allowed
 from overlord.engine.sessions import apply_answers, capacity, environment, setup, untested
 from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.environment import EnvironmentFailed
+from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
 from overlord.errors import GitFailed, RunnerRefused, Unobtainable
 from overlord.failpoints import Failpoint
@@ -32,7 +33,7 @@ from overlord.store import decisions, environments, jobs, sessions
 from overlord.store.budgets import grants
 from overlord.store.checks import evaluations
 from overlord.store.conversation import follow_ups, steering
-from overlord.store.spaces import pauses, spaces
+from overlord.store.spaces import spaces
 
 
 async def step(parts: Parts, job: Job) -> bool:
@@ -64,24 +65,9 @@ async def step(parts: Parts, job: Job) -> bool:
     return True
 
 
-async def _held_back(parts: Parts, job: Job) -> bool | None:
-    """Whether it is news what a queued job waits for, besides anything of its base; None where it waits for nothing."""
-    if await parts.database.read(lambda c: pauses.over(c, job.space)) is not None:
-        return await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: capacity.say_paused(c, job.id))
-    if not await parts.database.read(lambda c: capacity.for_one_more(c, parts, job)):
-        return False
-    if await edited_issue.asked(parts, job):
-        return True
-    if not await parts.database.read(lambda c: capacity.for_a_pull(c, parts, job)):
-        return await _hold(parts, job, capacity.no_pull_left(parts, job.space))
-    if waits := (await parts.database.read(untested.held)).get(job.id):
-        return await _hold(parts, job, waits)
-    return False if await _is_being_set_up(parts, job) else None
-
-
 async def _prepare_work(parts: Parts, job: Job) -> bool:
-    if (is_news := await _held_back(parts, job)) is not None:
-        return is_news
+    if (wait := await first_wait(parts, job)) is not None:
+        return wait is Wait.NEWS
     base = await _base(parts, job)
     if base is None:
         body = (
@@ -137,25 +123,6 @@ async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
         return job
     changes = {"base_sha": base, "branch": branch}
     return await parts.database.write(Failpoint.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
-
-
-async def _hold(parts: Parts, job: Job, reason: str) -> bool:
-    """Let people see what a queued job waits for."""
-    if job.reason == reason:
-        return False
-    await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: jobs.repair(c, job.id, reason=reason))
-    return True
-
-
-async def _is_being_set_up(parts: Parts, job: Job) -> bool:
-    """Whether the job waits for the setup of its base as it was last seen: there is nothing to fetch before that is over."""
-    if job.base_sha is None:
-        return False
-    try:
-        need = await environment.allowed(parts, job, Sha(job.base_sha))
-    except (EnvironmentFailed, GitFailed):
-        return False  # a fetch may change that
-    return need is not None and await setup.is_being_made(parts, need)
 
 
 async def _base(parts: Parts, job: Job) -> Sha | None:
