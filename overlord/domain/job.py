@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, TypedDict
 
 from minion.protocol import Issue
 from overlord.domain.event import EventName as E
@@ -183,6 +183,32 @@ class Job:
     @property
     def is_open(self) -> bool:
         return self.state in OPEN
+
+
+class JobChanges(TypedDict, total=False):
+    """What of a job's row may be changed, beside its state: each as the field of `Job` of that name."""
+
+    issue: Issue
+    branch: str
+    phase: str
+    expires_at: datetime
+    base_sha: str | None
+    head_sha: str | None
+    phase_sha: str | None
+    pushing_sha: str | None
+    pushed_sha: str | None
+    pull_number: int | None
+    comment_id: int | None
+    round_kind: RoundKind
+    round: int
+    revision: int
+    losses: int
+    reason: str
+    is_urgent: bool
+    edited_issue: Issue | None
+    issue_looked_at: datetime | None
+    issue_missing_at: datetime | None
+    projected: str
 
 
 def branch_name(issue_number: int, taken: int = 0) -> str:

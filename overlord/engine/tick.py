@@ -14,7 +14,7 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
 from overlord.engine.conversation import message_receipts
@@ -338,7 +338,8 @@ def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str
     data: dict[str, Json] = {"trouble": trouble}
     job = jobs.get(connection, job_id)
     # What a job in people's hands waits for is more to them than that a label could not be set.
-    changes = {"reason": f"{PUT_OFF}{trouble}"} if job.state in projection.UNDER_WAY else {}
+    is_ours = job.state in projection.UNDER_WAY
+    changes: JobChanges = {"reason": f"{PUT_OFF}{trouble}"} if is_ours else {}
     jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, **changes)
 
 

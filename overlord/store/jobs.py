@@ -4,12 +4,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Unpack
 
 from minion.protocol import Issue
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
-from overlord.domain.job import OPEN, Job, JobId, JobState, branch_name, next_state
+from overlord.domain.job import OPEN, Job, JobChanges, JobId, JobState, branch_name, next_state
 from overlord.errors import NotFound
 from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
@@ -77,7 +78,7 @@ def move(
     at: datetime,
     actor: str = OVERLORD,
     data: Mapping[str, Json] | None = None,
-    **changes: object,
+    **changes: Unpack[JobChanges],
 ) -> Job:
     """Take a job along TRANSITIONS and write the fact. Raises IllegalMove, and then nothing has changed.
 
@@ -85,8 +86,8 @@ def move(
     """
     job = get(connection, job_id)
     state = next_state(job.state, event)
-    changes = {"reason": "", **changes, "state": state, "is_open": state in OPEN}
-    moved = _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
+    columns = {"reason": "", **changes, "state": state, "is_open": state in OPEN}
+    moved = _write(connection, job_id, event, at=at, actor=actor, data=data, changes=columns)
     if not moved.is_open:
         decisions.close_waiting(connection, job_id, DecisionState.SUPERSEDED, at=at)
     return moved
@@ -100,13 +101,13 @@ def note(
     at: datetime,
     actor: str = OVERLORD,
     data: Mapping[str, Json] | None = None,
-    **changes: object,
+    **changes: Unpack[JobChanges],
 ) -> Job:
     """Write a fact that moves nothing, with the columns it changes."""
     return _write(connection, job_id, event, at=at, actor=actor, data=data, changes=changes)
 
 
-def repair(connection: sqlite3.Connection, job_id: int, **changes: object) -> Job:
+def repair(connection: sqlite3.Connection, job_id: int, **changes: Unpack[JobChanges]) -> Job:
     """Remember what a projection was last seen at: columns that are no facts and leave no event."""
     update(connection, "jobs", job_id, changes)
     return get(connection, job_id)

@@ -9,6 +9,7 @@ from overlord.domain.job import JobState
 from overlord.engine.issues.projection import COMMENT_MARK, projection_key, step
 from overlord.errors import ForgeRefused, ForgeUnavailable
 from overlord.store import jobs
+from overlord.store.rows import update
 from tests.engine.between import forge_world, listens
 from tests.engine.by_hand import job_by_hand
 from tests.world import CALC, REPO, World
@@ -60,7 +61,7 @@ async def test_what_failed_half_way_is_put_right_also_when_the_row_says_the_old_
 
         async def stands(state: JobState, reason: str) -> None:
             def put(connection: sqlite3.Connection) -> None:
-                jobs.repair(connection, before.id, state=state, reason=reason)
+                update(connection, "jobs", before.id, {"state": state, "reason": reason})
 
             await world.overlord.parts.database.write("by hand", put)
 

@@ -12,6 +12,7 @@ from overlord.domain.job import JobState
 from overlord.errors import IllegalMove, NotFound
 from overlord.store import jobs, ledger, sessions
 from overlord.store.database import Database
+from overlord.store.rows import update
 from tests.records import HEAD, NOW, REPO, an_issue, contract, later
 from tests.stored import claim, prepare
 
@@ -63,7 +64,7 @@ async def test_the_database_itself_refuses_a_second_live_job(database: Database)
     await database.write("by hand", lambda c: jobs.move(c, first.id, EventName.STOPPED, at=NOW))
     await database.write("by hand", claim)
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
-        await database.write("by hand", lambda c: jobs.repair(c, first.id, is_open=True))
+        await database.write("by hand", lambda c: update(c, "jobs", first.id, {"is_open": True}))
 
 
 async def test_a_move_changes_state_and_columns_and_says_who(database: Database) -> None:

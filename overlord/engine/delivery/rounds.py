@@ -6,14 +6,14 @@ Each thing is taken up once. Those of one look make a round together, and its se
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from minion.protocol import SessionKind
 from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.follow_up import AskedChange
 from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import Job, JobState, RoundKind
+from overlord.domain.job import Job, JobChanges, JobState, RoundKind
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line
 from overlord.engine.conversation import pull_comments
@@ -124,7 +124,7 @@ async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
 
 
 async def _begin(
-    parts: Parts, job: Job, kind: RoundKind, asked: Sequence[AskedChange], **changes: str
+    parts: Parts, job: Job, kind: RoundKind, asked: Sequence[AskedChange], **changes: Unpack[JobChanges]
 ) -> bool:
     """Make a round of these, or a person's decision when there were enough rounds."""
     at, most = parts.clock.now(), parts.settings.space(job.space).delivery.rounds
@@ -225,7 +225,7 @@ async def _rebase(parts: Parts, job: Job) -> bool:
     title = plain_line(job.issue.title, limit=60)
     message = f"Bring {job.base_branch} into the work on issue {job.issue.number}\n\n{title}"
     merge = await parts.git.merge(name, head, onto, message=message, at=job.updated_at)
-    changes = {"base_sha": onto, "head_sha": merge.commit}
+    changes: JobChanges = {"base_sha": onto, "head_sha": merge.commit}
     if merge.conflicts:
         asked = [follow_up.of_conflict(path, head, onto) for path in merge.conflicts]
         return await _begin(parts, job, RoundKind.CONFLICT, asked, **changes)
@@ -235,10 +235,8 @@ async def _rebase(parts: Parts, job: Job) -> bool:
         now = jobs.get(connection, job.id)
         if (now.state, now.head_sha) != (JobState.IN_REVIEW, job.head_sha):
             return False
-        reason = f"{job.base_branch} was brought in"
-        jobs.move(
-            connection, job.id, EventName.REBASED, at=at, data=data, reason=reason, revision=0, **changes
-        )
+        told: JobChanges = {**changes, "reason": f"{job.base_branch} was brought in", "revision": 0}
+        jobs.move(connection, job.id, EventName.REBASED, at=at, data=data, **told)
         return True
 
     return await parts.database.write(Failpoint.ROUND_BEGUN, rebased)

@@ -215,8 +215,8 @@ def _write_verdict(  # noqa: PLR0917
         data["findings"] = [describe(finding) for finding in order.findings]
         jobs.move(connection, job.id, event, at=at, data=data, revision=order.revision_number, reason=reason)
         return
-    if event is EventName.PHASE_COMPLETED:
-        following = contract.phase(job.phase).next
+    following = contract.phase(job.phase).next
+    if event is EventName.PHASE_COMPLETED and following is not None:
         jobs.move(
             connection, job.id, event, at=at, data=data, phase=following, phase_sha=row.head_sha, revision=0
         )

@@ -7,7 +7,7 @@ from overlord.domain.budgets.budget import amount_text, parse_amount
 from overlord.domain.conversation.issue_edit import edition
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import Job
+from overlord.domain.job import Job, JobChanges
 from overlord.domain.session import Ending, EndKind
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import ending as endings
@@ -72,16 +72,14 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     following = parts.contract(job.space).phase(job.phase).next
     if event is EventName.GATE_APPROVED and following is not None:
         # A gate in the middle of the graph lets the work go on; only the last one lets it out.
-        event, changes = (
-            EventName.WORK_RESUMED,
-            {"phase": following, "phase_sha": job.head_sha, "revision": 0},
-        )
+        event = EventName.WORK_RESUMED
+        changes = {"phase": following, "phase_sha": job.head_sha, "revision": 0}
     jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
 
 
-def _adopted(job: Job, decision: Decision) -> dict[str, object]:
+def _adopted(job: Job, decision: Decision) -> JobChanges:
     """The text that an answer makes the one that counts: what was shown, and no other it was edited to since."""
     edited = job.edited_issue
     if (

@@ -10,7 +10,7 @@ from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.contracts.contract import SessionBudget
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
-from overlord.domain.job import Job, branch_name
+from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.scope.named_files import files_named_in
 from overlord.domain.scope.reason import lines
 from overlord.domain.session import Session, prepared, session_id
@@ -121,7 +121,7 @@ async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
     """The job, with what it starts from and the branch its work is for written down."""
     if (base, branch) == (job.base_sha, job.branch):
         return job
-    changes = {"base_sha": base, "branch": branch}
+    changes: JobChanges = {"base_sha": base, "branch": branch}
     return await parts.database.write(Failpoint.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
 
 
