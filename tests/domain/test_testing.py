@@ -405,6 +405,8 @@ def added(*paths: str) -> tuple[Change, ...]:
         (added("tests/test_new.py", "tests/helpers.py"), ()),
         (added("tests/test_new.py", "pytest.ini"), ()),
         (added("tests/testing.py"), ()),
+        (added("-p/test_new.py"), ()),
+        (added("@options/test_new.py"), ()),
         (added("src/x.test.ts"), ()),
         (added(), ()),
         (added(*(f"test_{number}.py" for number in range(MOST_ALONE + 1))), ()),

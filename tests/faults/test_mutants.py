@@ -59,6 +59,19 @@ def test_every_defence_is_where_its_mutant_says_and_so_are_its_tests() -> None:
     assert [name for name in tests if not _is_there(*name.partition("::")[::2])] == []
 
 
+def test_no_mutant_uses_a_name_that_is_gone() -> None:
+    """It would fail for that, and not for the defence that it lacks."""
+    found = {each.name: _undefined_names(each) for each in MUTANTS if each.file.endswith(".py")}
+    assert {name: said for name, said in found.items() if said} == {}
+
+
+def _undefined_names(mutant: Mutant) -> str:
+    without = (ROOT / mutant.file).read_text().replace(mutant.before, mutant.after)
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--quiet", "--select", "F821,E9"]
+    checked = subprocess.run([*ruff, "-"], input=without, capture_output=True, text=True, check=False)
+    return checked.stdout + checked.stderr
+
+
 def _is_there(module: str, test: str) -> bool:
     file = ROOT / module
     return file.is_file() and (not test or f"def {test}(" in file.read_text())

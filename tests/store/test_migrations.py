@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from minion.protocol import Outcome, Report
+from minion.protocol import Outcome, Report, SessionKind
+from overlord.domain.budgets.budget import Cost, TokenUsage
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Verb
 from overlord.domain.job import JobState
-from overlord.domain.session import Session
+from overlord.domain.session import Account, Session
 from overlord.errors import StoreError
 from overlord.store import decisions, environments, evidence, jobs, ledger, sessions
-from overlord.store.budgets import grants
+from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.checks import evaluations
 from overlord.store.conversation import comment_requests, heard_comments
@@ -24,11 +25,9 @@ from overlord.store.schema.migrations import LATEST, MIGRATIONS, migrate, schema
 from overlord.store.spaces import refused_labels, spaces, untested_policies
 from overlord.store.spaces.refused_labels import Refusal
 from tests.records import HEAD, NOW, REPO, a_check
+from tests.store.filled import FILLED
 from tests.stored import ask, evaluating, prepare
 
-# What a database of each version before the latest held, in the words of that version's schema. Whoever adds a
-# migration adds the version before it here, once, and never changes it again.
-FILLED: dict[int, tuple[str, ...]] = {0: ()}
 ASKED = comment_requests.CommentRequest(space=REPO, comment_id=7, number=3, author="alice", body="Do.")
 POLICY = UntestedPolicy(space=REPO, choice=Verb.WRITE_TESTS, decided_by="cli:alice", decided_at=NOW)
 
@@ -155,3 +154,19 @@ def test_a_newer_schema_is_refused_and_left_alone(connection: sqlite3.Connection
         migrate(connection)
     assert schema_version(connection) == LATEST + 3
     assert schema(connection) == []
+
+
+def test_requests_to_models_are_kept_and_may_be_about_no_job(connection: sqlite3.Connection) -> None:
+    migrate(connection, target=1)
+    fill(connection, 1)
+    migrate(connection)
+    assert exchanges.day_cost(connection, NOW) == Cost(tokens=60, nusd=None)
+    account = Account(id="vet-1", space=REPO, kind=SessionKind.REVIEW)
+    kept = exchanges.balance(connection, account, (), at=NOW)
+    number = exchanges.reserve(connection, kept, cost=Cost(tokens=9), model="m", at=NOW)
+    assert number == 2
+    usage = TokenUsage(prompt=7, completion=2)
+    exchanges.settle(connection, kept, number, usage=usage, nusd=None, status=200, at=NOW)
+    assert exchanges.day_cost(connection, NOW) == Cost(tokens=69, nusd=None)
+    counted = connection.execute("SELECT value FROM totals WHERE name = 'calls' AND second = 'ok'").fetchone()
+    assert counted["value"] == 1, "those of before were counted before"

@@ -9,6 +9,7 @@ from overlord.store.schema.disk import DISK
 from overlord.store.schema.drafts import DRAFTS
 from overlord.store.schema.homes import HOMES
 from overlord.store.schema.model import MODEL_OUTAGES
+from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.proposals import PROPOSALS
 from overlord.store.schema.skills import SKILLS
 from overlord.store.schema.steering import STEERING
@@ -85,8 +86,8 @@ _FIRST = (
     "CREATE INDEX sessions_of_job ON sessions (job_id)",
     """CREATE TABLE exchanges (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
-        session_id TEXT REFERENCES sessions (id),
-        job_id INTEGER REFERENCES jobs (id),
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
         space TEXT NOT NULL,
         day TEXT NOT NULL,
         at TEXT NOT NULL,
@@ -346,7 +347,7 @@ _FIRST = (
     *HOMES,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS)
 LATEST = len(MIGRATIONS)
 
 

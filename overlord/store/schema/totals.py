@@ -33,6 +33,15 @@ _JOB_S = _seconds("NEW.created_at", "NEW.updated_at")
 _OUTCOME = """CASE WHEN NEW.status < 400 THEN 'ok' WHEN NEW.status IN (408, 425, 429) THEN 'busy'
     WHEN NEW.status = 499 THEN 'abandoned' WHEN NEW.status < 500 THEN 'refused' ELSE 'failed' END"""
 
+EXCHANGES_ARE_COUNTED = f"""CREATE TRIGGER exchanges_are_counted AFTER UPDATE OF settled ON exchanges
+        WHEN NEW.settled AND NOT OLD.settled BEGIN
+        {_add("calls", "NEW.model", _OUTCOME)}
+        {_add("tokens", "NEW.model", "'prompt'", amount="NEW.prompt - NEW.cached")}
+        {_add("tokens", "NEW.model", "'cached'", amount="NEW.cached")}
+        {_add("tokens", "NEW.model", "'completion'", amount="NEW.completion")}
+        {_add("spend_nusd", "NEW.model", "NEW.space", amount="NEW.cost_nusd")}
+        END"""
+
 TOTALS = (
     """CREATE TABLE totals (
         name TEXT NOT NULL,
@@ -53,14 +62,7 @@ TOTALS = (
     f"""CREATE TRIGGER verdicts_are_counted AFTER INSERT ON ledger WHEN NEW.name = 'check_completed' BEGIN
         {_add("verdicts", "json_extract(NEW.data, '$.check')", "coalesce(json_extract(NEW.data, '$.score'), 'unavailable')")}
         END""",
-    f"""CREATE TRIGGER exchanges_are_counted AFTER UPDATE OF settled ON exchanges
-        WHEN NEW.settled AND NOT OLD.settled BEGIN
-        {_add("calls", "NEW.model", _OUTCOME)}
-        {_add("tokens", "NEW.model", "'prompt'", amount="NEW.prompt - NEW.cached")}
-        {_add("tokens", "NEW.model", "'cached'", amount="NEW.cached")}
-        {_add("tokens", "NEW.model", "'completion'", amount="NEW.completion")}
-        {_add("spend_nusd", "NEW.model", "NEW.space", amount="NEW.cost_nusd")}
-        END""",
+    EXCHANGES_ARE_COUNTED,
     f"""CREATE TRIGGER sessions_are_counted AFTER UPDATE OF state ON sessions
         WHEN NEW.state = 'ended' AND OLD.state != 'ended' AND NEW.started_at IS NOT NULL BEGIN
         {_add("sessions", "NEW.kind", "substr(NEW.ending, 1, instr(NEW.ending || ':', ':') - 1)")}

@@ -1,4 +1,4 @@
-"""The tables of open pull requests that were looked at for skills, and of what a model said of skills."""
+"""The table of open pull requests that were looked at for skills."""
 
 VETTINGS = (
     """CREATE TABLE vettings (
@@ -16,12 +16,5 @@ VETTINGS = (
         told TEXT NOT NULL DEFAULT '',
         PRIMARY KEY (space, number)
     ) STRICT""",
-    """CREATE TABLE skill_readings (
-        space TEXT NOT NULL,
-        digest TEXT NOT NULL,
-        findings TEXT NOT NULL,
-        at TEXT NOT NULL,
-        PRIMARY KEY (space, digest)
-    ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX vetted_skills ON vettings (space) WHERE outcome != 'untouched'",
 )

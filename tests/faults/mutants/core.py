@@ -56,7 +56,7 @@ CORE = (
 """,
         after="""    from starlette.background import BackgroundTask
 
-    return Response(status_code=204, background=BackgroundTask(parts.database.write, Point.REPORT_TAKEN, take))
+    return Response(status_code=204, background=BackgroundTask(parts.database.write, Failpoint.REPORT_TAKEN, take))
 """,
         points="report_taken",
         says="'session_ended', 'session_lost'",

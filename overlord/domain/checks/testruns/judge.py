@@ -90,6 +90,8 @@ def files_alone(changes: Sequence[Change], checks: ChecksFile | None) -> tuple[s
         return ()
     if not restored or not all(_TEST_MODULE.fullmatch(path.rpartition("/")[2]) for path in restored):
         return ()
+    if any(path.startswith(("-", "@")) for path in restored):  # no file to the runner, but options
+        return ()
     there = (
         change.path
         for change in changes

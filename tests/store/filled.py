@@ -1,0 +1,29 @@
+"""What a database of each version before the latest held, in the words of that version's schema. Whoever adds a migration adds the
+version before it here, once, and never changes it again.
+"""
+
+# fmt: off
+FILLED: dict[int, tuple[str, ...]] = {
+    0: (),
+    1: (
+        'INSERT INTO "jobs" VALUES(1,\'acme/calc\',7,\'{"number":7,"title":"add() subtracts","body":"`add(2, 2)` is 0.","author":"alice","labels":[],"comments":[]}\',\'evaluating\',1,\'minion/issue-7\',\'main\',\'default\',\'implement\',\'2026-03-02T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\',\'2026-03-16T09:00:00+00:00\',\'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\',\'cccccccccccccccccccccccccccccccccccccccc\',NULL,NULL,NULL,NULL,NULL,\'claim\',0,0,0,\'\',0,NULL,NULL,NULL,\'\');',
+        'INSERT INTO "sessions" VALUES(\'j1-work-1\',1,\'work\',\'prepared\',\'{"version": 1, "session_id": "j1-work-1", "kind": "work", "role": "minion", "repository": "acme/calc", "base_branch": "main", "base_sha": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", "branch": "minion/issue-7", "head_sha": "cccccccccccccccccccccccccccccccccccccccc", "issue": {"number": 7, "title": "add() subtracts", "body": "`add(2, 2)` is 0.", "author": "alice", "labels": [], "comments": []}, "scope": {"mode": "unrestricted", "patterns": []}, "scope_reasons": [], "limits": {"turns": 50, "time_s": 1800, "tool_errors": 3, "command_s": 120, "output_chars": 20000, "context_tokens": 120000, "questions": 3, "question_wait_s": 600}, "model": "default", "findings": [], "answers": [], "messages": [], "tried": [], "guidance": "", "named_files": [], "knowledge": "", "skills": [], "steps": [], "setup": null, "traced": false}\',\'{"mode": "unrestricted", "patterns": []}\',\'minion/issue-7\',100000,NULL,NULL,1800,\'2026-03-02T09:00:00+00:00\',NULL,NULL,NULL,NULL,NULL,0,\'\',\'{"outcome":"complete","reason":"","summary":"done","replies":[],"learnings":[],"follow_ups":[],"head":null,"turns":0}\',NULL,\'[]\',\'\',\'\',\'\',0);',
+        'INSERT INTO "exchanges" VALUES(1,\'j1-work-1\',1,\'acme/calc\',\'2026-03-02\',\'2026-03-02T09:00:00+00:00\',\'m\',70,0,1,200,50,0,10,NULL,\'2026-03-02T09:00:01+00:00\');',
+        'INSERT INTO "evaluations" VALUES(1,1,\'cccccccccccccccccccccccccccccccccccccccc\',0,\'2026-03-02T09:00:00+00:00\',\'[{"name":"tests","score":"pass","summary":"2 passed","findings":[],"evidence":[],"subject":""}]\',\'\',0);',
+        'INSERT INTO "decisions" VALUES(1,1,\'\',NULL,NULL,\'blocker\',\'blocked\',\'what now?\',\'> Which of the two?\',\'["retry","take_over","drop"]\',\'this job\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0);',
+        'INSERT INTO "evidence" VALUES(1,1,\'j1-work-1\',\'log\',\'eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee\',3,\'2026-03-02T09:00:00+00:00\',NULL);',
+        'INSERT INTO "ledger" VALUES(1,\'2026-03-02T09:00:00+00:00\',1,\'claimed\',\'overlord\',\'{"branch": "minion/issue-7", "contract": "default", "issue": "acme/calc#7", "title": "add() subtracts"}\',\'0000000000000000000000000000000000000000000000000000000000000000\',\'20384e01d31710d572daf48ae590132eb5755c8b9c61f613a5a11f2a45c728a3\');',
+        'INSERT INTO "ledger" VALUES(2,\'2026-03-02T09:00:00+00:00\',1,\'session_started\',\'overlord\',\'{"head": "cccccccccccccccccccccccccccccccccccccccc", "session": "j1-work-1"}\',\'20384e01d31710d572daf48ae590132eb5755c8b9c61f613a5a11f2a45c728a3\',\'8b6330d35fd76fd040835ee2aa2a36a7c108b08ccf5dc5f647ebc095863955a0\');',
+        'INSERT INTO "ledger" VALUES(3,\'2026-03-02T09:00:00+00:00\',1,\'work_submitted\',\'overlord\',\'{"head": "cccccccccccccccccccccccccccccccccccccccc", "session": "j1-work-1"}\',\'8b6330d35fd76fd040835ee2aa2a36a7c108b08ccf5dc5f647ebc095863955a0\',\'d25cc87608367f5d3649abad25fe09ce2f5b8f4e1d28334cb93064e987bc14e5\');',
+        'INSERT INTO "ledger" VALUES(4,\'2026-03-02T09:00:00+00:00\',1,\'session_prepared\',\'overlord\',\'{"branch": "minion/issue-7", "kind": "work", "scope": "{\\"mode\\": \\"unrestricted\\", \\"patterns\\": []}", "session": "j1-work-1"}\',\'d25cc87608367f5d3649abad25fe09ce2f5b8f4e1d28334cb93064e987bc14e5\',\'6433bf15ed406078f2a0dbda34069148766ab9d8546c33effe26726cccbe32cf\');',
+        'INSERT INTO "ledger" VALUES(5,\'2026-03-02T09:00:00+00:00\',1,\'check_completed\',\'overlord\',\'{"check": "tests", "evidence": [], "head": "cccccccccccccccccccccccccccccccccccccccc", "score": "pass", "summary": "2 passed"}\',\'6433bf15ed406078f2a0dbda34069148766ab9d8546c33effe26726cccbe32cf\',\'db82e7938e8ec8ad389306fabc8d3f7ec8f2a647ab59b96e0fc641d9d7d2b7ae\');',
+        'INSERT INTO "ledger" VALUES(6,\'2026-03-02T09:00:00+00:00\',1,\'decision_raised\',\'overlord\',\'{"decision": 1, "digest": "e73d570c49dea3ed", "kind": "blocker", "subject": "blocked", "title": "what now?"}\',\'db82e7938e8ec8ad389306fabc8d3f7ec8f2a647ab59b96e0fc641d9d7d2b7ae\',\'b08525626124919a1714846cbf403761a763222765d880967e356d29c369d63e\');',
+        'INSERT INTO "comment_requests" VALUES(\'acme/calc\',7,3,\'alice\',\'Do.\');',
+        'INSERT INTO "environments" VALUES(\'0123456789abcdef0123\',\'acme/calc\',\'ready\',\'python:3.12\',\'["gcc"]\',\'j1-work-1\',\'2026-03-02T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\',5,\'\');',
+        'INSERT INTO "grants" VALUES(1,1,\'scope\',\'["docs/**"]\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',NULL,NULL);',
+        'INSERT INTO "hearings" VALUES(\'acme/calc\',1,1,\'alice\',\'2026-03-02T09:00:00+00:00\',\'\',\'\',0);',
+        'INSERT INTO "refusals" VALUES(\'acme/calc\',2,\'2026-03-02T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\',\'a stranger\'\'s\',1);',
+        'INSERT INTO "spaces" VALUES(\'acme/calc\',0,\'\',\'2026-03-02T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\',NULL,NULL);',
+        'INSERT INTO "untested_policies" VALUES(\'acme/calc\',\'write_tests\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\');',
+    ),
+}
