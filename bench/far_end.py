@@ -15,7 +15,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
 from typing import Any
 
-from tests.minion.door import Door, Wire, _Handler
+from tests.minion.session_api import Door, Wire, _Handler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from bench import peer
 from bench.far_end import Run, loopback, measure, median, percentile_95, thirds
 from bench.table import Figure, publish
 from minion.protocol import Limits
-from tests.minion.door import call, done, git, opened
+from tests.minion.session_api import call, done, git, opened
 
 ROOT = Path(__file__).parents[1]
 TURNS, LONG_TURNS = 30, 120

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.minion.door import call
+from tests.minion.session_api import call
 
 VERSIONS = ("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0")
 """What was measured; this litellm imports mcp and does not say so."""

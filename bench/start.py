@@ -27,7 +27,7 @@ from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.home import Home
 from overlord.ports import Launch, Remote, RepositoryName, SessionId, Sha
-from tests.minion.door import Door, call, opened
+from tests.minion.session_api import Door, call, opened
 
 ROOT = Path(__file__).parents[1]
 NAME = RepositoryName("bench/large")

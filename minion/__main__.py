@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Mapping
 
-from minion.beat import Beat
 from minion.errors import BadStart, DoorGone, DoorRefused, GitFailed, Interrupted
+from minion.heartbeat import Beat
 from minion.interrupt import Interrupts
 from minion.protocol import (
     BRIEF_PATH,
@@ -85,7 +85,7 @@ def _scope(environment: Mapping[str, str]) -> Scope | None:
 
 
 def _check(start: Start, brief: Brief) -> int:
-    from minion.checks import check  # a work session does not pay for it
+    from minion.checks.check import check  # a work session does not pay for it
 
     try:
         check(start, brief)
@@ -96,7 +96,7 @@ def _check(start: Start, brief: Brief) -> int:
 
 
 def _setup(start: Start, brief: Brief) -> int:
-    from minion.setup import setup
+    from minion.setup.setup_session import setup
 
     try:
         setup(start, brief)
@@ -107,7 +107,7 @@ def _setup(start: Start, brief: Brief) -> int:
 
 
 def _work(start: Start, brief: Brief, scope: Scope) -> Report:
-    from minion.work import work
+    from minion.agent.work_session import work
 
     beat = Beat(start.door)
     beat.tells_calls = brief.traced

@@ -375,7 +375,7 @@ class StepOutcome(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """What one check step did. `output` keeps head and tail; `junit` is the report the runner wrote and vouched for, if
-    any, packed where it is large (`minion/packed.py`)."""
+    any, packed where it is large (`minion/checks/packed.py`)."""
 
     name: str
     outcome: StepOutcome

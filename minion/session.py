@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minion.door import Door
 from minion.interrupt import Interrupts
 from minion.protocol import Brief
-from minion.scope import Territory
-from minion.workspace import Workspace
+from minion.session_api import Door
+from minion.workspace.scope import Territory
+from minion.workspace.workspace import Workspace
 
 
 @dataclass(slots=True, kw_only=True)

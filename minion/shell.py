@@ -85,7 +85,7 @@ def command_environment(
     plain = plain_environment(start, home)
     if not start.get("MINION_ENVIRONMENT"):
         return {**plain, **extra}
-    from minion.environment import Environment  # a session without one does not pay for it
+    from minion.setup.environment import Environment  # a session without one does not pay for it
 
     made = Environment.of(start)
     return {**(made.around(plain, tree) if made else plain), **extra}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minion.door import Door
 from minion.errors import BadStart
 from minion.interrupt import Interrupts
+from minion.session_api import Door
 
 if TYPE_CHECKING:
-    from minion.environment import Environment
+    from minion.setup.environment import Environment
 
 DEFAULT_PATIENCE_S = 600.0
 DEFAULT_WORK = Path("/work")
@@ -52,7 +52,7 @@ class Start:
         """What a setup session made for this repository. Raises BadStart when it is named and cannot be used."""
         if not self.environment.get("MINION_ENVIRONMENT"):
             return None
-        from minion.environment import Environment  # a session without one does not pay for it
+        from minion.setup.environment import Environment  # a session without one does not pay for it
 
         return Environment.of(self.environment)
 

@@ -4,10 +4,10 @@ import json
 import os
 import time
 
-from minion.door import Answer
 from minion.errors import DoorRefused, ToolError
 from minion.protocol import ANSWERS_PATH, EVENTS_PATH, Event, EventKind, Scope, ScopeError, encode
 from minion.session import Session
+from minion.session_api import Answer
 from minion.tools.tool import Kind, Parameter, Tool
 
 POLL_TIMEOUT_S = 90.0

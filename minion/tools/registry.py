@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from minion import skills
+from minion.agent.model import ToolCall
 from minion.errors import ToolError
-from minion.model import ToolCall
 from minion.protocol import Brief
 from minion.session import Session
-from minion.tools import ask, edit, read, run, search, submit
+from minion.tools import ask, edit, read, run, search, skills, submit
 from minion.tools.tool import Submission, Tool
 
 _ALL = (

@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from minion.ready import ReadyCopy
+from minion.workspace.ready import ReadyCopy
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.git.ready import MOST_BYTES
 from overlord.domain.repositories.extent import Extent

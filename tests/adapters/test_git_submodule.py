@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minion.ready import ReadyCopy
+from minion.workspace.ready import ReadyCopy
 from overlord.adapters.git.mirrors import KEPT_COPIES
 from overlord.adapters.git.submodule import DEEPEST
 from overlord.domain.repositories.extent import Extent

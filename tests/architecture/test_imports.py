@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
         layer: {"minion.protocol", *(f"overlord.{below}" for below in CHAIN[index + 1 :])}
         for index, layer in enumerate(CHAIN)
     },
-    "domain": {"minion.protocol", "minion.packed"},
+    "domain": {"minion.protocol", "minion.checks.packed"},
     "ports": {"minion.protocol", "overlord.domain"},
     "home": {"overlord.domain"},
     "wakeup": set(),

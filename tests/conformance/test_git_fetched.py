@@ -10,16 +10,16 @@ import pytest
 from minion.errors import GitFailed, ToolError
 from minion.git import Git
 from minion.protocol import CheckStep, Scope, Tree
-from minion.ready import ReadyCopy
-from minion.scope import Territory
-from minion.trees import Trees
-from minion.workspace import Workspace
+from minion.workspace.ready import ReadyCopy
+from minion.workspace.scope import Territory
+from minion.workspace.trees import Trees
+from minion.workspace.workspace import Workspace
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
-from tests.minion.door import make_brief
+from tests.minion.session_api import make_brief
 from tests.plumbing import DELETED, Files, commit, run
 
 NAME = RepositoryName("acme/calc")

@@ -10,13 +10,13 @@ import pytest
 
 from minion.git import Git
 from minion.protocol import Brief
-from minion.ready import ReadyCopy
-from minion.workspace import Workspace
+from minion.workspace.ready import ReadyCopy
+from minion.workspace.workspace import Workspace
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import GitFailed
 from overlord.home import Home
 from overlord.ports import Remote, RepositoryName, SessionId, Sha
-from tests.minion.door import make_brief
+from tests.minion.session_api import make_brief
 from tests.plumbing import DELETED, Files, commit, plant, run
 
 NAME = RepositoryName("acme/odd")

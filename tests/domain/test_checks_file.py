@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from minion.checks.toolchain import plan
 from minion.protocol import CheckStep
-from minion.toolchain import plan
 from overlord.domain.checks.file import CheckCommand, ChecksFile, ChecksFileError, parse_checks
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from minion.guarded_run import GuardedRun
-from minion.packed import MOST_BYTES, PREFIX, TooLarge, pack, unpacked
+from minion.checks.guarded_run import GuardedRun
+from minion.checks.packed import MOST_BYTES, PREFIX, TooLarge, pack, unpacked
 from minion.protocol import CheckReport, StepOutcome, StepResult
 from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP, judge_tests
 from overlord.domain.checks.testruns.packed_report import without_values_in
@@ -21,7 +21,7 @@ from tests.domain.test_testing import CODE, EXITED, GOOD, ran
 MOST_KIB = 100 * 1024
 LARGE = """
 import resource
-from minion.guarded_run import GuardedRun
+from minion.checks.guarded_run import GuardedRun
 from minion.protocol import CheckReport, StepOutcome, StepResult
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind

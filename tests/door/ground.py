@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import httpx
 
+from minion.loopback import Shim
 from minion.protocol import Event, EventKind, SessionKind, encode
-from minion.shim import Shim
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.job import Job

@@ -23,7 +23,7 @@ from tests.domain.differ import edit, together
 from tests.judge_set.fixes import Fix, fixes
 from tests.judge_set.projects import Broken, Files
 from tests.minion.conftest import environment
-from tests.minion.door import opened
+from tests.minion.session_api import opened
 
 TITLE = "It gives a wrong result"
 EXITED = Ending(kind=EndKind.EXITED, exit_code=0)

@@ -21,17 +21,16 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 from starlette.types import ASGIApp
 
-from minion.agent import Agent
-from minion.beat import Beat
-from minion.conversation import Conversation
-from minion.door import Answer, Door, _accepted
-from minion.environment import Environment
+from minion.agent.agent import Agent
+from minion.agent.conversation import Conversation
+from minion.agent.mailbox import Mailbox
+from minion.agent.model import Model
+from minion.agent.prompt import fence_mark, instructions, mission
+from minion.agent.work_session import scope_now
 from minion.errors import DoorGone, DoorRefused, GitFailed, Interrupted
 from minion.git import Git
+from minion.heartbeat import Beat
 from minion.interrupt import Interrupts
-from minion.mailbox import Mailbox
-from minion.model import Model
-from minion.prompt import fence_mark, instructions, mission
 from minion.protocol import (
     BRIEF_PATH,
     REPORT_PATH,
@@ -49,12 +48,13 @@ from minion.protocol import (
     decode,
     encode,
 )
-from minion.scope import Territory
 from minion.session import Session
+from minion.session_api import Answer, Door, _accepted
+from minion.setup.environment import Environment
 from minion.shell import command_environment
 from minion.tools.registry import schemas_of
-from minion.work import scope_now
-from minion.workspace import Workspace
+from minion.workspace.scope import Territory
+from minion.workspace.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.ports import SessionId, Sha
 from overlord.wakeup import Wakeup

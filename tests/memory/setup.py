@@ -1,5 +1,5 @@
 """A setup session in memory: the recipe's commands run for real, in a tree written out from a repository in memory, and the real
-`minion.finish` ends it. No descendant of a command is looked for, since this process has others' as well."""
+`minion.setup.finish` ends it. No descendant of a command is looked for, since this process has others' as well."""
 
 import os
 import shutil
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from minion import shell
-from minion.environment import expanded, places
 from minion.errors import SetupFailed
-from minion.finish import Made, finish
 from minion.interrupt import Interrupts
 from minion.protocol import SETUP_FINISHED, Brief, SetupPlan, StepOutcome, StepResult
+from minion.setup.environment import expanded, places
+from minion.setup.finish import Made, finish
 from tests.memory.repository import LINK, SUBMODULE, Tree
 from tests.memory.runner import ProgramKilled
 

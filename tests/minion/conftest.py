@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from minion.door import Door as WireDoor
+from minion.agent.model import ToolCall
 from minion.git import Git
 from minion.interrupt import Interrupts
-from minion.model import ToolCall
-from minion.scope import Territory
 from minion.session import Session
+from minion.session_api import Door as WireDoor
 from minion.shell import command_environment, search_path
 from minion.tools.registry import perform
-from minion.workspace import Workspace
-from tests.minion.door import Door, make_brief, make_repository, opened
+from minion.workspace.scope import Territory
+from minion.workspace.workspace import Workspace
+from tests.minion.session_api import Door, make_brief, make_repository, opened
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from minion import shell
-from minion.environment import Environment
+from minion.checks.results import Results
+from minion.checks.toolchain import guarded_environment, plan
 from minion.protocol import CheckStep, Event, Limits, SessionKind, SetupPlan, StepOutcome, StepResult
-from minion.results import Results
+from minion.setup.environment import Environment
 from minion.shell import command_environment
-from minion.toolchain import guarded_environment, plan
 from tests.minion.conftest import environment
-from tests.minion.door import opened
+from tests.minion.session_api import opened
 
 VENV = "python3 -m venv --without-pip $MINION_ENVIRONMENT/venv"
 # The build back ends are those of the Python that runs the tests, so that no index is asked.

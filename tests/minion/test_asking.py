@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from minion.protocol import Answer, EventKind, Finding, Limits, Message, Outcome, Scope, SkillText
 from tests.minion.conftest import Program
-from tests.minion.door import BRANCH, Door, call, done, git, message, status
+from tests.minion.session_api import BRANCH, Door, call, done, git, message, status
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from minion.checks.results import read
+from minion.checks.toolchain import Plan, find_tests, plan
 from minion.protocol import CheckStep, Event, Limits, SessionKind, StepOutcome, StepResult, Tree
-from minion.results import read
-from minion.toolchain import Plan, find_tests, plan
-from minion.trees import clear
+from minion.workspace.trees import clear
 from tests.minion.conftest import Program
-from tests.minion.door import Door, check_step
+from tests.minion.session_api import Door, check_step
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]

@@ -10,10 +10,10 @@ from tempfile import mkdtemp
 import pytest
 
 from minion import shell
-from minion.guarded_run import Told
+from minion.checks.guarded_run import Told
+from minion.checks.results import Results
+from minion.checks.toolchain import Plan, guarded_environment, plan
 from minion.protocol import CheckStep
-from minion.results import Results
-from minion.toolchain import Plan, guarded_environment, plan
 from overlord.domain.checks.testruns.junit import CaseOutcome, parse_junit
 
 

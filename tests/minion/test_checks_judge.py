@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from minion.checks import MOST_RERUN
+from minion.checks.check import MOST_RERUN
+from minion.checks.results import packed_inside
 from minion.protocol import CheckReport, CheckStep, SessionKind, StepOutcome, StepResult, Tree
-from minion.results import packed_inside
 from overlord.domain.changes.diff import parse_diff
 from overlord.domain.checks.file import parse_checks
 from overlord.domain.checks.lint import judge_lint, plan_lint
@@ -27,7 +27,7 @@ from overlord.domain.evaluation import CheckResult, CheckScore
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind
 from tests.domain.differ import edit, together
-from tests.minion.door import Door, opened
+from tests.minion.session_api import Door, opened
 
 Run = Callable[[Door], int]
 Files = Mapping[str, str | None]

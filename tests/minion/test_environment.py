@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from minion.environment import Environment
+from minion.checks.toolchain import plan
 from minion.errors import BadStart
 from minion.protocol import CheckStep, StepOutcome
-from minion.toolchain import plan
+from minion.setup.environment import Environment
 from tests.minion.setups import VENV, Done, Place, installed, place, project, set_up
 
 FINDER = """\

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from minion.guarded_run import CONTROLS_S, FEWEST_CONTROLS, MOST_BYTES, MOST_CONTROLS, GuardedRun
-from minion.junit import address
+from minion.checks.guarded_run import CONTROLS_S, FEWEST_CONTROLS, MOST_BYTES, MOST_CONTROLS, GuardedRun
+from minion.checks.junit import address
 from overlord.domain.checks.testruns.junit import CaseOutcome, parse_junit
 
 LIMIT = 2_000_000

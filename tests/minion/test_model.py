@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minion.conversation import KEPT_RECENT, Conversation
+from minion.agent.conversation import KEPT_RECENT, Conversation
+from minion.agent.model import Flaw, ToolCall, read_reply
+from minion.agent.prompt import instructions, mission
 from minion.errors import DoorRefused
-from minion.model import Flaw, ToolCall, read_reply
-from minion.prompt import instructions, mission
 from minion.protocol import Comment, Finding, Issue, Scope, SkillText
-from tests.minion.door import make_brief, message
+from tests.minion.session_api import make_brief, message
 
 
 def test_a_reply_comes_back_with_what_backends_want_to_see_again() -> None:
@@ -225,6 +225,6 @@ def test_refusals_say_status_and_code() -> None:
 
 
 def test_the_loop_fits_on_three_screens() -> None:
-    import minion.agent
+    import minion.agent.agent
 
-    assert len(Path(minion.agent.__file__).read_text().splitlines()) <= 200
+    assert len(Path(minion.agent.agent.__file__).read_text().splitlines()) <= 200

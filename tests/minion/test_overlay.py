@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from minion.environment import Environment, Kind, Record
-from minion.overlay import LARGEST_COPIED, keep
-from tests.minion.door import git
+from minion.setup.environment import Environment, Kind, Record
+from minion.setup.overlay import LARGEST_COPIED, keep
+from tests.minion.session_api import git
 
 TRACKED = ("setup.py", "src/pkg/__init__.py", "packages/own/index.js", "build/tracked.py")
 

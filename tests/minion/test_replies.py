@@ -7,7 +7,7 @@ import pytest
 
 from minion.protocol import Limits, Outcome, SkillText
 from tests.minion.conftest import Program
-from tests.minion.door import BRANCH, Door, call, cut, done, git, message, status
+from tests.minion.session_api import BRANCH, Door, call, cut, done, git, message, status
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]

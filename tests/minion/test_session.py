@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from minion.door import Door as WireDoor
 from minion.interrupt import Interrupts
 from minion.protocol import EventKind, Limits, Outcome
+from minion.session_api import Door as WireDoor
 from minion.start import Start
 from tests.minion.conftest import Program
-from tests.minion.door import BRANCH, Door, Held, call, done, git, status
+from tests.minion.session_api import BRANCH, Door, Held, call, done, git, status
 
 MakeDoor = Callable[..., Door]
 Run = Callable[..., int]

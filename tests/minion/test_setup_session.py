@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from minion import leak
 from minion.protocol import EventKind, SessionKind, SetupPlan, StepOutcome
+from minion.setup import leak
 from tests.minion.conftest import Program
-from tests.minion.door import Door
+from tests.minion.session_api import Door
 from tests.minion.setups import VENV, set_up
 
 SECRET = "sesame/open +1"

@@ -9,9 +9,9 @@ import pytest
 from minion.errors import GitFailed
 from minion.git import Git, failure
 from minion.session import Session
-from minion.workspace import Workspace
+from minion.workspace.workspace import Workspace
 from tests.minion.conftest import make_session
-from tests.minion.door import BRANCH, git, make_brief, make_repository
+from tests.minion.session_api import BRANCH, git, make_brief, make_repository
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from overlord.ports import Sha
 
 log = structlog.get_logger()
 
-# The names `minion/ready.py` knows them by.
+# The names `minion/workspace/ready.py` knows them by.
 REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
 TREE, MODULES, PATH, LARGE = "tree", "modules", "path", "large"
 MAKING = ".making-"

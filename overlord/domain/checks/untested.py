@@ -18,7 +18,7 @@ from overlord.domain.pause import name_of
 from overlord.domain.text.plain import count, defused_line
 
 NOT_WALKED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache"})
-"""Directories in which the checker looks for no tests (`minion/toolchain.py`)."""
+"""Directories in which the checker looks for no tests (`minion/checks/toolchain.py`)."""
 CONFIGURATION = ("pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
 """Where pytest may be told to find tests in other files."""
 MOST_NAMED = 3

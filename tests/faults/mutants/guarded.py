@@ -7,7 +7,7 @@ FORGERY = ("tests/minion/test_checks_forgery.py::test_no_code_under_test_makes_a
 GUARDED = (
     Mutant(
         name="a control that passes ends the belief in a run",
-        file="minion/guarded_run.py",
+        file="minion/checks/guarded_run.py",
         before='if control == "passed":',
         after='if control == "never":',
         tests=FORGERY,
@@ -15,7 +15,7 @@ GUARDED = (
     ),
     Mutant(
         name="tests whose code was replaced do not pass",
-        file="minion/guarded_controls.py",
+        file="minion/checks/guarded_controls.py",
         before="if function.__code__ is not code:",
         after="if function.__code__ is None:",
         tests=FORGERY,
@@ -23,7 +23,7 @@ GUARDED = (
     ),
     Mutant(
         name="no pass is logged that was not made",
-        file="minion/guarded_run.py",
+        file="minion/checks/guarded_run.py",
         before="if self._passed[name] < 0:",
         after="if self._passed[name] < -9:",
         tests=FORGERY,

@@ -71,7 +71,7 @@ SESSION_GIT = (
     ),
     Mutant(
         name="what is handed in is what the working tree holds",
-        file="minion/workspace.py",
+        file="minion/workspace/workspace.py",
         before='if tree != self._saved_tree or self._remote_head() not in ("", parent):',
         after="if tree != self._saved_tree:",
         tests=(

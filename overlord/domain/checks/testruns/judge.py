@@ -3,7 +3,7 @@
 Base's tests are run on the new code, then the new code's own, then the change's tests on base's code. Pass means: every run ended by
 itself and left a report that fits its exit code, every test that passed at base still passes (what passes only in a changed form is a
 claim for the review), no test that was red at base was made green by changing it, no other test fails that did not fail before, and
-more than none passed. Everything else is named. Controls (`minion/guarded_controls.py`) that base's tests had at base they must have
+more than none passed. Everything else is named. Controls (`minion/checks/guarded_controls.py`) that base's tests had at base they must have
 on the new code. What no test proves is asked for one once (`proof`).
 """
 

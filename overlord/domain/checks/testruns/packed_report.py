@@ -4,7 +4,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import replace
 
-from minion.packed import PREFIX, TooLarge, pack, unpacked
+from minion.checks.packed import PREFIX, TooLarge, pack, unpacked
 from minion.protocol import CheckReport, StepResult
 from overlord.domain.text.redaction import Redactor
 

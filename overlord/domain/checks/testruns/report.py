@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from minion.packed import unpacked
+from minion.checks.packed import unpacked
 from minion.protocol import StepResult
 from overlord.domain.checks.testruns.junit import (
     MAX_CASES,

@@ -8,11 +8,11 @@ import re
 import threading
 from typing import Any
 
-from minion.beat import Beat
-from minion.conversation import Conversation, bounded
+from minion.agent.conversation import Conversation, bounded
+from minion.agent.mailbox import NOT_ENDED, Mailbox
+from minion.agent.model import Flaw, Model, Reply, ToolCall
 from minion.errors import DoorRefused, GitFailed, Interrupted, ModelFailed, OutOfBudget, ToolError
-from minion.mailbox import NOT_ENDED, Mailbox
-from minion.model import Flaw, Model, Reply, ToolCall
+from minion.heartbeat import Beat
 from minion.protocol import Outcome, Report
 from minion.session import Session
 from minion.tools.registry import perform

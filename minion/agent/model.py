@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from minion.conversation import Conversation
-from minion.door import Door
+from minion.agent.conversation import Conversation
 from minion.protocol import COMPLETIONS_PATH
+from minion.session_api import Door
 
 COMPLETION_TIMEOUT_S = 900.0
 CALLS_PER_REPLY = 32

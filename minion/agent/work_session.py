@@ -3,24 +3,24 @@
 from dataclasses import replace
 from functools import partial
 
-from minion.agent import Agent
-from minion.beat import Beat
-from minion.conversation import Conversation
-from minion.door import Door
+from minion.agent.agent import Agent
+from minion.agent.conversation import Conversation
+from minion.agent.mailbox import Mailbox
+from minion.agent.model import Model
+from minion.agent.prompt import fence_mark, instructions, mission
 from minion.errors import DoorRefused
 from minion.git import Git
-from minion.mailbox import Mailbox
-from minion.model import Model
-from minion.prompt import fence_mark, instructions, mission
+from minion.heartbeat import Beat
+from minion.loopback import Shim
 from minion.protocol import REPOSITORY_PATH, SCOPE_PATH, Brief, Report, Scope, ScopeError
-from minion.ready import ReadyCopy
-from minion.scope import Territory
 from minion.session import Session
+from minion.session_api import Door
 from minion.shell import command_environment, search_path
-from minion.shim import Shim
 from minion.start import Start
 from minion.tools.registry import schemas_of
-from minion.workspace import Workspace
+from minion.workspace.ready import ReadyCopy
+from minion.workspace.scope import Territory
+from minion.workspace.workspace import Workspace
 
 
 def work(start: Start, brief: Brief, scope: Scope, beat: Beat) -> Report:

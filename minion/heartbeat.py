@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from minion.door import Door
 from minion.errors import DoorGone, DoorRefused
 from minion.protocol import EVENTS_PATH, Event, EventKind, encode
+from minion.session_api import Door
 
 HEARTBEAT_S = 60.0
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from minion.guarded_run import MOST_LINE_BYTES, GuardedRun, Told
-from minion.packed import MOST_BYTES, Packer, TooLarge
+from minion.checks.guarded_run import MOST_LINE_BYTES, GuardedRun, Told
+from minion.checks.packed import MOST_BYTES, Packer, TooLarge
 
 _LONGEST_WAIT_S = 20.0
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from minion.junit import HEAD, TAIL, Outcome, element
-from minion.packed import Packer, TooLarge
+from minion.checks.junit import HEAD, TAIL, Outcome, element
+from minion.checks.packed import Packer, TooLarge
 
 MOST_BYTES = 512 * 1024 * 1024
 """Of all that a run tells: 100,000 tests take some 40 MB."""

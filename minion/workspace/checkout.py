@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from minion.conversion import EVERYTHING, has_attributes, hold_still
 from minion.errors import GitFailed
 from minion.git import EMAIL, NAME, Git
 from minion.protocol import Brief
-from minion.ready import ReadyCopy
+from minion.workspace.conversion import EVERYTHING, has_attributes, hold_still
+from minion.workspace.ready import ReadyCopy
 
 _SETTINGS = (
     ("user.name", NAME),

@@ -13,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minion.checkout import Checkout
 from minion.errors import GitFailed
 from minion.git import Git, persistently
 from minion.protocol import Brief
-from minion.ready import ReadyCopy
+from minion.workspace.checkout import Checkout
+from minion.workspace.ready import ReadyCopy
 
 if TYPE_CHECKING:
-    from minion.environment import Environment
+    from minion.setup.environment import Environment
 
 _MOVED = re.compile(r"fetch first|non-fast-forward|cannot lock ref|failed to update ref")
 """How git says that the branch is not where it was."""
@@ -176,7 +176,7 @@ class Workspace:
         tree = self._without_links(tree, strict=strict)
         if self._ready is None or not (large := self._ready.large):
             return tree
-        from minion.large import Pointers  # most sessions have none
+        from minion.workspace.large import Pointers  # most sessions have none
 
         return Pointers(self._git, self.root, large).put_back(self._start, tree, self._index, strict=strict)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from minion.large import Large
+    from minion.workspace.large import Large
 
 # The names `overlord/adapters/git/ready.py` gives them.
 REPOSITORY, INDEX, CONTENT, DOUBTFUL, ATTRIBUTES = "repo.git", "index", "content", "doubtful", "attributes"
@@ -98,7 +98,7 @@ class ReadyCopy:
         """The files it has the content of in the place of a pointer of Git LFS."""
         if not (file := self._place / LARGE).exists():
             return ()
-        from minion.large import read  # most sessions have none
+        from minion.workspace.large import read  # most sessions have none
 
         return read(file.read_bytes())
 

@@ -10,13 +10,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minion import leak, shell
-from minion.editable import Links, follow
+from minion import shell
 from minion.encoding import encode
-from minion.environment import OVERLAY, RECORD, VENV, Interpreter, Record, toolchain
 from minion.errors import SetupFailed
-from minion.overlay import keep
 from minion.protocol import SetupPlan
+from minion.setup import leak
+from minion.setup.editable import Links, follow
+from minion.setup.environment import OVERLAY, RECORD, VENV, Interpreter, Record, toolchain
+from minion.setup.overlay import keep
 
 _PROBE = (
     "import sys\nprint('minion-python', *sys.version_info[:2])\n"

@@ -14,7 +14,7 @@ from minion.protocol import CheckStep, StepOutcome
 from minion.tools.search import NOT_WALKED
 
 if TYPE_CHECKING:
-    from minion.environment import Environment
+    from minion.setup.environment import Environment
 
 _PYTEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _UNITTEST_FILE = re.compile(r"test.*\.py|.*tests?\.py")

@@ -11,12 +11,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from minion import descendants, leak, shell
-from minion.beat import Beat
-from minion.environment import expanded, places
+from minion import descendants, shell
 from minion.errors import BadStart, GitFailed, SetupFailed
-from minion.finish import Made, finish
 from minion.git import Git, persistently
+from minion.heartbeat import Beat
+from minion.loopback import Shim
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -29,9 +28,11 @@ from minion.protocol import (
     StepResult,
     encode,
 )
-from minion.shim import Shim
+from minion.setup import leak
+from minion.setup.environment import expanded, places
+from minion.setup.finish import Made, finish
 from minion.start import Start
-from minion.trees import clear
+from minion.workspace.trees import clear
 
 KEPT_OUTPUT = 40_000
 _CERTIFICATES = (

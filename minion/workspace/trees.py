@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from minion.conversion import EVERYTHING
 from minion.errors import GitFailed
 from minion.git import Git, persistently
 from minion.protocol import Brief, CheckStep, Tree
-from minion.ready import ReadyCopy
+from minion.workspace.conversion import EVERYTHING
+from minion.workspace.ready import ReadyCopy
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 

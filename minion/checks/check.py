@@ -12,9 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minion import descendants, shell
+from minion.checks.guarded_run import Told
+from minion.checks.results import Results, packed_inside, read
+from minion.checks.toolchain import Plan, guarded_environment, plan
 from minion.errors import GitFailed
 from minion.git import Git
-from minion.guarded_run import Told
+from minion.loopback import Shim
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -25,12 +28,9 @@ from minion.protocol import (
     StepResult,
     encode,
 )
-from minion.ready import ReadyCopy
-from minion.results import Results, packed_inside, read
-from minion.shim import Shim
 from minion.start import Start
-from minion.toolchain import Plan, guarded_environment, plan
-from minion.trees import Trees, clear
+from minion.workspace.ready import ReadyCopy
+from minion.workspace.trees import Trees, clear
 
 KEPT_OUTPUT = 40_000
 LARGEST_RESULTS = 4_000_000

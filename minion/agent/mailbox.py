@@ -3,11 +3,11 @@
 The door is asked and never calls: a session has one way out and none in.
 """
 
-from minion.door import Door
+from minion.agent.prompt import message_text
 from minion.errors import DoorRefused, Interrupted
 from minion.interrupt import Interrupts
-from minion.prompt import message_text
 from minion.protocol import MESSAGES_PATH, Message, Messages, MessagesTaken, decode, encode
+from minion.session_api import Door
 
 NOT_ENDED = (
     "The session has not ended: a person has written to you meanwhile. Read that first, then end it again."

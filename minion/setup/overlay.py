@@ -11,7 +11,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
-from minion.environment import Kept, Kind
+from minion.setup.environment import Kept, Kind
 
 LARGEST_COPIED = 20 * 1024 * 1024
 _PACKAGES = "node_modules"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from minion.beat import Beat
-from minion.door import Door as WireDoor
 from minion.errors import BadStart, DoorGone, DoorRefused, OutOfBudget
+from minion.heartbeat import Beat
+from minion.loopback import Shim
 from minion.protocol import COMPLETIONS_PATH, EventKind
-from minion.shim import Shim
-from tests.minion.door import Door, cut, message, status
+from minion.session_api import Door as WireDoor
+from tests.minion.session_api import Door, cut, message, status
 
 MakeDoor = Callable[..., Door]
 ASKED = json.dumps({"messages": []}).encode()
