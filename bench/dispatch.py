@@ -156,7 +156,7 @@ async def _turning(settings: Settings) -> AsyncIterator[Overlord]:
         finally:
             failpoints.listen(None)
             stopped.set()
-            running.bell.ring()
+            running.wakeup.notify()
             await work
             await running.tick.close()
             await runner.close()
@@ -181,37 +181,39 @@ async def _dispatched(running: Overlord, far: Forge, count: int) -> Watch:
     await far.open_issues(count)
     async with asyncio.timeout(DEADLINE_S):
         while not watch.is_started(count):
-            await _rung(running)
+            await _notified(running)
         failpoints.listen(None)
         await running.parts.database.write("by hand", _stop_all)
-        running.bell.ring()
+        running.wakeup.notify()
         while await running.parts.database.read(_holds_something):
-            await _rung(running)
+            await _notified(running)
     return watch
 
 
 def _stop_all(connection: sqlite3.Connection) -> None:
     at = SystemClock().now()
-    for glance in jobs.glances(connection):
-        jobs.move(connection, glance.id, EventName.STOPPED, at=at)
+    for summary in jobs.summaries(connection):
+        jobs.move(connection, summary.id, EventName.STOPPED, at=at)
 
 
 def _holds_something(connection: sqlite3.Connection) -> bool:
     return bool(sessions.live(connection) or sessions.uncleared(connection))
 
 
-async def _rung(running: Overlord) -> None:
-    await running.bell.wait(running.bell.count, timeout_s=0.05)
+async def _notified(running: Overlord) -> None:
+    await running.wakeup.wait(running.wakeup.count, timeout_s=0.05)
 
 
 async def _plain_ms(running: Overlord, root: Path, name: str, count: int) -> float:
     """The runner starting as many sessions by itself, all at once; what they look for is not there."""
-    runner, door = running.parts.runner, root / "nobody"
-    door.mkdir(exist_ok=True)
+    runner, session_api = running.parts.runner, root / "nobody"
+    session_api.mkdir(exist_ok=True)
     base = (await running.parts.database.read(lambda c: jobs.get(c, 1))).base_sha
     ready = await running.parts.git.ready_copy(RepositoryName(REPOSITORY), Sha(base or ""))
     names = [SessionId(f"{name}-{number}") for number in range(count)]
-    launches = [Launch(session=item, job="0", environment={}, door=door, ready=ready) for item in names]
+    launches = [
+        Launch(session=item, job="0", environment={}, session_api=session_api, ready=ready) for item in names
+    ]
     try:
         began = time.perf_counter()
         await asyncio.gather(*(runner.start(launch) for launch in launches))

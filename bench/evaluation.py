@@ -89,11 +89,11 @@ async def _judged(running: Overlord, number: int) -> Job:
     """Wait until the job of an issue is judged and delivered."""
     async with asyncio.timeout(DEADLINE_S):
         while True:
-            seen = running.bell.count
+            seen = running.wakeup.count
             for job in await running.parts.database.read(jobs.all_jobs):
                 if job.issue.number == number and job.state in (JobState.IN_REVIEW, JobState.WAITING):
                     return job
-            await running.bell.wait(seen, timeout_s=1.0)
+            await running.wakeup.wait(seen, timeout_s=1.0)
 
 
 def _cost(connection: sqlite3.Connection, job: Job) -> Cost:
@@ -123,7 +123,7 @@ async def main(count: int, runner: str) -> None:
             work = asyncio.create_task(running.run(stopped))
             costs = [await _one(running, forge, number) for number in range(count)]
             stopped.set()
-            running.bell.ring()
+            running.wakeup.notify()
             await work
             name = running.parts.runner.name
     print(f"{len(costs)} evaluations, one after the other, {name} runner")

@@ -15,7 +15,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from threading import Thread
 from typing import Any
 
-from tests.minion.session_api import Door, Wire, _Handler
+from tests.minion.session_api import SessionApi, Wire, _Handler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +36,16 @@ class _TcpServer(ThreadingMixIn, TCPServer):
     block_on_close = False
     allow_reuse_address = True
 
-    def __init__(self, door: Door) -> None:
-        self.door = door
+    def __init__(self, session_api: SessionApi) -> None:
+        self.session_api = session_api
         self.connections: set[Any] = set()
         super().__init__(("127.0.0.1", 0), _Handler)
 
 
 @contextmanager
-def loopback(door: Door) -> Iterator[str]:
-    """Serve the door's script on loopback; gives the base URL."""
-    server = _TcpServer(door)
+def loopback(session_api: SessionApi) -> Iterator[str]:
+    """Serve the session API's script on loopback; gives the base URL."""
+    server = _TcpServer(session_api)
     Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
@@ -69,14 +69,18 @@ class Peak:
 
 
 def measure(
-    door: Door, script: Sequence[bytes], words: Sequence[str], environment: Mapping[str, str], cwd: Path
+    session_api: SessionApi,
+    script: Sequence[bytes],
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: Path,
 ) -> Run:
     """Run one program through a script and say what it took."""
     peak = Peak(script[-1])
     wires: list[Wire] = [*script[:-1], peak]
-    door.script[:] = wires
-    door.remembers = False
-    log = door.root / "log"
+    session_api.script[:] = wires
+    session_api.remembers = False
+    log = session_api.root / "log"
     with log.open("wb") as output:
         began = time.perf_counter()
         program = subprocess.Popen(words, env=dict(environment), cwd=cwd, stdout=output, stderr=output)
@@ -84,14 +88,14 @@ def measure(
         _, status, used = os.wait4(program.pid, 0)
         ended = time.perf_counter()
     program.returncode = os.waitstatus_to_exitcode(status)
-    if len(door.turns) != len(script):
+    if len(session_api.turns) != len(script):
         said = log.read_text(errors="replace")[-2000:]
-        raise SystemExit(f"{words[0]} stopped after {len(door.turns)} of {len(script)} turns:\n{said}")
-    pairs = zip(door.turns, door.turns[1:], strict=False)
+        raise SystemExit(f"{words[0]} stopped after {len(session_api.turns)} of {len(script)} turns:\n{said}")
+    pairs = zip(session_api.turns, session_api.turns[1:], strict=False)
     return Run(
-        start_ms=(door.turns[0][0] - began) * 1000,
+        start_ms=(session_api.turns[0][0] - began) * 1000,
         turns_ms=[(after[0] - before[1]) * 1000 for before, after in pairs],
-        exit_ms=(ended - door.turns[-1][1]) * 1000,
+        exit_ms=(ended - session_api.turns[-1][1]) * 1000,
         cpu_s=used.ru_utime + used.ru_stime,
         peak_mb=peak.mb,
     )

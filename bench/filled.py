@@ -67,9 +67,14 @@ async def filled(root: Path, count: int) -> AsyncIterator[Overlord]:
     runner = ProcessRunner(Home(root).processes, command=(str(_idle_program(root)),))
     try:
         for session in running:
-            door = Home(root).door(session.id)
+            session_api = Home(root).session_api(session.id)
             await runner.start(
-                Launch(session=SessionId(session.id), job=str(session.job_id), environment={}, door=door)
+                Launch(
+                    session=SessionId(session.id),
+                    job=str(session.job_id),
+                    environment={},
+                    session_api=session_api,
+                )
             )
         async with overlord(settings) as built:
             yield built

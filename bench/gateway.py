@@ -1,4 +1,4 @@
-"""What the gateway adds to a streamed completion: first byte and whole reply, through a session's door against straight to
+"""What the gateway adds to a streamed completion: first byte and whole reply, through a session's session API against straight to
 the endpoint, with many sessions at once. One loopback model in a process of its own; ratios hold within one run.
 
     python -m bench.gateway [sessions] [rounds]
@@ -84,7 +84,7 @@ def _far_end(pipe: Connection) -> None:
 
 
 @asynccontextmanager
-async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
+async def _session_apis(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
     """Sockets of `count` live sessions whose gateway leads to `url`."""
     settings = load({"OVERLORD_HOME": str(root)}, model={"base_url": f"{url}/v1", "name": "m"})
     home, clock = Home(root), SystemClock()
@@ -98,7 +98,7 @@ async def _doors(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
             database=database,
             model=model,
             clock=clock,
-            bell=Wakeup(),
+            wakeup=Wakeup(),
         )
     )
     await keeper.reconcile()
@@ -191,7 +191,7 @@ async def main(count: int, rounds: int) -> None:
     url = await asyncio.to_thread(ours.recv)
     try:
         with tempfile.TemporaryDirectory(prefix="gw-", dir="/tmp") as root:
-            async with _doors(Path(root), url, count) as sockets:
+            async with _session_apis(Path(root), url, count) as sockets:
                 direct = await _timings([(url, "")] * count, rounds)
                 through = await _timings([("http://door", str(socket)) for socket in sockets], rounds)
     finally:

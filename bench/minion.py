@@ -84,25 +84,25 @@ def script(turns: int) -> list[bytes]:
 def run_minion(turns: int) -> Run:
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         scratch = Path(name)
-        with opened(scratch, repository(), limits=Limits(turns=turns + 1)) as door:
+        with opened(scratch, repository(), limits=Limits(turns=turns + 1)) as session_api:
             environment = {
                 "PATH": os.environ["PATH"],
                 "PYTHONPATH": str(ROOT),
                 "PYTHONSAFEPATH": "1",
-                "MINION_SCOPE": door.brief.scope.to_json(),
-                "OVERLORD_URL": door.url,
+                "MINION_SCOPE": session_api.brief.scope.to_json(),
+                "OVERLORD_URL": session_api.url,
                 "MINION_WORK": str(scratch / "work"),
             }
-            return measure(door, script(turns), [sys.executable, "-m", "minion"], environment, scratch)
+            return measure(session_api, script(turns), [sys.executable, "-m", "minion"], environment, scratch)
 
 
 def run_peer(program: Sequence[str], turns: int) -> Run:
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         scratch = Path(name)
-        with opened(scratch, repository()) as door, loopback(door) as base_url:
-            git(scratch, "clone", "--quiet", str(door.repository), "clone")
+        with opened(scratch, repository()) as session_api, loopback(session_api) as base_url:
+            git(scratch, "clone", "--quiet", str(session_api.repository), "clone")
             words, environment = peer.words(program, scratch), peer.environment(base_url, scratch)
-            return measure(door, peer.script(turns, FILES), words, environment, scratch / "clone")
+            return measure(session_api, peer.script(turns, FILES), words, environment, scratch / "clone")
 
 
 def summary(run: Callable[[int], Run], rounds: int) -> Summary:

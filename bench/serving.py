@@ -1,7 +1,7 @@
 """The daemon as a program of its own: how soon it serves and answers a health check, and how much memory it holds, idle and per
 open job. Everything it can do is on: listener, webhooks, metrics, chat and traces; their far ends are away.
 
-*Serving* is when commands can ring its bell: everything is built, the database is open, the loop turns. Memory is what
+*Serving* is when commands can ring its wakeup: everything is built, the database is open, the loop turns. Memory is what
 is resident; the bare program beside it is the same Python that only waits.
 """
 
@@ -110,7 +110,7 @@ def _daemon(root: Path, *, settle: bool = False) -> Served:
     }
     words = [sys.executable, "-m", "overlord", "serve"]
     with _program(words, environment) as (program, began):
-        _wait_for(Home(root).bell, program)
+        _wait_for(Home(root).wakeup, program)
         ms = (time.perf_counter() - began) * 1000
         used = processor_ms(program.pid)
         if settle:

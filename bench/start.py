@@ -27,7 +27,7 @@ from overlord.adapters.git.mirrors import GitMirrors
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.home import Home
 from overlord.ports import Launch, Remote, RepositoryName, SessionId, Sha
-from tests.minion.session_api import Door, call, opened
+from tests.minion.session_api import SessionApi, call, opened
 
 ROOT = Path(__file__).parents[1]
 NAME = RepositoryName("bench/large")
@@ -54,32 +54,32 @@ def repository() -> dict[str, str | bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """The repository behind a door, and Overlord's ready copy of it."""
+    """The repository behind a session API, and Overlord's ready copy of it."""
 
-    door: Door
+    session_api: SessionApi
     ready: Path
     made_ms: float
 
 
 @contextmanager
 def ground(root: Path) -> Iterator[Ground]:
-    with opened(root / "door", repository(), limits=Limits(turns=5)) as door:
-        ready, made_ms = asyncio.run(_made(root / "home", door))
-        door.will(call("run_command", command="true"), call("task_blocked", reason="measured"))
-        door.remembers = False
-        for place in (root, door.root):
+    with opened(root / "door", repository(), limits=Limits(turns=5)) as session_api:
+        ready, made_ms = asyncio.run(_made(root / "home", session_api))
+        session_api.will(call("run_command", command="true"), call("task_blocked", reason="measured"))
+        session_api.remembers = False
+        for place in (root, session_api.root):
             place.chmod(0o755)
-        door.socket.chmod(0o666)
-        yield Ground(door=door, ready=ready, made_ms=made_ms)
+        session_api.socket.chmod(0o666)
+        yield Ground(session_api=session_api, ready=ready, made_ms=made_ms)
 
 
-async def _made(root: Path, door: Door) -> tuple[Path, float]:
+async def _made(root: Path, session_api: SessionApi) -> tuple[Path, float]:
     home = Home(root)
     root.mkdir()
     git = GitMirrors(home)
-    await git.refresh_mirror(NAME, Remote(url=str(door.repository)))
+    await git.refresh_mirror(NAME, Remote(url=str(session_api.repository)))
     began = time.perf_counter()
-    ready = await git.ready_copy(NAME, Sha(door.brief.base_sha))
+    ready = await git.ready_copy(NAME, Sha(session_api.brief.base_sha))
     if ready is None:
         raise SystemExit("git made no ready copy of the repository")
     return ready, (time.perf_counter() - began) * 1000
@@ -92,15 +92,15 @@ def in_process(place: Ground, ready: Path | None) -> float:
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
             "PYTHONSAFEPATH": "1",
-            "MINION_SCOPE": place.door.brief.scope.to_json(),
-            "OVERLORD_URL": place.door.url,
+            "MINION_SCOPE": place.session_api.brief.scope.to_json(),
+            "OVERLORD_URL": place.session_api.url,
             "MINION_WORK": work,
             **({} if ready is None else {"MINION_READY": str(ready)}),
         }
-        place.door.turns.clear()
+        place.session_api.turns.clear()
         began = time.perf_counter()
         subprocess.run([sys.executable, "-m", "minion"], env=environment, check=True, capture_output=True)
-        return (place.door.turns[1][0] - began) * 1000
+        return (place.session_api.turns[1][0] - began) * 1000
 
 
 def in_container(place: Ground, ready: Path | None, *, image: str, root: Path) -> float:
@@ -111,16 +111,18 @@ def in_container(place: Ground, ready: Path | None, *, image: str, root: Path) -
 async def _contained(place: Ground, ready: Path | None, image: str, root: Path) -> float:
     runner, engine = DockerRunner(root, image=image, instance=f"bench-{os.getpid()}"), DockerEngine()
     session = SessionId("s1")
-    place.door.turns.clear()
-    scope = {"MINION_ID": session, "MINION_SCOPE": place.door.brief.scope.to_json()}
+    place.session_api.turns.clear()
+    scope = {"MINION_ID": session, "MINION_SCOPE": place.session_api.brief.scope.to_json()}
     try:
         await runner.start(
-            Launch(session=session, job="1", environment=scope, door=place.door.root, ready=ready)
+            Launch(
+                session=session, job="1", environment=scope, session_api=place.session_api.root, ready=ready
+            )
         )
-        await asyncio.to_thread(place.door.wait_for, lambda: len(place.door.turns) > 1)
+        await asyncio.to_thread(place.session_api.wait_for, lambda: len(place.session_api.turns) > 1)
         shown = await engine.inspect(f"overlord-bench-{os.getpid()}-{session}")
         began = datetime.fromisoformat(shown["State"]["StartedAt"][:26].rstrip("Z") + "+00:00").timestamp()
-        return (place.door.turns[1][0] + time.time() - time.perf_counter() - began) * 1000
+        return (place.session_api.turns[1][0] + time.time() - time.perf_counter() - began) * 1000
     finally:
         await runner.remove(session)
         await runner.close()

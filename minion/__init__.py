@@ -1,1 +1,1 @@
-"""The Minion: the coding agent of one session. It knows nothing of Overlord but the door it was given."""
+"""The Minion: the coding agent of one session. It knows nothing of Overlord but the session API it was given."""

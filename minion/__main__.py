@@ -1,16 +1,16 @@
 """`python -m minion`: one session, from the brief to the report.
 
 Exit codes, a hint for people and never evidence: 0 complete, blocked, or a check's report delivered · 2 the scope
-does not parse and nothing was run · 3 ended short, and said so · 4 out of budget · 5 the door was gone, nothing
-could be reported · 6 what it was started with names no usable door, or no environment that can be used.
+does not parse and nothing was run · 3 ended short, and said so · 4 out of budget · 5 the session API was gone, nothing
+could be reported · 6 what it was started with names no usable session API, or no environment that can be used.
 """
 
 import os
 import sys
 from collections.abc import Mapping
 
-from minion.errors import BadStart, DoorGone, DoorRefused, GitFailed, Interrupted
-from minion.heartbeat import Beat
+from minion.errors import BadStart, GitFailed, Interrupted, SessionApiGone, SessionApiRefused
+from minion.heartbeat import Heartbeat
 from minion.interrupt import Interrupts
 from minion.protocol import (
     BRIEF_PATH,
@@ -26,7 +26,7 @@ from minion.protocol import (
 )
 from minion.start import Start
 
-COMPLETE, BAD_SCOPE, ENDED_SHORT, OUT_OF_BUDGET, DOOR_GONE, BAD_ENVIRONMENT = 0, 2, 3, 4, 5, 6
+COMPLETE, BAD_SCOPE, ENDED_SHORT, OUT_OF_BUDGET, SESSION_API_GONE, BAD_ENVIRONMENT = 0, 2, 3, 4, 5, 6
 
 _CODES = {
     Outcome.COMPLETE: COMPLETE,
@@ -50,9 +50,9 @@ def main(environment: Mapping[str, str]) -> int:
     except BadStart as error:
         _say(str(error))
         return BAD_ENVIRONMENT
-    except DoorGone as error:
+    except SessionApiGone as error:
         _say(str(error))
-        return DOOR_GONE
+        return SESSION_API_GONE
     finally:
         start.leave()
 
@@ -65,7 +65,7 @@ def _session(start: Start) -> int:
         return BAD_SCOPE
     try:
         with start.interrupts.waiting():
-            brief = decode(Brief, start.door.call("GET", BRIEF_PATH).body)
+            brief = decode(Brief, start.session_api.call("GET", BRIEF_PATH).body)
     except Interrupted as stop:
         return _report(start, Report(outcome=Outcome.ERROR, reason=stop.reason))
     if brief.kind is SessionKind.SETUP:
@@ -89,7 +89,7 @@ def _check(start: Start, brief: Brief) -> int:
 
     try:
         check(start, brief)
-    except (DoorRefused, Interrupted) as error:
+    except (SessionApiRefused, Interrupted) as error:
         _say(f"the check could not be reported: {error}")
         return ENDED_SHORT
     return COMPLETE
@@ -100,7 +100,7 @@ def _setup(start: Start, brief: Brief) -> int:
 
     try:
         setup(start, brief)
-    except (DoorRefused, Interrupted) as error:
+    except (SessionApiRefused, Interrupted) as error:
         _say(f"the setup could not be reported: {error}")
         return ENDED_SHORT
     return COMPLETE
@@ -109,13 +109,13 @@ def _setup(start: Start, brief: Brief) -> int:
 def _work(start: Start, brief: Brief, scope: Scope) -> Report:
     from minion.agent.work_session import work
 
-    beat = Beat(start.door)
+    beat = Heartbeat(start.session_api)
     beat.tells_calls = brief.traced
     try:
         return work(start, brief, scope, beat)
     except GitFailed as error:
         return Report(outcome=Outcome.ERROR, reason="internal", summary=f"No working copy: {error}")
-    except DoorGone:
+    except SessionApiGone:
         raise
     except Exception as error:  # the outermost frame: whatever it is, it is written down and reported
         import traceback  # 13 ms that only a crash pays
@@ -131,8 +131,8 @@ def _work(start: Start, brief: Brief, scope: Scope) -> Report:
 def _report(start: Start, report: Report) -> int:
     _say(f"{report.outcome} {report.reason} after {report.turns} turns")
     try:
-        start.door.post(REPORT_PATH, encode(report))
-    except DoorRefused as error:
+        start.session_api.post(REPORT_PATH, encode(report))
+    except SessionApiRefused as error:
         _say(f"the report was not taken: {error}")
     return _CODES[report.outcome]
 

@@ -9,12 +9,12 @@ class BadStart(MinionError):
     """The environment the Minion was started with cannot be used; the message names the variable."""
 
 
-class DoorGone(MinionError):
-    """The door did not answer for longer than we wait."""
+class SessionApiGone(MinionError):
+    """The session API did not answer for longer than we wait."""
 
 
-class DoorRefused(MinionError):
-    """The door understood and said no: a 4xx that repeating will not change."""
+class SessionApiRefused(MinionError):
+    """The session API understood and said no: a 4xx that repeating will not change."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{message} ({status} {code})")
@@ -22,7 +22,7 @@ class DoorRefused(MinionError):
         self.code = code
 
 
-class OutOfBudget(DoorRefused):
+class OutOfBudget(SessionApiRefused):
     """The session's budget is spent (402)."""
 
 
@@ -43,7 +43,7 @@ class ToolError(MinionError):
 
 
 class GitFailed(MinionError):
-    """A git command failed; the message has its last words. `transient`: the way to the door was cut."""
+    """A git command failed; the message has its last words. `transient`: the way to the session API was cut."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)

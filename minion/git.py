@@ -80,7 +80,7 @@ class Git:
 
 
 def persistently(attempt: Callable[[], str], *, patience_s: float) -> str:
-    """Repeat what failed only because the way to the door was cut, for so long: an Overlord that restarts is back by then."""
+    """Repeat what failed only because the way to the session API was cut, for so long: an Overlord that restarts is back by then."""
     until = time.monotonic() + patience_s
     while True:
         try:

@@ -6,18 +6,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from minion.errors import DoorGone, DoorRefused
+from minion.errors import SessionApiGone, SessionApiRefused
 from minion.protocol import EVENTS_PATH, Event, EventKind, encode
-from minion.session_api import Door
+from minion.session_api import SessionApi
 
 HEARTBEAT_S = 60.0
 
 
-class Beat:
-    """Says that the session lives every `interval_s`, and what it does when told. A missing door costs nothing."""
+class Heartbeat:
+    """Says that the session lives every `interval_s`, and what it does when told. A missing session API costs nothing."""
 
-    def __init__(self, door: Door, *, interval_s: float = HEARTBEAT_S) -> None:
-        self._door = door.another(patience_s=0)
+    def __init__(self, session_api: SessionApi, *, interval_s: float = HEARTBEAT_S) -> None:
+        self._session_api = session_api.another(patience_s=0)
         self._interval_s = interval_s
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._turn = 0
@@ -58,12 +58,12 @@ class Beat:
             except queue.Empty:
                 event = Event(kind=EventKind.HEARTBEAT, turn=self._turn)
             if event is None:
-                self._door.close()
+                self._session_api.close()
                 return
             self._send(event)
 
     def _send(self, event: Event) -> None:
         try:
-            self._door.post(EVENTS_PATH, encode(event), timeout_s=10.0)
-        except (DoorGone, DoorRefused):
+            self._session_api.post(EVENTS_PATH, encode(event), timeout_s=10.0)
+        except (SessionApiGone, SessionApiRefused):
             return

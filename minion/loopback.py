@@ -1,6 +1,6 @@
 """A loopback address for programs that cannot speak to a unix socket: git, and any SDK with a base URL.
 
-It moves bytes both ways and understands none of them. A door that is missing is waited for.
+It moves bytes both ways and understands none of them. A session API that is missing is waited for.
 """
 
 import contextlib
@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 
-class Shim:
-    """Listens on 127.0.0.1 and joins every connection to the door's socket until it is closed."""
+class Loopback:
+    """Listens on 127.0.0.1 and joins every connection to the session API's socket until it is closed."""
 
-    def __init__(self, door: Path, *, patience_s: float = 600.0) -> None:
-        self._door = door
+    def __init__(self, session_api: Path, *, patience_s: float = 600.0) -> None:
+        self._session_api = session_api
         self._patience_s = patience_s
         self._closed = threading.Event()
         self._open: set[socket.socket] = set()
@@ -25,7 +25,7 @@ class Shim:
         threading.Thread(target=self._accept, name="shim", daemon=True).start()
 
     def close(self) -> None:
-        """Stop listening and cut what is still joined: nothing can talk to the door through here any more."""
+        """Stop listening and cut what is still joined: nothing can talk to the session API through here any more."""
         self._closed.set()
         for end in (self._listener, *tuple(self._open)):
             with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ class Shim:
         until = time.monotonic() + self._patience_s
         while not self._closed.is_set():
             try:
-                far.connect(str(self._door))
+                far.connect(str(self._session_api))
                 return True
             except OSError:
                 if time.monotonic() > until:

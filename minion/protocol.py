@@ -1,8 +1,8 @@
-"""What crosses the door: the brief a session starts from, the scope it may write in, the report it ends with.
+"""What crosses the session API: the brief a session starts from, the scope it may write in, the report it ends with.
 
 The one file Overlord and the Minion share. It imports only the standard library at load time, because every
 session pays for its imports. Overlord reads what a session sends through a strict validator built from these
-same records (`overlord/session_api/wire.py`); the Minion trusts its door and reads with `decode`.
+same records (`overlord/session_api/wire.py`); the Minion trusts its session API and reads with `decode`.
 """
 
 import json

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from minion.interrupt import Interrupts
 from minion.protocol import Brief
-from minion.session_api import Door
+from minion.session_api import SessionApi
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 
@@ -15,7 +15,7 @@ class Session:
     """One session. Only `turn`, `questions` and `warned` change while it runs."""
 
     brief: Brief
-    door: Door
+    session_api: SessionApi
     territory: Territory
     workspace: Workspace
     command_environment: Mapping[str, str]

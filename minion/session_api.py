@@ -1,7 +1,7 @@
 """The one way out: HTTP over the session's unix socket, one connection kept open.
 
-A door that is missing, restarting or cutting connections is waited out, up to a patience; every call may
-therefore be sent more than once. What the door refuses (4xx) is an exception at once.
+A session API that is missing, restarting or cutting connections is waited out, up to a patience; every call may
+therefore be sent more than once. What the session API refuses (4xx) is an exception at once.
 """
 
 import http.client
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from minion.errors import BadStart, DoorGone, DoorRefused, OutOfBudget
+from minion.errors import BadStart, OutOfBudget, SessionApiGone, SessionApiRefused
 from minion.protocol import COMPLETIONS_PATH
 
 Result = TypeVar("Result")
@@ -23,12 +23,12 @@ WAITED_OUT = frozenset({500, 502, 503, 504})
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes of one answer we hold in memory. The door's own limit is lower."""
+"""Bytes of one answer we hold in memory. The session API's own limit is lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the door said: a 2xx status and a body."""
+    """What the session API said: a 2xx status and a body."""
 
     status: int
     body: bytes
@@ -38,7 +38,7 @@ class Answer:
 
 
 class _Trouble(Exception):
-    """The door answered that something behind it, or itself, is not well just now."""
+    """The session API answered that something behind it, or itself, is not well just now."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.status)
@@ -56,8 +56,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-class Door:
-    """Calls to one session's door. Not for use by two threads: each makes its own with `another`."""
+class SessionApi:
+    """Calls to one session's session API. Not for use by two threads: each makes its own with `another`."""
 
     def __init__(
         self,
@@ -74,21 +74,21 @@ class Door:
         self._connection: _UnixConnection | None = None
 
     @classmethod
-    def at(cls, url: str, *, patience_s: float) -> "Door":
-        """The door at `unix:///path`, the value of `OVERLORD_URL`."""
+    def at(cls, url: str, *, patience_s: float) -> "SessionApi":
+        """The session API at `unix:///path`, the value of `OVERLORD_URL`."""
         if not url.startswith("unix:///"):
             raise BadStart(f"OVERLORD_URL must be unix:///path/to/socket, not {url!r}")
         return cls(Path(url.removeprefix("unix://")), patience_s=patience_s)
 
-    def another(self, *, patience_s: float) -> "Door":
-        """A second connection to the same door, for another thread."""
-        return Door(self.path, patience_s=patience_s, pause=self._pause)
+    def another(self, *, patience_s: float) -> "SessionApi":
+        """A second connection to the same session API, for another thread."""
+        return SessionApi(self.path, patience_s=patience_s, pause=self._pause)
 
     def call(self, method: str, path: str, body: bytes | None = None, *, timeout_s: float = 60.0) -> Answer:
         """Send one request and return its 2xx answer.
 
-        Raises OutOfBudget for 402, DoorRefused for any other refusal (or trouble the door itself speaks of for
-        longer than our patience), DoorGone when nobody answered for that long.
+        Raises OutOfBudget for 402, SessionApiRefused for any other refusal (or trouble the session API itself speaks of for
+        longer than our patience), SessionApiGone when nobody answered for that long.
         """
         return _accepted(
             self._patiently(f"{method} {path}", lambda: self._once(method, path, body, timeout_s))
@@ -119,7 +119,9 @@ class Door:
             if now - began + pause_s > self.patience_s:
                 if isinstance(trouble, _Trouble):
                     raise _refusal(trouble.answer)
-                raise DoorGone(f"The door did not take {what}: {trouble or type(trouble).__name__}")
+                raise SessionApiGone(
+                    f"The session API did not take {what}: {trouble or type(trouble).__name__}"
+                )
             self._pause(pause_s)
             pause_s = min(max(2 * pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
 
@@ -152,14 +154,14 @@ LONGEST_INTERIM = 4096
 
 
 class HeldPost:
-    """A request whose headers are at the door while its body is still being made.
+    """A request whose headers are at the session API while its body is still being made.
 
-    The door of a check session stops listening once it has seen this one, so there is no second try. It says "100
-    Continue" when it has: until then nothing may run that could talk to it. Raises DoorGone when it does not.
+    The session API of a check session stops listening once it has seen this one, so there is no second try. It says "100
+    Continue" when it has: until then nothing may run that could talk to it. Raises SessionApiGone when it does not.
     """
 
-    def __init__(self, door: Path, path: str) -> None:
-        self._connection = _UnixConnection(door, 60.0)
+    def __init__(self, session_api: Path, path: str) -> None:
+        self._connection = _UnixConnection(session_api, 60.0)
         self._connection.putrequest("POST", path)
         self._connection.putheader("Content-Type", "application/json")
         self._connection.putheader("Transfer-Encoding", "chunked")
@@ -169,7 +171,7 @@ class HeldPost:
             self._await_continue()
         except OSError as error:
             self.close()
-            raise DoorGone(f"The door did not take the check's report: {error}") from error
+            raise SessionApiGone(f"The session API did not take the check's report: {error}") from error
 
     def _await_continue(self) -> None:
         # By hand and byte by byte: http.client passes over interim answers, and what follows this one is its to read.
@@ -183,12 +185,12 @@ class HeldPost:
             raise ConnectionError(head.splitlines()[0].decode("ascii", "replace"))
 
     def finish(self, body: bytes) -> None:
-        """Send the body and wait until it was taken. Raises DoorGone or DoorRefused."""
+        """Send the body and wait until it was taken. Raises SessionApiGone or SessionApiRefused."""
         try:
             self._connection.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
             _accepted(_read(self._connection, LARGEST_ANSWER))
         except (OSError, http.client.HTTPException) as error:
-            raise DoorGone(f"The door did not take the check's report: {error}") from error
+            raise SessionApiGone(f"The session API did not take the check's report: {error}") from error
         finally:
             self.close()
 
@@ -212,11 +214,11 @@ def _accepted(answer: Answer) -> Answer:
     raise _refusal(answer)
 
 
-def _refusal(answer: Answer) -> DoorRefused:
+def _refusal(answer: Answer) -> SessionApiRefused:
     code, message = "", ""
     with suppress(ValueError, AttributeError, TypeError):
         error = answer.json()["error"] if b'"error"' in answer.body else {}
         code, message = str(error.get("code") or error.get("type") or ""), str(error.get("message") or "")
     message = message or answer.body[:500].decode("utf-8", "replace") or "no reason given"
-    kind = OutOfBudget if answer.status == 402 else DoorRefused
+    kind = OutOfBudget if answer.status == 402 else SessionApiRefused
     return kind(answer.status, code or "unknown", message)

@@ -1,4 +1,4 @@
-"""What a session's program starts with: the environment it was given, its door, and where it may work."""
+"""What a session's program starts with: the environment it was given, its session API, and where it may work."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from minion.errors import BadStart
 from minion.interrupt import Interrupts
-from minion.session_api import Door
+from minion.session_api import SessionApi
 
 if TYPE_CHECKING:
     from minion.setup.environment import Environment
@@ -22,7 +22,7 @@ class Start:
     """The start of one session. `temporary` says that `home` is ours to remove."""
 
     environment: Mapping[str, str]
-    door: Door
+    session_api: SessionApi
     interrupts: Interrupts
     home: Path
     temporary: bool
@@ -35,14 +35,20 @@ class Start:
             patience_s = float(given)
         except ValueError:
             raise BadStart(f"MINION_PATIENCE_S must be a number of seconds, not {given!r}") from None
-        door = Door.at(environment.get("OVERLORD_URL", ""), patience_s=patience_s)
+        session_api = SessionApi.at(environment.get("OVERLORD_URL", ""), patience_s=patience_s)
         home = _home(environment)
         temporary = home is None
         if home is None:
             import tempfile
 
             home = Path(tempfile.mkdtemp(prefix="minion-"))
-        return cls(environment=environment, door=door, interrupts=interrupts, home=home, temporary=temporary)
+        return cls(
+            environment=environment,
+            session_api=session_api,
+            interrupts=interrupts,
+            home=home,
+            temporary=temporary,
+        )
 
     @property
     def search_path(self) -> str:
@@ -57,8 +63,8 @@ class Start:
         return Environment.of(self.environment)
 
     def leave(self) -> None:
-        """Let go of the door, and of a temporary directory of our own making."""
-        self.door.close()
+        """Let go of the session API, and of a temporary directory of our own making."""
+        self.session_api.close()
         if self.temporary:
             import shutil
 

@@ -38,13 +38,13 @@ from overlord.errors import (
 from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
-from overlord.ports import Clock
+from overlord.ports import Clock, Model
 from overlord.process_limits import raise_descriptor_limit
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
-from overlord.settings.load import Settings, check_socket_path, remade, with_added
+from overlord.settings.load import Settings, check_socket_path, rebuilt, with_added
 from overlord.settings.model import PRIMARY
 from overlord.store import ledger
 from overlord.store.database import Database, epoch
@@ -73,29 +73,29 @@ class Overlord:
     """Everything that runs, put together."""
 
     parts: Parts
-    doors: SessionApiServer
+    session_apis: SessionApiServer
     tick: Tick
     renewal: Renewal
-    bell: Wakeup
+    wakeup: Wakeup
     watchers: Wakeup
-    """Rung with the bell, and for what no job is moved by: what its Minion is at."""
+    """Rung with the wakeup, and for what no job is moved by: what its Minion is at."""
     passes: Wakeup = field(default_factory=Wakeup)
     """Rung after each pass, for who follows the facts."""
     pulse: Pulse = field(default_factory=Pulse)
 
     async def turn(self) -> bool:
-        """One pass: settings that changed, doors for prepared sessions, then every job a step. True when another pass is
+        """One pass: settings that changed, session APIs for prepared sessions, then every job a step. True when another pass is
         worth it at once.
 
         Raises Fenced once another daemon has taken over.
         """
         began_at = self.parts.clock.monotonic()
         await self._attempt("settings", self.renewal.look)
-        opened = await self._attempt("doors", self.doors.reconcile)
+        opened = await self._attempt("doors", self.session_apis.reconcile)
         moved = await self._attempt("jobs", self.tick.run)
         self.pulse.beat_at = self.parts.clock.monotonic()
         self.parts.meters.tick_s.observe(self.pulse.beat_at - began_at)
-        self.passes.ring()
+        self.passes.notify()
         return moved or opened
 
     async def _attempt(self, name: str, act: Callable[[], Awaitable[bool]]) -> bool:
@@ -109,22 +109,22 @@ class Overlord:
     async def run(self, stopped: asyncio.Event) -> None:
         """Work until `stopped` is set; running sessions are left to be found again."""
         async with self.beside("runner_events", self._follow_runner):
-            with self.bell.listening(self.parts.home.bell):
+            with self.wakeup.listening(self.parts.home.wakeup):
                 while not stopped.is_set():
-                    seen = self.bell.count
+                    seen = self.wakeup.count
                     if not await self.turn():
-                        await self.bell.wait(seen, timeout_s=self._nap_s())
+                        await self.wakeup.wait(seen, timeout_s=self._nap_s())
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
-        """Repeat one step until it has a result, with doors open and the runner heard; no job is moved beside it."""
+        """Repeat one step until it has a result, with session APIs open and the runner heard; no job is moved beside it."""
         async with self.beside("runner_events", self._follow_runner):
             while True:
-                seen = self.bell.count
-                opened = await self.doors.reconcile()
+                seen = self.wakeup.count
+                opened = await self.session_apis.reconcile()
                 if (result := await step()) is not None:
                     return result
                 if not opened:
-                    await self.bell.wait(seen, timeout_s=LONGEST_NAP_S)
+                    await self.wakeup.wait(seen, timeout_s=LONGEST_NAP_S)
 
     def _nap_s(self) -> float:
         delays = self.tick.next_delay_s(), self.parts.hints.next_delay_s(self.parts.clock.monotonic())
@@ -133,7 +133,7 @@ class Overlord:
 
     async def _follow_runner(self) -> None:
         async for _ in self.parts.runner.follow():
-            self.bell.ring()
+            self.wakeup.notify()
 
     @contextlib.asynccontextmanager
     async def beside(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
@@ -172,7 +172,7 @@ async def overlord(
     _check_far_ends(settings, needs_model=needs_model)
     watch_children()
     raise_descriptor_limit()
-    clock, home, bell = clock or SystemClock(), Home(settings.home), Wakeup(beside=(watchers := Wakeup()))
+    clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(beside=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
@@ -182,20 +182,8 @@ async def overlord(
             stack.push_async_callback(close)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
-        doors = SessionApiServer(
-            SessionApiParts(
-                held=held,
-                home=home,
-                database=database,
-                model=models[PRIMARY],
-                spare_models=models,
-                clock=clock,
-                bell=bell,
-                watchers=watchers,
-                meters=meters,
-            )
-        )
-        stack.push_async_callback(doors.close)
+        session_apis = _session_apis(held, home, database, models, clock, wakeup, watchers, meters)
+        stack.push_async_callback(session_apis.close)
         parts = Parts(
             held=held,
             home=home,
@@ -205,16 +193,47 @@ async def overlord(
             git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
             runner=runner,
             clock=clock,
-            assistant=GatewayAssistant(doors.parts),
+            assistant=GatewayAssistant(session_apis.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
-            ring=bell.ring,
+            notify=wakeup.notify,
             meters=meters,
-            speech=_speech(settings, clock, home, database, stack),
+            chat_output=_chat_output(settings, clock, home, database, stack),
         )
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
-        renewal = Renewal(parts, settings)
-        yield Overlord(parts=parts, doors=doors, tick=tick, renewal=renewal, bell=bell, watchers=watchers)
+        yield Overlord(
+            parts=parts,
+            session_apis=session_apis,
+            tick=tick,
+            renewal=Renewal(parts, settings),
+            wakeup=wakeup,
+            watchers=watchers,
+        )
+
+
+def _session_apis(
+    held: CurrentSettings,
+    home: Home,
+    database: Database,
+    models: Mapping[str, Model],
+    clock: Clock,
+    wakeup: Wakeup,
+    watchers: Wakeup,
+    meters: Meters,
+) -> SessionApiServer:
+    return SessionApiServer(
+        SessionApiParts(
+            held=held,
+            home=home,
+            database=database,
+            model=models[PRIMARY],
+            spare_models=models,
+            clock=clock,
+            wakeup=wakeup,
+            watchers=watchers,
+            meters=meters,
+        )
+    )
 
 
 def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) -> None:
@@ -244,7 +263,7 @@ def _forge(settings: Settings, clock: Clock, meters: Meters) -> GitHubForge:
     return connect(GitHubForge, settings, now=clock.now, meters=meters)
 
 
-def _speech(
+def _chat_output(
     settings: Settings, clock: Clock, home: Home, database: Database, stack: contextlib.AsyncExitStack
 ) -> ChatOutput | None:
     """What steps talk to people with; None without a chat."""
@@ -289,7 +308,7 @@ async def choose_runners(
         if kind in {USUAL, *found}:
             continue
         try:
-            found[kind] = await choose_runner(remade(settings, runner=kind), epoch=epoch)
+            found[kind] = await choose_runner(rebuilt(settings, runner=kind), epoch=epoch)
         except ImageUnusable:
             raise
         except SettingsError as error:

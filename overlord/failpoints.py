@@ -35,7 +35,7 @@ class Failpoint(StrEnum):
     SPACE_KNOWN = "space_known"
     SETTINGS_TAKEN = "settings_taken"
     POLL_MADE_DUE = "poll_made_due"
-    COMMENT_HEARD = "comment_heard"
+    COMMENT_PROCESSED = "comment_heard"
     COMMENT_ACKNOWLEDGED = "comment_acknowledged"
     COMMENTS_SEEN = "comments_seen"
     ISSUES_SEEN = "issues_seen"
@@ -49,7 +49,7 @@ class Failpoint(StrEnum):
 
     BASE_CHOSEN = "base_chosen"
     WORK_PREPARED = "work_prepared"
-    DOOR_OPENED = "door_opened"
+    SESSION_API_OPENED = "door_opened"
     WORK_STARTED = "work_started"
     PROGRESS_SEEN = "progress_seen"
     EXCHANGE_RESERVED = "exchange_reserved"
@@ -98,8 +98,8 @@ class Failpoint(StrEnum):
     MESSAGE_WANTED = "message_wanted"
     MESSAGE_ORDERED = "message_ordered"
     MESSAGE_NOTED = "message_noted"
-    REQUEST_HEARD = "request_heard"
-    REQUEST_OBEYED = "request_obeyed"
+    REQUEST_RECEIVED = "request_heard"
+    REQUEST_CARRIED_OUT = "request_obeyed"
     REQUEST_ANSWERED = "request_answered"
     BRIEFING_MADE = "briefing_made"
     HOME_OPENED = "home_opened"
@@ -108,7 +108,7 @@ class Failpoint(StrEnum):
     WORK_PAUSED = "work_paused"
     WORK_RESUMED = "work_resumed"
     WORK_WISHED = "work_wished"
-    WISH_ANSWERED = "wish_answered"
+    WORK_REQUEST_ANSWERED = "wish_answered"
 
     PROPOSALS_WEIGHED = "proposals_weighed"
     PROPOSAL_DECIDED = "proposal_decided"
@@ -124,9 +124,9 @@ class Failpoint(StrEnum):
 
     MODEL_OUTAGE_NOTED = "model_outage_noted"
 
-    PULL_VETTED = "pull_vetted"
+    PULL_REVIEWED = "pull_vetted"
     SKILL_READ = "skill_read"
-    VETTING_TOLD = "vetting_told"
+    SKILL_REVIEW_SENT = "vetting_told"
     VETTINGS_FORGOTTEN = "vettings_forgotten"
 
     SETUP_PREPARED = "setup_prepared"
@@ -155,7 +155,7 @@ class Failpoint(StrEnum):
     DELETE_BRANCH = "delete_branch"
     POST_MESSAGE = "post_message"
     EDIT_MESSAGE = "edit_message"
-    WHISPER = "whisper"
+    EPHEMERAL = "whisper"
     RESPOND = "respond"
     OPEN_FORM = "open_form"
     PUBLISH_HOME = "publish_home"

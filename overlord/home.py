@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overlord.domain.disk import Room
-from overlord.domain.session import door_name
+from overlord.domain.session import socket_name
 
 LEAST_BYTES, LEAST_FILES = 1_000_000, 50
 """Less room than this is none: a report with its log, or one push, may need as much."""
@@ -123,7 +123,7 @@ class Home:
         return list(found.values())
 
     @property
-    def bell(self) -> Path:
+    def wakeup(self) -> Path:
         return self.root / "run" / "bell"
 
     @property
@@ -172,17 +172,17 @@ class Home:
         return self.session(session) / "transcript.jsonl"
 
     @property
-    def doors(self) -> Path:
-        """Where each live session's door has its directory."""
+    def session_apis(self) -> Path:
+        """Where each live session's session API has its directory."""
         return self.root / "run"
 
-    def door(self, session: str) -> Path:
+    def session_api(self, session: str) -> Path:
         """The directory a session's socket `s` is in, short enough for a socket's path. Nobody else can guess its name; a session that
         an older version began keeps its own. Raises OSError where this home's key cannot be made."""
-        older = self.doors / door_name(session, b"")
-        return older if older.is_dir() else self.doors / door_name(session, self._door_key())
+        older = self.session_apis / socket_name(session, b"")
+        return older if older.is_dir() else self.session_apis / socket_name(session, self._session_api_key())
 
-    def _door_key(self) -> bytes:
+    def _session_api_key(self) -> bytes:
         """What names of sessions' directories are made with; made once for each home, and nothing before there is one."""
         file = self.root / "doors.key"
         with contextlib.suppress(FileNotFoundError):
@@ -198,12 +198,12 @@ class Home:
         return file.read_bytes()
 
     def socket(self, session: str) -> Path:
-        return self.door(session) / "s"
+        return self.session_api(session) / "s"
 
     @property
     def any_socket(self) -> Path:
         """No session's: one that is as long as every session's."""
-        return self.doors / door_name("any", b"") / "s"
+        return self.session_apis / socket_name("any", b"") / "s"
 
 
 def taken_bytes(directory: Path) -> int:

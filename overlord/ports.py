@@ -379,7 +379,7 @@ class Chat(Protocol):
     async def edit(self, posted: Posted, message: ChatMessage) -> None:
         """Show something else in its place, buttons too. Raises MessageMissing for one that was deleted."""
 
-    async def whisper(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
+    async def ephemeral(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
         """Show something to one person in a channel. It cannot be found, edited or counted on to last."""
 
     async def respond(self, address: str, message: ChatMessage) -> None:

@@ -2,7 +2,7 @@
 
 Both directions are streamed, so neither side's size is ours to hold. The backend lives in a clean environment
 (no system or user configuration, no hooks) and in a process group that dies with the client's connection, or when
-its time is over. The door and the embedded forge both serve git with it.
+its time is over. The session API and the embedded forge both serve git with it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The bell: how whoever wrote a fact wakes the loop that acts on it, in this process or from a command beside it.
+"""The wakeup: how whoever wrote a fact wakes the loop that acts on it, in this process or from a command beside it.
 
 A ring carries nothing. Whoever is woken reads the database; a ring that is missed costs a moment, never a fact.
 """
@@ -14,17 +14,17 @@ class Wakeup:
     """Rings are counted, so that one between looking and waiting is not missed. `beside` is rung with it."""
 
     def __init__(self, *, beside: "Wakeup | None" = None) -> None:
-        self._rung = asyncio.Event()
+        self._notified = asyncio.Event()
         self._beside = beside
         self.count = 0
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake everybody who waits."""
         self.count += 1
-        self._rung.set()
-        self._rung = asyncio.Event()
+        self._notified.set()
+        self._notified = asyncio.Event()
         if self._beside is not None:
-            self._beside.ring()
+            self._beside.notify()
 
     async def wait(self, seen: int, *, timeout_s: float | None) -> bool:
         """Wait until the count is no longer `seen`, or the time is up; whether it rang."""
@@ -32,7 +32,7 @@ class Wakeup:
             return True
         try:
             async with asyncio.timeout(timeout_s):
-                await self._rung.wait()
+                await self._notified.wait()
         except TimeoutError:
             return False
         return True
@@ -52,14 +52,14 @@ class Wakeup:
                 yield
             finally:
                 loop.remove_reader(ear)
-                with contextlib.suppress(OSError):  # as for a door
+                with contextlib.suppress(OSError):  # as for a session API
                     if path.stat().st_ino == ours:  # another daemon's, once this one was replaced
                         path.unlink()
 
     def _heard(self, ear: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):
             while ear.recv(16):
-                self.ring()
+                self.notify()
 
 
 def is_heard(path: Path) -> bool:
@@ -72,7 +72,7 @@ def is_heard(path: Path) -> bool:
     return True
 
 
-def ring(path: Path) -> None:
+def notify(path: Path) -> None:
     """Wake the daemon that listens at `path`, if one does; it looks by itself soon enough otherwise."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice, contextlib.suppress(OSError):
         voice.setblocking(False)

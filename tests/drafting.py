@@ -81,7 +81,7 @@ async def proposed(world: World) -> None:
         )
 
     await world.overlord.parts.database.write("by hand", write)
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
     await world.settle()
 
 
@@ -118,7 +118,7 @@ async def by_hand(world: World, verb: Any, command: Any) -> Any:
     """A verb, given by a person."""
     at = world.clock.now()
     done = await world.overlord.parts.database.write("by hand", lambda c: verb(c, command, at=at))
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
     return done
 
 

@@ -250,7 +250,7 @@ class LocalSession:
 
 
 @contextlib.asynccontextmanager
-async def desk(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
+async def local_session(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
     """A machine with one small repository on it. Whatever a test leaves running there ends with it."""
     root = Path(tempfile.mkdtemp(prefix="ol-", dir="/tmp"))
     model = EmbeddedModel()

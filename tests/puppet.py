@@ -1,4 +1,4 @@
-"""A program that stands where the Minion does, and the door it talks to: tests wait for what it says, never for time."""
+"""A program that stands where the Minion does, and the session API it talks to: tests wait for what it says, never for time."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ def hear():
 def rest():
     while True: time.sleep(1000)
 """
-"""What every puppet starts with: its line to the door."""
+"""What every puppet starts with: its line to the session API."""
 DEADLINE_S = 180
 
 
 class Line:
-    """One connection a puppet (or a child of it) made to the door."""
+    """One connection a puppet (or a child of it) made to the session API."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -44,34 +44,34 @@ class Line:
         self._writer.close()
 
 
-class Door:
-    """A door's directory with a socket in it, open to whoever may run the session."""
+class SessionApi:
+    """A session API's directory with a socket in it, open to whoever may run the session."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: asyncio.Queue[Line] = asyncio.Queue()
 
     async def line(self) -> Line:
-        """The next connection made to this door."""
+        """The next connection made to this session API."""
         async with asyncio.timeout(DEADLINE_S):
             return await self.lines.get()
 
 
 @contextlib.asynccontextmanager
-async def open_door() -> AsyncIterator[Door]:
+async def open_door() -> AsyncIterator[SessionApi]:
     path = Path(tempfile.mkdtemp(prefix="door-"))
     path.chmod(0o755)
-    door, lines = Door(path), list[Line]()
+    session_api, lines = SessionApi(path), list[Line]()
 
     def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = Line(reader, writer)
         lines.append(line)
-        door.lines.put_nowait(line)
+        session_api.lines.put_nowait(line)
 
     server = await asyncio.start_unix_server(answer, path / "s")
     (path / "s").chmod(0o666)
     try:
-        yield door
+        yield session_api
     finally:
         server.close()
         for line in lines:

@@ -1,7 +1,7 @@
 """Worlds and desks whose check sessions are played: for scenarios whose subject is not what the judge's commands say.
 
 The Minion is the real one, in an interpreter of its own. A check session is answered by `tests/faults/player.py`, which speaks
-the door's protocol and calls the repository's test functions itself: a twentieth of the time of three runs of pytest and two of a linter.
+the session API's protocol and calls the repository's test functions itself: a twentieth of the time of three runs of pytest and two of a linter.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.chatting import Talk, made_talk
 from tests.faults.player import played
-from tests.local import LocalSession, desk
+from tests.local import LocalSession, local_session
 from tests.world import CALC, DEADLINE_S, TOOLCHAIN, World, made_world
 
 
@@ -45,7 +45,7 @@ async def made_quick_talk(files: dict[str, str] | None = None, **overrides: Any)
 @contextlib.asynccontextmanager
 async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
     """As `desk`, with played checks, and commands that need not import everything first."""
-    async with desk(files) as user:
+    async with local_session(files) as user:
         user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter())
         user.is_warm = True
         yield user

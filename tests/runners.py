@@ -18,7 +18,7 @@ from overlord.adapters.process.runner import ProcessRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, Launch, Runner, SessionId
 from tests.memory.runner import Held, MemoryRunner, Program, State
-from tests.puppet import DEADLINE_S, PUPPET, Door
+from tests.puppet import DEADLINE_S, PUPPET, SessionApi
 from tests.required import missing
 
 IMAGE = "overlord-minion"
@@ -48,7 +48,7 @@ Make = Callable[..., Runner]
 class Kit(Protocol):
     """One kind of runner. Each `runner` call makes a new object over the same state, as a restarted daemon does."""
 
-    door: Door
+    session_api: SessionApi
 
     def runner(self, program: str = "") -> Runner: ...
     def source(self, program: str) -> str:
@@ -63,7 +63,7 @@ class Kit(Protocol):
 @dataclass
 class ProcessKit:
     root: Path
-    door: Door
+    session_api: SessionApi
 
     def runner(self, program: str = "") -> ProcessRunner:
         return ProcessRunner(self.root, command=self._command(program))
@@ -99,7 +99,7 @@ class ProcessKit:
 class MemoryKit:
     """The runner in memory. Its programs are coroutines, so it plays the puppets it knows: those of PLAYS."""
 
-    door: Door
+    session_api: SessionApi
     state: State = field(default_factory=State)
 
     def runner(self, program: str = "") -> MemoryRunner:
@@ -114,7 +114,7 @@ class MemoryKit:
 
 @dataclass
 class _Play:
-    """A puppet's line to the door, as a coroutine has it."""
+    """A puppet's line to the session API, as a coroutine has it."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -122,7 +122,7 @@ class _Play:
     @classmethod
     @asynccontextmanager
     async def at(cls, held: Held) -> AsyncIterator["_Play"]:
-        reader, writer = await asyncio.open_unix_connection(held.launch.door / "s")
+        reader, writer = await asyncio.open_unix_connection(held.launch.session_api / "s")
         try:
             yield cls(reader, writer)
         finally:
@@ -184,7 +184,7 @@ PLAYS: Mapping[str, Program] = {
 @dataclass
 class DockerKit:
     root: Path
-    door: Door
+    session_api: SessionApi
     instance: str = field(default_factory=lambda: f"test-{uuid.uuid4().hex[:10]}")
     profile: Profile = field(default_factory=Profile)
     address: str | None = None
@@ -229,7 +229,7 @@ def launch(
         session=SessionId(name),
         job="job-1",
         environment={"MINION_ID": name, **(environment or {})},
-        door=kit.door.path,
+        session_api=kit.session_api.path,
         memory_mb=memory_mb,
     )
 

@@ -52,7 +52,7 @@ class Turning:
     deadline_s: float
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the bell, not for time."""
+        """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the wakeup, not for time."""
         async with asyncio.timeout(self.deadline_s):
             while True:
                 seen = self.overlord.watchers.count
@@ -71,9 +71,9 @@ class Turning:
         await self.until(self.is_settled)
 
     async def follow(self) -> None:
-        """Ring the bell for every session that ends; a task beside the turning."""
+        """Ring the wakeup for every session that ends; a task beside the turning."""
         async for _ in self.overlord.parts.runner.follow():
-            self.overlord.bell.ring()
+            self.overlord.wakeup.notify()
 
     async def is_settled(self) -> bool:
         open_jobs = await self.overlord.parts.database.read(jobs.open_jobs)
@@ -87,11 +87,11 @@ class Turning:
 
     async def is_talking(self) -> bool:
         """Whether somebody waits for an answer in the chat, or something is still to be said there."""
-        speech = self.overlord.parts.speech
-        if speech is None:
+        chat_output = self.overlord.parts.chat_output
+        if chat_output is None:
             return False
         return await self.overlord.parts.database.read(
-            lambda c: bool(requests.unanswered(c)) or message_projection.is_behind(c, speech)
+            lambda c: bool(requests.unanswered(c)) or message_projection.is_behind(c, chat_output)
         )
 
     async def runs(self) -> bool:
@@ -102,8 +102,8 @@ class Turning:
         return bool(await self.overlord.parts.database.read(sessions.live))
 
     async def _wait(self, seen: int) -> None:
-        speech, delay = self.overlord.parts.speech, self.overlord.tick.next_delay_s()
-        if speech is not None and delay is not None and delay == speech.wait_s():
+        chat_output, delay = self.overlord.parts.chat_output, self.overlord.tick.next_delay_s()
+        if chat_output is not None and delay is not None and delay == chat_output.wait_s():
             self.clock.move(delay)  # the chat's pace, which nobody works by
             return
         if delay is not None and not await self.runs():
@@ -115,9 +115,9 @@ class Turning:
         """Let the steps that take their time come to an end, or something ring; whether another pass is worth it."""
         tick, watchers = self.overlord.tick, self.overlord.watchers
         rest = asyncio.create_task(tick.rest())
-        rung = asyncio.create_task(watchers.wait(seen, timeout_s=1.0))
-        await asyncio.wait({rest, rung}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (rest, rung):
+        notified = asyncio.create_task(watchers.wait(seen, timeout_s=1.0))
+        await asyncio.wait({rest, notified}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (rest, notified):
             task.cancel()
-        await asyncio.gather(rest, rung, return_exceptions=True)
+        await asyncio.gather(rest, notified, return_exceptions=True)
         return watchers.count != seen or not tick.is_idle

@@ -140,7 +140,7 @@ class World:
         return await self.turning.is_settled()
 
     async def until(self, condition: Callable[[], Any]) -> None:
-        """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the bell, not for time."""
+        """Turn the loop until `condition` (sync or async) holds; waiting is for rings of the wakeup, not for time."""
         await self.turning.until(condition)
 
     async def read(self, act: Callable[..., Any], *arguments: Any) -> Any:
@@ -166,7 +166,7 @@ class World:
         await self.overlord.parts.database.write(
             "by hand", lambda c: commands.answer_decision(c, command, at=self.clock.now())
         )
-        self.overlord.bell.ring()
+        self.overlord.wakeup.notify()
 
     async def stop_job(self, number: int = 1) -> None:
         command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
@@ -229,9 +229,9 @@ class World:
 
     def let_go(self, session: str = "j1-work-1") -> None:
         (self.root / "go").touch()
-        door = Home(self.root / "home").door(session)
-        if door.exists():
-            (door / "go").touch()
+        session_api = Home(self.root / "home").session_api(session)
+        if session_api.exists():
+            (session_api / "go").touch()
 
     async def make_due(self) -> None:
         """Start the Overlord if it is not running, and make a poll due."""
@@ -304,7 +304,7 @@ def _processes_of(session: str, root: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdecimal() and _names(entry, mark, any_of=not session):
-                # A process works below the world; into a container its door is mounted from there, told from its file system's root on.
+                # A process works below the world; into a container its session API is mounted from there, told from its file system's root on.
                 places = (entry / "environ").read_bytes() + (entry / "mountinfo").read_bytes()
                 if f"/{root.name}/".encode() in places:
                     found.append(int(entry.name))

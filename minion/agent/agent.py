@@ -11,8 +11,8 @@ from typing import Any
 from minion.agent.conversation import Conversation, bounded
 from minion.agent.mailbox import NOT_ENDED, Mailbox
 from minion.agent.model import Flaw, Model, Reply, ToolCall
-from minion.errors import DoorRefused, GitFailed, Interrupted, ModelFailed, OutOfBudget, ToolError
-from minion.heartbeat import Beat
+from minion.errors import GitFailed, Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
+from minion.heartbeat import Heartbeat
 from minion.protocol import Outcome, Report
 from minion.session import Session
 from minion.tools.registry import perform
@@ -42,7 +42,7 @@ class Agent:
     """One session's run through the loop."""
 
     def __init__(
-        self, session: Session, model: Model, conversation: Conversation, beat: Beat, mailbox: Mailbox
+        self, session: Session, model: Model, conversation: Conversation, beat: Heartbeat, mailbox: Mailbox
     ) -> None:
         self._session = session
         self._model = model
@@ -53,14 +53,14 @@ class Agent:
         self._failed_turns = 0
 
     def run(self) -> Report:
-        """Work to an ending. Raises DoorGone when there is nobody left to report to."""
+        """Work to an ending. Raises SessionApiGone when there is nobody left to report to."""
         try:
             return self._turns()
         except OutOfBudget:
             return self._stopped(Outcome.OUT_OF_BUDGET, "", "The session's budget is spent.")
         except Interrupted as stop:
             return self._interrupted(stop)
-        except (DoorRefused, ModelFailed) as error:
+        except (SessionApiRefused, ModelFailed) as error:
             return self._stopped(Outcome.ERROR, "model", str(error))
 
     def _turns(self) -> Report:
@@ -100,7 +100,7 @@ class Agent:
     def _complete(self, turn: int) -> Reply:
         try:
             return self._model.complete(self._conversation, turn)
-        except DoorRefused as error:
+        except SessionApiRefused as error:
             if not _is_too_long(error) or not self._conversation.shorten(TIGHT):
                 raise
             return self._model.complete(self._conversation, turn)
@@ -158,7 +158,7 @@ class Agent:
     def _interrupted(self, stop: Interrupted) -> Report:
         self._session.interrupts.ignore()
         if stop.reason == "terminated":
-            self._session.door.patience_s = PATIENCE_WHEN_TERMINATED_S
+            self._session.session_api.patience_s = PATIENCE_WHEN_TERMINATED_S
             self._session.workspace.patience_s = PATIENCE_WHEN_TERMINATED_S
             return self._stopped(Outcome.ERROR, stop.reason, "The session was told to stop.")
         limit_s = self._session.brief.limits.time_s
@@ -185,7 +185,7 @@ class Agent:
         threading.Thread(target=target, args=(message,), name="rescue", daemon=True).start()
 
 
-def _is_too_long(error: DoorRefused) -> bool:
+def _is_too_long(error: SessionApiRefused) -> bool:
     return error.status == 413 or (error.status == 400 and _TOO_LONG.search(str(error)) is not None)
 
 

@@ -1,13 +1,13 @@
-"""What people say to this session while it works: asked for at the door before each turn, and acknowledged once it is taken.
+"""What people say to this session while it works: asked for at the session API before each turn, and acknowledged once it is taken.
 
-The door is asked and never calls: a session has one way out and none in.
+The session API is asked and never calls: a session has one way out and none in.
 """
 
 from minion.agent.prompt import message_text
-from minion.errors import DoorRefused, Interrupted
+from minion.errors import Interrupted, SessionApiRefused
 from minion.interrupt import Interrupts
 from minion.protocol import MESSAGES_PATH, Message, Messages, MessagesTaken, decode, encode
-from minion.session_api import Door
+from minion.session_api import SessionApi
 
 NOT_ENDED = (
     "The session has not ended: a person has written to you meanwhile. Read that first, then end it again."
@@ -17,8 +17,10 @@ NOT_ENDED = (
 class Mailbox:
     """The messages of one session, each given to its model once."""
 
-    def __init__(self, door: Door, fence: str, interrupts: Interrupts, *, last_turn: int) -> None:
-        self._door = door
+    def __init__(
+        self, session_api: SessionApi, fence: str, interrupts: Interrupts, *, last_turn: int
+    ) -> None:
+        self._session_api = session_api
         self._fence = fence
         self._interrupts = interrupts
         self._last_turn = last_turn
@@ -26,13 +28,13 @@ class Mailbox:
         self._unread: list[str] = []
 
     def take(self, turn: int) -> list[str]:
-        """What the model is to read before this turn. Raises Interrupted or DoorGone."""
+        """What the model is to read before this turn. Raises Interrupted or SessionApiGone."""
         self._look(turn)
         unread, self._unread = self._unread, []
         return unread
 
     def holds_up(self, turn: int) -> bool:
-        """Whether a session that is about to end has something to read first, and a turn left for it. Raises DoorGone."""
+        """Whether a session that is about to end has something to read first, and a turn left for it. Raises SessionApiGone."""
         if turn >= self._last_turn:
             return False
         try:
@@ -53,6 +55,6 @@ class Mailbox:
     def _ask(self, turn: int, taken: tuple[int, ...]) -> list[Message]:
         said = encode(MessagesTaken(turn=turn, taken=taken))
         try:
-            return list(decode(Messages, self._door.post(MESSAGES_PATH, said).body).messages)
-        except DoorRefused:
+            return list(decode(Messages, self._session_api.post(MESSAGES_PATH, said).body).messages)
+        except SessionApiRefused:
             return []  # a session that is over learns it from its next call to the model

@@ -1,4 +1,4 @@
-"""One chat completion through the door, and what came back made safe to answer.
+"""One chat completion through the session API, and what came back made safe to answer.
 
 Models send empty replies, half replies, refusals, arguments that are no JSON and things that are no reply at
 all. Every one of them becomes a Reply, whose message can be sent back unless it is unreadable; none is an exception.
@@ -13,7 +13,7 @@ from typing import Any
 
 from minion.agent.conversation import Conversation
 from minion.protocol import COMPLETIONS_PATH
-from minion.session_api import Door
+from minion.session_api import SessionApi
 
 COMPLETION_TIMEOUT_S = 900.0
 CALLS_PER_REPLY = 32
@@ -53,19 +53,19 @@ class Reply:
 
 
 class Model:
-    """The model behind the door, asked with one set of tools."""
+    """The model behind the session API, asked with one set of tools."""
 
-    def __init__(self, door: Door, name: str, tools: Sequence[Mapping[str, Any]]) -> None:
-        self._door = door
+    def __init__(self, session_api: SessionApi, name: str, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._session_api = session_api
         self._head = b'{"model":%b,"tools":%b,"messages":[' % (
             json.dumps(name).encode(),
             json.dumps(tools, separators=(",", ":")).encode(),
         )
 
     def complete(self, conversation: Conversation, turn: int) -> Reply:
-        """Ask for the next reply. Raises OutOfBudget, DoorRefused or DoorGone."""
+        """Ask for the next reply. Raises OutOfBudget, SessionApiRefused or SessionApiGone."""
         body = b"%b%b]}" % (self._head, conversation.joined())
-        answer = self._door.post(COMPLETIONS_PATH, body, timeout_s=COMPLETION_TIMEOUT_S)
+        answer = self._session_api.post(COMPLETIONS_PATH, body, timeout_s=COMPLETION_TIMEOUT_S)
         reply = read_reply(answer.body, turn)
         conversation.measure(len(body), reply.prompt_tokens)
         return reply

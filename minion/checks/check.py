@@ -1,6 +1,6 @@
 """A check session: the judge's commands, each on a fresh copy, and one report.
 
-The connection for the report is opened before any command runs; then the door stops listening, the shim is closed,
+The connection for the report is opened before any command runs; then the session API stops listening, the shim is closed,
 and what runs has nobody to talk to. Results are read when everything a command started is dead.
 """
 
@@ -17,7 +17,7 @@ from minion.checks.results import Results, packed_inside, read
 from minion.checks.toolchain import Plan, guarded_environment, plan
 from minion.errors import GitFailed
 from minion.git import Git
-from minion.loopback import Shim
+from minion.loopback import Loopback
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -39,11 +39,11 @@ MOST_RERUN = 50
 """With more tests failing than this, they are broken, not flaky."""
 CAPTURED = "captured"
 LARGEST_REPORT = 12_000_000
-"""All results together, packed; what the door takes is more, and JSON makes them longer."""
+"""All results together, packed; what the session API takes is more, and JSON makes them longer."""
 
 
 def check(start: Start, brief: Brief) -> None:
-    """Run every step of the brief and deliver the report. Raises DoorGone, DoorRefused or Interrupted."""
+    """Run every step of the brief and deliver the report. Raises SessionApiGone, SessionApiRefused or Interrupted."""
     known = descendants.children()
     try:
         with start.interrupts.waiting():
@@ -52,10 +52,10 @@ def check(start: Start, brief: Brief) -> None:
         results = tuple(
             _broken(step, f"The repository could not be fetched: {error}") for step in brief.steps
         )
-        start.door.post(REPORT_PATH, encode(CheckReport(steps=results)))
+        start.session_api.post(REPORT_PATH, encode(CheckReport(steps=results)))
         return
-    held = start.door.hold(REPORT_PATH)
-    start.door.close()
+    held = start.session_api.hold(REPORT_PATH)
+    start.session_api.close()
     descendants.adopt_orphans()
     descendants.hide()
     checker = Checker(start, trees, known, largest_bytes=LARGEST_REPORT // max(len(brief.steps), 1))
@@ -68,20 +68,20 @@ def check(start: Start, brief: Brief) -> None:
 
 
 def _fetch(start: Start, brief: Brief) -> Trees:
-    shim = Shim(start.door.path, patience_s=start.door.patience_s)
+    loopback = Loopback(start.session_api.path, patience_s=start.session_api.patience_s)
     try:
         git = Git(shell.search_path(start.search_path))
         ready = ReadyCopy.given(start.environment, brief.base_sha)
         return Trees(
             start.home,
-            shim.url + REPOSITORY_PATH,
+            loopback.url + REPOSITORY_PATH,
             brief,
             git,
             ready=ready,
-            patience_s=start.door.patience_s,
+            patience_s=start.session_api.patience_s,
         )
     finally:
-        shim.close()
+        loopback.close()
 
 
 class Checker:

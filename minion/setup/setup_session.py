@@ -14,8 +14,8 @@ from pathlib import Path
 from minion import descendants, shell
 from minion.errors import BadStart, GitFailed, SetupFailed
 from minion.git import Git, persistently
-from minion.heartbeat import Beat
-from minion.loopback import Shim
+from minion.heartbeat import Heartbeat
+from minion.loopback import Loopback
 from minion.protocol import (
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -46,22 +46,22 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 
 
 def setup(start: Start, brief: Brief) -> None:
-    """Make the environment and deliver the report. Raises DoorGone, DoorRefused, Interrupted, or BadStart."""
+    """Make the environment and deliver the report. Raises SessionApiGone, SessionApiRefused, Interrupted, or BadStart."""
     place = start.environment.get("MINION_ENVIRONMENT")
     if not place:
         raise BadStart("MINION_ENVIRONMENT must name the directory a setup session fills")
-    beat = Beat(start.door)
+    beat = Heartbeat(start.session_api)
     try:
         results = tuple(Setup(start, brief, Path(place), beat).run())
     finally:
         beat.stop()
-    start.door.post(REPORT_PATH, encode(CheckReport(steps=results)))
+    start.session_api.post(REPORT_PATH, encode(CheckReport(steps=results)))
 
 
 class Setup:
     """One setup. `directory` is emptied first: what an earlier one left unfinished is of no use."""
 
-    def __init__(self, start: Start, brief: Brief, directory: Path, beat: Beat) -> None:
+    def __init__(self, start: Start, brief: Brief, directory: Path, beat: Heartbeat) -> None:
         self._start = start
         self._brief = brief
         self._plan = brief.setup or SetupPlan()
@@ -75,7 +75,7 @@ class Setup:
     def run(self) -> Iterator[StepResult]:
         """A result for each command up to the first that fails, and one for the end if none does."""
         with self._start.interrupts.waiting():
-            secrets = json.loads(self._start.door.call("GET", SECRETS_PATH).body)
+            secrets = json.loads(self._start.session_api.call("GET", SECRETS_PATH).body)
         try:
             with self._start.interrupts.waiting():
                 tracked = self._fetch()
@@ -95,16 +95,16 @@ class Setup:
 
     def _fetch(self) -> frozenset[str]:
         """The tree at base, with the repository that some projects take their version from; the names in it."""
-        shim = Shim(self._start.door.path, patience_s=self._start.door.patience_s)
+        loopback = Loopback(self._start.session_api.path, patience_s=self._start.session_api.patience_s)
         git = Git(shell.search_path(self._start.search_path))
         try:
-            words = ("clone", "--quiet", "--no-checkout", "--template=", shim.url + REPOSITORY_PATH)
+            words = ("clone", "--quiet", "--no-checkout", "--template=", loopback.url + REPOSITORY_PATH)
             persistently(
                 lambda: git.run(self._start.home, *words, str(self._tree)),
-                patience_s=self._start.door.patience_s,
+                patience_s=self._start.session_api.patience_s,
             )
         finally:
-            shim.close()
+            loopback.close()
         git.run(self._tree, "remote", "remove", "origin")
         git.run(self._tree, "checkout", "--quiet", "--force", "--detach", self._brief.base_sha)
         self._take(git)

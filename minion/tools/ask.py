@@ -4,14 +4,14 @@ import json
 import os
 import time
 
-from minion.errors import DoorRefused, ToolError
+from minion.errors import SessionApiRefused, ToolError
 from minion.protocol import ANSWERS_PATH, EVENTS_PATH, Event, EventKind, Scope, ScopeError, encode
 from minion.session import Session
 from minion.session_api import Answer
 from minion.tools.tool import Kind, Parameter, Tool
 
 POLL_TIMEOUT_S = 90.0
-"""Longer than the door holds one question open."""
+"""Longer than the session API holds one question open."""
 SHORTEST_POLL_S = 1.0
 KINDS = ("question", "decision", "scope")
 
@@ -48,9 +48,9 @@ def ask_question(
     session.questions += 1
     with session.interrupts.waiting():
         try:
-            session.door.post(EVENTS_PATH, encode(event))
+            session.session_api.post(EVENTS_PATH, encode(event))
             answer = _wait(session, event.question_id, limits.question_wait_s)
-        except DoorRefused as error:
+        except SessionApiRefused as error:
             if error.status == 410:
                 return _UNANSWERED
             raise ToolError(f"The question was not accepted: {error}") from error
@@ -60,10 +60,10 @@ def ask_question(
 def _wait(session: Session, question_id: str, wait_s: float) -> Answer | None:
     until = time.monotonic() + wait_s
     while (began := time.monotonic()) < until:
-        answer = session.door.call("GET", f"{ANSWERS_PATH}/{question_id}", timeout_s=POLL_TIMEOUT_S)
+        answer = session.session_api.call("GET", f"{ANSWERS_PATH}/{question_id}", timeout_s=POLL_TIMEOUT_S)
         if answer.status == 200:
             return answer
-        # A door that holds the poll open is asked again at once; one that does not is not hammered.
+        # A session API that holds the poll open is asked again at once; one that does not is not hammered.
         time.sleep(max(0.0, min(began + SHORTEST_POLL_S, until) - time.monotonic()))
     return None
 

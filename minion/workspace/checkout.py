@@ -1,4 +1,4 @@
-"""How a session comes to its working copy: from a ready copy and the difference, or by a clone over its door.
+"""How a session comes to its working copy: from a ready copy and the difference, or by a clone over its session API.
 
 Both end the same: the session's branch checked out at its head, no hooks, and nothing that git takes for changed.
 """
@@ -25,7 +25,7 @@ _NEVER_SAVED = "__pycache__/\n*.py[co]\n.pytest_cache/\n.ruff_cache/\n.mypy_cach
 
 
 class Checkout:
-    """The making of one working copy, at `root`. `persistently` repeats what the way to the door cut short."""
+    """The making of one working copy, at `root`. `persistently` repeats what the way to the session API cut short."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Checkout:
     def make(self, ready: ReadyCopy | None) -> str:
         """Make it, and return the tree it starts from. Raises GitFailed, OSError or ValueError."""
         if ready is None or not self._from_ready(ready):
-            self._from_door()
+            self._from_session_api()
         elif self._brief.head_sha == self._brief.base_sha:
             if names := ready.doubtful:
                 hold_still(self._git, self._root, names)
@@ -82,7 +82,7 @@ class Checkout:
             self._git.run(self._root, "reset", "--quiet", "--hard", brief.head_sha)
         return True
 
-    def _from_door(self) -> None:
+    def _from_session_api(self) -> None:
         settings = [word for name, value in _SETTINGS for word in ("-c", f"{name}={value}")]
         words = ["clone", "--quiet", "--no-checkout", "--template=", *settings, self._remote, str(self._root)]
         self._persistently(lambda: self._git.run(self._root.parent, *words))

@@ -1,6 +1,6 @@
 """Fresh copies of a commit for check steps.
 
-What is fetched over the door is kept in a file without a name, and a ready copy of base is only read: what runs in one
+What is fetched over the session API is kept in a file without a name, and a ready copy of base is only read: what runs in one
 step has no path to what the next one is made from (but for processes, which nothing keeps from anything).
 """
 

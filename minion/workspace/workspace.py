@@ -90,7 +90,7 @@ class Workspace:
     def save(self, message: str, tree: str | None = None) -> None:
         """Commit a snapshot (one made now, if none is given) and push it, if the branch does not hold it already.
 
-        Raises GitFailed when the tree cannot be committed or the door refuses it.
+        Raises GitFailed when the tree cannot be committed or the session API refuses it.
         """
         with self._lock:
             tree = tree or self._write_tree(strict=True)

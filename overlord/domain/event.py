@@ -75,7 +75,7 @@ class EventName(StrEnum):
     ISSUE_EDITED = "issue_edited"
     SKILLS_CHOSEN = "skills_chosen"
     SKILL_LOADED = "skill_loaded"
-    SKILLS_VETTED = "skills_vetted"
+    SKILLS_REVIEWED = "skills_vetted"
     STEP_FAILED = "step_failed"
     WORK_REQUESTED = "work_requested"
     CHAT_REFUSED = "chat_refused"

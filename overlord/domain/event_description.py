@@ -143,7 +143,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.ISSUE_EDITED: _edited,
     E.SKILLS_CHOSEN: _skills,
     E.SKILL_LOADED: lambda d: f"the Minion loaded the skill {d['skill']}",
-    E.SKILLS_VETTED: lambda d: f"the skills in pull request {d['space']}#{d['pull']} are {d['said']}",
+    E.SKILLS_REVIEWED: lambda d: f"the skills in pull request {d['space']}#{d['pull']} are {d['said']}",
     E.ISSUE_CLOSED: lambda d: str(d.get("reason") or "the issue was closed"),
     E.UNLABELLED: lambda d: str(d.get("reason") or "the label of the work under way was taken off"),
     E.BUDGET_WARNED: lambda d: f"four fifths are spent of {d['says']}",

@@ -1,4 +1,4 @@
-"""What people are shown who ask: status, queue, history, why, cost, decisions. Neutral values; mouths render them."""
+"""What people are shown who ask: status, queue, history, why, cost, decisions. Neutral values; interfaces render them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class JobView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceTrouble:
+class SpaceError:
     """A repository that gives trouble. `is_gone`: it cannot be found, and nothing is asked of it any more."""
 
     name: str
@@ -70,7 +70,7 @@ class Status:
     at: datetime
     jobs: tuple[JobView, ...]
     waiting: tuple[OpenDecision, ...]
-    troubles: tuple[SpaceTrouble, ...]
+    poll_errors: tuple[SpaceError, ...]
     pauses: tuple[Pause, ...]
     today: Cost
     outages: tuple[ModelOutage, ...] = ()
@@ -80,7 +80,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InCare:
+class ManagedRepository:
     """One repository in Overlord's care, at a glance."""
 
     name: str

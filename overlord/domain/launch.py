@@ -33,8 +33,8 @@ class Launch:
     session: SessionId
     job: str
     environment: Mapping[str, str]
-    door: Path
-    """The directory that holds the door's socket `s`; mounted read-only where the runner mounts."""
+    session_api: Path
+    """The directory that holds the session API's socket `s`; mounted read-only where the runner mounts."""
     memory_mb: int = 2048
     cpus: float = 1.0
     space: str = ""

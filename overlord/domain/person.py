@@ -1,4 +1,4 @@
-"""Somebody whom a mouth has authenticated. What only a person may decide takes one of these, and a text does not do."""
+"""Somebody whom an interface has authenticated. What only a person may decide takes one of these, and a text does not do."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,11 +13,11 @@ class Interface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Made where a mouth has seen who speaks, and nowhere else: `tests/architecture/test_people_decide.py` lists the places."""
+    """Made where an interface has seen who speaks, and nowhere else: `tests/architecture/test_people_decide.py` lists the places."""
 
-    mouth: Interface
+    interface: Interface
     name: str
-    """Whom the mouth knows them as: an account of this machine, a user's id in Slack."""
+    """Whom the interface knows them as: an account of this machine, a user's id in Slack."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for nobody."""
@@ -27,10 +27,10 @@ class Person:
     @classmethod
     def of(cls, actor: str) -> "Person":
         """As the ledger names them, `cli:alice`. Raises ValueError for what is no person's name: the daemon's, a model's."""
-        mouth, _, name = actor.partition(":")
-        return cls(mouth=Interface(mouth), name=name)
+        interface, _, name = actor.partition(":")
+        return cls(interface=Interface(interface), name=name)
 
     @property
     def actor(self) -> str:
         """What the ledger says who did it."""
-        return f"{self.mouth}:{self.name}"
+        return f"{self.interface}:{self.name}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 
-class LeavingKind(StrEnum):
+class RetentionKind(StrEnum):
     EVIDENCE = "evidence"
     STRAY = "stray evidence"
     """Files that no row names any more, or none ever did."""
@@ -20,10 +20,10 @@ class LeavingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class RetentionItem:
     """One thing that is kept no longer."""
 
-    kind: LeavingKind
+    kind: RetentionKind
     name: str
     size: int
     """In bytes, where it is known."""
@@ -53,7 +53,7 @@ def over(
     transcripts_before: datetime,
     most_bytes: int,
     held: int,
-) -> list[Leaving]:
+) -> list[RetentionItem]:
     """The evidence whose time is over, and what is beyond the room there is for all of it, those that ended first going
     first; by job. `held` are the bytes of all evidence together, that of open jobs too."""
     due: dict[int, list[Kept]] = {}
@@ -74,8 +74,8 @@ def over(
         why.setdefault(item.job_id, "there is more than may be kept, and this ended first")
         held -= item.size
     return [
-        Leaving(
-            kind=LeavingKind.EVIDENCE,
+        RetentionItem(
+            kind=RetentionKind.EVIDENCE,
             name=f"job {job}",
             size=sum(item.size for item in items),
             why=why[job],
@@ -85,5 +85,5 @@ def over(
     ]
 
 
-def total(leavings: Iterable[Leaving]) -> int:
+def total(leavings: Iterable[RetentionItem]) -> int:
     return sum(item.size for item in leavings)

@@ -84,7 +84,7 @@ class Session:
     kind: SessionKind
     state: SessionState
     brief: str
-    """The Brief as JSON, exactly as the door serves it."""
+    """The Brief as JSON, exactly as the session API serves it."""
     scope: str
     """`MINION_SCOPE`, exactly as the container gets it."""
     branch: str
@@ -93,7 +93,7 @@ class Session:
     prepared_at: datetime
     door_opened_at: datetime | None = None
     sealed_at: datetime | None = None
-    """When a check session opened the connection for its one report: from then on its door listens to nobody."""
+    """When a check session opened the connection for its one report: from then on its session API listens to nobody."""
     started_at: datetime | None = None
     heartbeat_at: datetime | None = None
     ended_at: datetime | None = None
@@ -161,7 +161,7 @@ def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:
     return f"j{job_id}-{kind}-{ordinal}"
 
 
-def door_name(identifier: str, key: bytes) -> str:
+def socket_name(identifier: str, key: bytes) -> str:
     """Eight characters that stand for a session in a socket's path, which may be 107 bytes at most."""
     return sha256(key + identifier.encode()).hexdigest()[:8]
 

@@ -59,18 +59,18 @@ class Due:
 
 
 def look(
-    connection: sqlite3.Connection, parts: Parts, *, retried: Collection[JobId], put_off: Collection[JobId]
+    connection: sqlite3.Connection, parts: Parts, *, retried: Collection[JobId], delayed: Collection[JobId]
 ) -> Due:
-    """Read what there is to do. `retried` jobs failed before and are tried again now, `put_off` ones later."""
+    """Read what there is to do. `retried` jobs failed before and are tried again now, `delayed` ones later."""
     at = parts.clock.now()
     flags = spaces.noted(connection)
-    glances = jobs.glances(connection)
+    summaries = jobs.summaries(connection)
     live = sessions.live_ids(connection)
-    able = _Able.read(connection, parts, glances, flags, put_off=put_off, live=live)
-    steps = [glance.id for glance in glances if glance.id in retried or able.is_due(glance, at)]
-    behind = [glance.id for glance in glances if glance.projected != projection_key(glance)]
+    able = _Able.read(connection, parts, summaries, flags, delayed=delayed, live=live)
+    steps = [summary.id for summary in summaries if summary.id in retried or able.is_due(summary, at)]
+    behind = [summary.id for summary in summaries if summary.projected != projection_key(summary)]
     return Due(
-        open_ids=frozenset(glance.id for glance in glances),
+        open_ids=frozenset(summary.id for summary in summaries),
         steps=jobs.of_ids(connection, steps),
         behind=[*jobs.of_ids(connection, behind), *jobs.unprojected_closed(connection)],
         remains=jobs.with_remains(connection),
@@ -99,34 +99,34 @@ class _Able:
         cls,
         connection: sqlite3.Connection,
         parts: Parts,
-        glances: Sequence[JobSummary],
+        summaries: Sequence[JobSummary],
         flags: Mapping[str, Space],
         *,
-        put_off: Collection[JobId],
+        delayed: Collection[JobId],
         live: Collection[int],
     ) -> "_Able":
         paused = pauses.every(connection)
         return cls(
             answered=decisions.jobs_with_unapplied(connection),
             dispatched=frozenset(live)
-            | frozenset(_next_in_line(connection, parts, glances, live, flags, put_off, paused)),
+            | frozenset(_next_in_line(connection, parts, summaries, live, flags, delayed, paused)),
         )
 
-    def is_due(self, glance: JobSummary, at: datetime) -> bool:
-        if at >= glance.expires_at:
+    def is_due(self, summary: JobSummary, at: datetime) -> bool:
+        if at >= summary.expires_at:
             return True
-        if glance.state is JobState.QUEUED:
-            return glance.id in self.dispatched
-        return glance.state in ALWAYS or (glance.state is JobState.WAITING and glance.id in self.answered)
+        if summary.state is JobState.QUEUED:
+            return summary.id in self.dispatched
+        return summary.state in ALWAYS or (summary.state is JobState.WAITING and summary.id in self.answered)
 
 
 def _next_in_line(  # noqa: PLR0917
     connection: sqlite3.Connection,
     parts: Parts,
-    glances: Sequence[JobSummary],
+    summaries: Sequence[JobSummary],
     live: Collection[int],
     flags: Mapping[str, Space],
-    put_off: Collection[JobId],
+    delayed: Collection[JobId],
     paused: Mapping[str, Pause],
 ) -> Iterator[JobId]:
     """The queued jobs to prepare sessions for: those whose turn it is, and those that wait for others' pull requests, the end of a
@@ -134,33 +134,33 @@ def _next_in_line(  # noqa: PLR0917
     """
     asking = untested.held(connection)
     pulls = Counter(
-        glance.space
-        for glance in glances
-        if glance.pull_number is not None or glance.state in ALWAYS or glance.id in live
+        summary.space
+        for summary in summaries
+        if summary.pull_number is not None or summary.state in ALWAYS or summary.id in live
     )
     waiting = []
-    for glance in sorted(glances, key=lambda item: not item.is_urgent):
-        space = flags.get(glance.space)
-        is_waiting = glance.state is JobState.QUEUED and glance.id not in live and glance.id not in put_off
+    for summary in sorted(summaries, key=lambda item: not item.is_urgent):
+        space = flags.get(summary.space)
+        is_waiting = summary.state is JobState.QUEUED and summary.id not in live and summary.id not in delayed
         if not is_waiting or (space and space.paused):
             continue
-        pause = paused.get(EVERYTHING) or paused.get(glance.space)
+        pause = paused.get(EVERYTHING) or paused.get(summary.space)
         if pause is not None:
-            if glance.reason != pause.describe():
-                yield glance.id
-        elif waits := asking.get(glance.id):
-            if glance.reason != waits:
-                yield glance.id
+            if summary.reason != pause.describe():
+                yield summary.id
+        elif waits := asking.get(summary.id):
+            if summary.reason != waits:
+                yield summary.id
         else:
-            waiting.append(glance)
+            waiting.append(summary)
     line, beyond = _within_pulls(parts, waiting, pulls)
     chosen = frozenset(_in_turn(connection, parts, line))
     yield from chosen
-    pulls.update(glance.space for glance in waiting if glance.id in chosen and glance.pull_number is None)
-    for glance in beyond:
-        held = capacity.no_pull_left(parts, glance.space)
-        if pulls[glance.space] >= _most_pulls(parts, glance.space) and glance.reason != held:
-            yield glance.id
+    pulls.update(summary.space for summary in waiting if summary.id in chosen and summary.pull_number is None)
+    for summary in beyond:
+        held = capacity.no_pull_left(parts, summary.space)
+        if pulls[summary.space] >= _most_pulls(parts, summary.space) and summary.reason != held:
+            yield summary.id
 
 
 def _most_pulls(parts: Parts, space: str) -> int:
@@ -172,12 +172,12 @@ def _within_pulls(
 ) -> tuple[list[Waiting], list[JobSummary]]:
     """The jobs for which a pull request may be open beside those there are, and the others."""
     line, beyond, taken = list[Waiting](), list[JobSummary](), Counter(pulls)
-    for glance in waiting:
-        if glance.pull_number is None and taken[glance.space] >= _most_pulls(parts, glance.space):
-            beyond.append(glance)
+    for summary in waiting:
+        if summary.pull_number is None and taken[summary.space] >= _most_pulls(parts, summary.space):
+            beyond.append(summary)
         else:
-            taken[glance.space] += glance.pull_number is None
-            line.append(Waiting(job=glance.id, space=glance.space, is_urgent=glance.is_urgent))
+            taken[summary.space] += summary.pull_number is None
+            line.append(Waiting(job=summary.id, space=summary.space, is_urgent=summary.is_urgent))
     return line, beyond
 
 
@@ -196,7 +196,7 @@ def _to_poll(
     connection: sqlite3.Connection, parts: Parts, flags: Mapping[str, Space], at: datetime
 ) -> Iterator[str]:
     """The spaces whose turn it is, and those of issues that people wish to see worked on."""
-    wished = {wish.space for wish in work_requests.waiting(connection)}
+    wished = {work_request.space for work_request in work_requests.waiting(connection)}
     for name in parts.settings.repositories:
         hinted, space = parts.hints.is_due(name, parts.clock.monotonic()), flags.get(name, Space(name=name))
         if name in wished or poll.is_to_poll(space, at, interval_s(parts.settings), hinted=hinted):

@@ -135,7 +135,9 @@ class Renewal:
 
     async def _write(self, name: EventName, data: Mapping[str, Json], *, is_told: bool) -> None:
         event = LedgerEvent(name=name, at=self._parts.clock.now(), data=data)
-        act = partial(_note, note=self.note, event=event, speech=self._parts.speech if is_told else None)
+        act = partial(
+            _note, note=self.note, event=event, chat_output=self._parts.chat_output if is_told else None
+        )
         await self._parts.database.write(Failpoint.SETTINGS_TAKEN, act)
 
 
@@ -144,13 +146,15 @@ def _note(
     *,
     note: SettingsNote | None,
     event: LedgerEvent,
-    speech: ChatOutput | None,
+    chat_output: ChatOutput | None,
 ) -> None:
     """`speech`: the chat, where it is told there."""
     settings_notes.put(connection, note)
     ledger.append(connection, event)
-    if speech is not None:
-        messages.want(connection, MessageKind.NOTICE, ledger.last_number(connection), channel=speech.channel)
+    if chat_output is not None:
+        messages.want(
+            connection, MessageKind.NOTICE, ledger.last_number(connection), channel=chat_output.channel
+        )
 
 
 def _said(note: SettingsNote | None) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ STEPS: Mapping[JobState, Step] = {
 
 Act = Callable[[], Awaitable[bool]]
 PROJECTION = " projection"
-PUT_OFF = "waiting to try again: "
+RETRY_LATER = "waiting to try again: "
 """How the reason of a job begins whose step is tried again later."""
 OUTLIVED_FOR_S = 3600.0
 
@@ -73,7 +73,7 @@ class Tick:
         self._parts = parts
         self._delays: dict[str, _Delay] = {}
         self._outlived: dict[str, float] = {}
-        self._errands = BackgroundSteps(parts.ring)
+        self._background_steps = BackgroundSteps(parts.notify)
         self._pruned_at = -environments.EVERY_S
         self._kept_at = -retention.EVERY_S
         self._is_low: bool | None = None
@@ -88,8 +88,8 @@ class Tick:
         parts = self._parts.still()
         self._look_at_disk()
         await self._look_for_room()
-        retried, put_off = self._failed_before()
-        found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
+        retried, delayed = self._failed_before()
+        found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, delayed=delayed))
         if found.questions_end:
             await apply_answers.expire(parts)
         wanted = self._wanted(found)
@@ -99,10 +99,10 @@ class Tick:
         self._look_who_asks()
         if parts.clock.monotonic() - self._kept_at >= retention.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
-        if parts.speech is not None:
-            wanted |= await self._talk(parts.speech)
+        if parts.chat_output is not None:
+            wanted |= await self._talk(parts.chat_output)
         for key, act in wanted.items():
-            self._errands.start(key, act)
+            self._background_steps.start(key, act)
         known = wanted.keys() | {_key(number) for number in found.open_ids}
         now = parts.clock.monotonic()
         self._delays = {  # those of polls also while none is due: they may be asked to wait for longer than that
@@ -113,7 +113,7 @@ class Tick:
             or (delay.job_id is None and now < delay.until)
         }
         self._outlived = {key: since for key, since in self._outlived.items() if key in known}
-        return await self._errands.news()
+        return await self._background_steps.news()
 
     def _look_at_disk(self) -> None:
         """Say when the disk has no room left, and when it has again: whatever fails then fails for that."""
@@ -137,7 +137,7 @@ class Tick:
 
     def _look_who_asks(self) -> None:
         """Keep house at once when a command asks for it; what is under way may be past what that one saw, and is let end."""
-        if not self._errands.is_under_way("keep") and self._parts.home.take_keep_asked():
+        if not self._background_steps.is_under_way("keep") and self._parts.home.take_keep_asked():
             self._keep_house_now()
 
     def _keep_house_now(self) -> None:
@@ -161,7 +161,7 @@ class Tick:
             key = f"message {number}"
             wanted[key] = self._act(key, None, partial(message_receipts.acknowledge, parts, number))
         for job in found.steps:
-            step = self._step_later if self._errands.is_under_way(_key(job.id)) else self._step
+            step = self._step_later if self._background_steps.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))
         for job in found.remains:
             reaping = partial(cleanup.step, parts, job)
@@ -181,7 +181,7 @@ class Tick:
         self._kept_at = self._parts.clock.monotonic()
         return False
 
-    async def _talk(self, speech: ChatOutput) -> dict[str, Act]:
+    async def _talk(self, chat_output: ChatOutput) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         heard, due, opened, self._is_behind = await parts.database.read(
@@ -189,26 +189,28 @@ class Tick:
                 bool(requests.unanswered(c)),
                 briefing.is_due(c, parts),
                 home_tab.is_behind(c, parts),
-                message_projection.is_behind(c, speech),
+                message_projection.is_behind(c, chat_output),
             )
         )
         if heard:
-            wanted["requests"] = self._act("requests", None, partial(handle_requests.step, parts, speech))
+            wanted["requests"] = self._act(
+                "requests", None, partial(handle_requests.step, parts, chat_output)
+            )
         if due:
-            wanted["briefing"] = self._act("briefing", None, partial(briefing.step, parts, speech))
+            wanted["briefing"] = self._act("briefing", None, partial(briefing.step, parts, chat_output))
         if opened:
-            wanted["homes"] = self._act("homes", None, partial(home_tab.step, parts, speech))
-        if self._is_behind and not speech.wait_s():
-            wanted["chat"] = self._act("chat", None, partial(message_projection.step, parts, speech))
+            wanted["homes"] = self._act("homes", None, partial(home_tab.step, parts, chat_output))
+        if self._is_behind and not chat_output.wait_s():
+            wanted["chat"] = self._act("chat", None, partial(message_projection.step, parts, chat_output))
         return wanted
 
     def _failed_before(self) -> tuple[set[JobId], set[JobId]]:
         """The jobs whose step failed: those that are to be tried again now, and those whose time has not come."""
-        now, retried, put_off = self._parts.clock.monotonic(), set[JobId](), set[JobId]()
+        now, retried, delayed = self._parts.clock.monotonic(), set[JobId](), set[JobId]()
         for key, delay in self._delays.items():
             if delay.job_id is not None and key == _key(delay.job_id):
-                (put_off if now < delay.until else retried).add(delay.job_id)
-        return retried, put_off
+                (delayed if now < delay.until else retried).add(delay.job_id)
+        return retried, delayed
 
     @property
     def is_low(self) -> bool:
@@ -218,22 +220,22 @@ class Tick:
     @property
     def is_idle(self) -> bool:
         """Whether no step is under way."""
-        return self._errands.is_idle
+        return self._background_steps.is_idle
 
     async def rest(self) -> None:
         """Wait until no step is under way."""
-        await self._errands.rest()
+        await self._background_steps.rest()
 
     async def close(self) -> None:
         """Let what is under way come to an end, for a moment."""
-        await self._errands.close()
+        await self._background_steps.close()
 
     def next_delay_s(self) -> float | None:
         """How long until something that failed is due again; None when nothing waits. What is due is under way."""
-        now, speech = self._parts.clock.monotonic(), self._parts.speech
+        now, chat_output = self._parts.clock.monotonic(), self._parts.chat_output
         waits = [delay.until - now for delay in self._delays.values() if delay.until > now]
-        if speech is not None and self._is_behind and speech.wait_s():
-            waits.append(speech.wait_s())
+        if chat_output is not None and self._is_behind and chat_output.wait_s():
+            waits.append(chat_output.wait_s())
         return min(waits, default=None)
 
     async def _step_later(self, job: Job) -> bool:
@@ -272,12 +274,14 @@ class Tick:
         except IllegalMove:
             return True  # somebody else moved it since it was read; the next pass sees where it is
         except ExternalServiceError as error:
-            return await self._put_off(key, job_id, str(error), error)
+            return await self._retry_later(key, job_id, str(error), error)
         except (sqlite3.DatabaseError, OSError) as error:
-            return await self._put_off(key, job_id, f"Overlord's own state cannot be written: {error}", error)
+            return await self._retry_later(
+                key, job_id, f"Overlord's own state cannot be written: {error}", error
+            )
         except Exception as error:
             log.exception("step_failed")
-            return await self._put_off(key, job_id, f"{type(error).__name__}: {error}", error)
+            return await self._retry_later(key, job_id, f"{type(error).__name__}: {error}", error)
         if key in self._delays and job_id is not None:
             left = self._other_trouble(key, job_id)
             recover = partial(_note_recovery, job_id=job_id, left=left)
@@ -291,7 +295,7 @@ class Tick:
         others = (delay for other, delay in self._delays.items() if other != key and delay.job_id == job_id)
         return next((delay.trouble for delay in others), "")
 
-    async def _put_off(self, key: str, job_id: JobId | None, trouble: str, error: Exception) -> bool:
+    async def _retry_later(self, key: str, job_id: JobId | None, trouble: str, error: Exception) -> bool:
         """Try again later, and write the trouble down when it is a new one.
 
         True: people are to be shown it, and how long the loop may sleep is another question now.
@@ -339,11 +343,11 @@ def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str
     job = jobs.get(connection, job_id)
     # What a job in people's hands waits for is more to them than that a label could not be set.
     is_ours = job.state in projection.UNDER_WAY
-    changes: JobChanges = {"reason": f"{PUT_OFF}{trouble}"} if is_ours else {}
+    changes: JobChanges = {"reason": f"{RETRY_LATER}{trouble}"} if is_ours else {}
     jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, **changes)
 
 
 def _note_recovery(connection: sqlite3.Connection, *, job_id: JobId, left: str) -> None:
     """`left` is what the job still waits for."""
-    if jobs.get(connection, job_id).reason.startswith(PUT_OFF):
-        jobs.repair(connection, job_id, reason=f"{PUT_OFF}{left}" if left else "")
+    if jobs.get(connection, job_id).reason.startswith(RETRY_LATER):
+        jobs.repair(connection, job_id, reason=f"{RETRY_LATER}{left}" if left else "")

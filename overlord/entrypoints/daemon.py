@@ -45,13 +45,13 @@ async def serve(settings: Settings) -> None:
         chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
-        running.beside("models", ModelWatch(running.doors.parts).follow),
+        running.beside("models", ModelWatch(running.session_apis.parts).follow),
     ):
-        ending.wake = running.bell.ring
+        ending.wake = running.wakeup.notify
 
         def read_anew() -> None:
             running.renewal.ask()
-            running.bell.ring()
+            running.wakeup.notify()
 
         loop.add_signal_handler(signal.SIGHUP, read_anew)
         running.renewal.before_taken = lambda new: conceal(new.secrets())

@@ -39,7 +39,7 @@ class Chronicle:
     def __init__(self, running: Overlord, after: int, hear: Hear | None = None) -> None:
         self._running = running
         self._after = after
-        self._hear = hear
+        self._take_in = hear
 
     async def catch_up(self) -> None:
         """Tell what was stored since; what cannot be read now is told later."""
@@ -50,8 +50,8 @@ class Chronicle:
                 for entry, space in told:
                     _tell(entry, space)
                 self._after = told[-1][0].seq
-                if self._hear is not None:
-                    await self._hear([entry for entry, _ in told])
+                if self._take_in is not None:
+                    await self._take_in([entry for entry, _ in told])
 
     async def follow(self) -> None:
         """Catch up after every pass, for ever."""

@@ -1,4 +1,4 @@
-"""What a person can ask to see: one function each, for every mouth. Each reads one consistent view, and changes nothing."""
+"""What a person can ask to see: one function each, for every interface. Each reads one consistent view, and changes nothing."""
 
 import json
 import sqlite3
@@ -18,15 +18,15 @@ from overlord.domain.inquiry import (
     DayCost,
     History,
     HistoryLine,
-    InCare,
     JobCost,
     JobView,
+    ManagedRepository,
     OpenDecision,
     Past,
     Queue,
     Queued,
     Share,
-    SpaceTrouble,
+    SpaceError,
     SpaceValue,
     Status,
     Why,
@@ -59,8 +59,8 @@ WEEK = 7
 def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Status:
     """What is going on: open jobs and what they do, what waits for people, what is paused or gives trouble, today's cost."""
     flags = (spaces.get(connection, name) for name in settings.repositories)
-    troubles = (
-        SpaceTrouble(name=space.name, trouble=space.trouble, is_gone=space.paused)
+    poll_errors = (
+        SpaceError(name=space.name, trouble=space.trouble, is_gone=space.paused)
         for space in flags
         if space.trouble or space.paused
     )
@@ -69,7 +69,7 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
         at=at,
         jobs=tuple(view(connection, job, at=at) for job in jobs.open_jobs(connection)),
         waiting=waiting(connection),
-        troubles=tuple(troubles),
+        poll_errors=tuple(poll_errors),
         pauses=pauses.shown(connection),
         today=exchanges.day_cost(connection, at),
         outages=tuple(_outages(connection)),
@@ -110,12 +110,12 @@ def _asked(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
     return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
 
 
-def care_of(connection: sqlite3.Connection, settings: Settings) -> tuple[InCare, ...]:
+def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
     """Every repository in Overlord's care, and what it is at."""
     words, flags = managed.standing(connection), spaces.noted(connection)
     lane = lanes(connection, settings, settings.repositories)
     return tuple(
-        InCare(
+        ManagedRepository(
             name=name,
             by=name_of(words[name].actor) if name in given_added(settings) else "settings",
             running=lane[name].running,

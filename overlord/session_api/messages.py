@@ -28,7 +28,7 @@ async def messages(request: Request, parts: SessionApiParts, session: Session) -
             steering.mark_read(connection, session, taken, turn=turn, at=at)
 
         await parts.database.write(Failpoint.STEERING_READ, take)
-        parts.bell.ring()
+        parts.wakeup.notify()
     unread = await parts.database.read(lambda c: steering.unread(c, session.job_id))
     found = Messages(messages=tuple(steering.as_told(message) for message in unread))
     return Response(encode(found), media_type="application/json")

@@ -1,4 +1,4 @@
-"""What every door is built from."""
+"""What every session API is built from."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -31,7 +31,7 @@ class SessionApiParts:
     model: Model
     """The endpoint of the `model` section."""
     clock: Clock
-    bell: Wakeup
+    wakeup: Wakeup
     watchers: Wakeup = field(default_factory=Wakeup)
     """Rung for what a session says that only people who watch it want to know."""
     spare_models: Mapping[str, Model] = field(default_factory=dict)
@@ -50,7 +50,10 @@ class SessionApiParts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "transcripts", Transcripts(self.home, self.redactor))
         outages = Outages(
-            database=self.database, clock=self.clock, settings=lambda: self.settings, notify=self.bell.ring
+            database=self.database,
+            clock=self.clock,
+            settings=lambda: self.settings,
+            notify=self.wakeup.notify,
         )
         object.__setattr__(self, "outages", outages)
 

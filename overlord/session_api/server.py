@@ -45,7 +45,7 @@ class SessionApiServer:
 
     def __init__(self, parts: SessionApiParts) -> None:
         self._parts = parts
-        self._doors: dict[str, SessionListener] = {}
+        self._session_apis: dict[str, SessionListener] = {}
         self._swept: set[str] | None = None
         """The live sessions when what others left was last removed."""
         self._app = _application(self)
@@ -55,31 +55,31 @@ class SessionApiServer:
         return self._parts
 
     async def reconcile(self) -> bool:
-        """Bring the listeners in line with the rows. True when a door was opened that somebody waits for."""
+        """Bring the listeners in line with the rows. True when a session API was opened that somebody waits for."""
         live = await self._parts.database.read(rows.live)
         wanted = {session.id: session for session in live if session.sealed_at is None}
         alive = {session.id for session in live}
-        for identifier in self._doors.keys() - wanted.keys() - alive:
-            await self._doors.pop(identifier).close()
+        for identifier in self._session_apis.keys() - wanted.keys() - alive:
+            await self._session_apis.pop(identifier).close()
             self._parts.outages.forget(identifier)
         if alive != self._swept:
-            await asyncio.to_thread(self._sweep, alive | self._doors.keys())
+            await asyncio.to_thread(self._sweep, alive | self._session_apis.keys())
             self._swept = alive
-        closed = [session for identifier, session in wanted.items() if identifier not in self._doors]
+        closed = [session for identifier, session in wanted.items() if identifier not in self._session_apis]
         return any([await self._open(session) for session in closed])
 
     def _sweep(self, kept: set[str]) -> None:
-        """Remove the directories of doors that are nobody's: of sessions that ended while no keeper had them open."""
+        """Remove the directories of session APIs that are nobody's: of sessions that ended while no keeper had them open."""
         home = self._parts.home
-        names = {home.door(identifier).name for identifier in kept}
-        for directory in home.doors.glob("*/"):
+        names = {home.session_api(identifier).name for identifier in kept}
+        for directory in home.session_apis.glob("*/"):
             if directory.name not in names:
                 shutil.rmtree(directory, ignore_errors=True)
 
     async def _open(self, session: Session) -> bool:
-        """Open a session's door; one that cannot be opened now is tried again, and keeps no other closed."""
+        """Open a session's session API; one that cannot be opened now is tried again, and keeps no other closed."""
         try:
-            door = SessionListener(
+            session_api = SessionListener(
                 self._parts.home.socket(session.id),
                 self.app_of(session.id),
                 session_id=session.id,
@@ -87,22 +87,22 @@ class SessionApiServer:
                 sessions=self._count,
                 users=self._users(),
             )
-            door.open()
-            await self._note_opened(session, door)
+            session_api.open()
+            await self._note_opened(session, session_api)
         except OSError as error:
             log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
             return False
-        self._doors[session.id] = door
+        self._session_apis[session.id] = session_api
         return True
 
-    async def _note_opened(self, session: Session, door: SessionListener) -> None:
+    async def _note_opened(self, session: Session, session_api: SessionListener) -> None:
         at = self._parts.clock.now()
         try:
             await self._parts.database.write(
-                Failpoint.DOOR_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
+                Failpoint.SESSION_API_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
             )
         except BaseException:
-            await door.stop_listening()  # nobody would know of it, nor close it
+            await session_api.stop_listening()  # nobody would know of it, nor close it
             raise
 
     def app_of(self, session_id: str) -> SessionApp:
@@ -118,22 +118,22 @@ class SessionApiServer:
 
     def _count(self) -> int:
         """How many sessions share what all may take: those that may come have their part kept."""
-        return max(len(self._doors), self._parts.settings.sessions.concurrent)
+        return max(len(self._session_apis), self._parts.settings.sessions.concurrent)
 
     async def seal(self, session: Session) -> None:
-        """A check session has begun its one report: from now on its door listens to nobody, also after a restart."""
+        """A check session has begun its one report: from now on its session API listens to nobody, also after a restart."""
         at = self._parts.clock.now()
         await self._parts.database.write(
             Failpoint.SESSION_SEALED, lambda c: rows.mark(c, session.id, sealed_at=at)
         )
-        if door := self._doors.get(session.id):
-            await door.stop_listening()
+        if session_api := self._session_apis.get(session.id):
+            await session_api.stop_listening()
 
     async def close(self) -> None:
         """Close every listener; sessions wait for the next daemon to open them again."""
-        doors, self._doors = list(self._doors.values()), {}
-        for door in doors:
-            await door.close(keep_directory=True)
+        session_apis, self._session_apis = list(self._session_apis.values()), {}
+        for session_api in session_apis:
+            await session_api.close(keep_directory=True)
 
 
 def _application(keeper: SessionApiServer) -> ASGIApp:
@@ -172,7 +172,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
         },
     )
 
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+    async def session_api(scope: Scope, receive: Receive, send: Send) -> None:
         if not scope["path"].startswith(f"{REPOSITORY_PATH}/"):
             await routes(scope, receive, send)
             return
@@ -182,7 +182,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
         except HTTPException as error:
             await (await _refused(Request(scope), error))(scope, receive, send)
 
-    return door
+    return session_api
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:

@@ -69,9 +69,9 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
     if event.kind is EventKind.QUESTION:
         _check_question(event)
         await parts.database.write(Failpoint.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
-        parts.bell.ring()
+        parts.wakeup.notify()
     elif event.kind is EventKind.PROGRESS:
-        parts.watchers.ring()
+        parts.watchers.notify()
     return Response(status_code=202)
 
 
@@ -138,7 +138,7 @@ async def answers(request: Request, parts: SessionApiParts, session: Session) ->
     question = str(request.path_params["question_id"])
     until = parts.clock.monotonic() + POLL_S
     while True:
-        seen = parts.bell.count
+        seen = parts.wakeup.count
         decision = await parts.database.read(lambda c: decisions.of_question(c, session.id, question))
         if decision is None:
             raise HTTPException(404, "no such question was asked in this session")
@@ -147,7 +147,7 @@ async def answers(request: Request, parts: SessionApiParts, session: Session) ->
         if decision.state is not DecisionState.OPEN:
             return wire.error_response(410, "expired", "nobody answered in time")
         left = until - parts.clock.monotonic()
-        if left <= 0 or not await parts.bell.wait(seen, timeout_s=left):
+        if left <= 0 or not await parts.wakeup.wait(seen, timeout_s=left):
             return Response(status_code=204)
 
 
@@ -175,14 +175,14 @@ async def report(request: Request, parts: SessionApiParts, session: Session) -> 
         return sessions.take_report(connection, session.id, said)
 
     taken = await parts.database.write(Failpoint.REPORT_TAKEN, take)
-    parts.bell.ring()
+    parts.wakeup.notify()
     if not taken:
         return wire.error_response(409, "reported", "this session has reported already, or has ended")
     return Response(status_code=204)
 
 
 async def live(parts: SessionApiParts, session_id: str) -> Session:
-    """The session a door belongs to, as it stands now; raises HTTPException 410 once it has ended."""
+    """The session a session API belongs to, as it stands now; raises HTTPException 410 once it has ended."""
     session = await parts.database.read(lambda c: sessions.get(c, session_id))
     if session.state is SessionState.ENDED:
         raise HTTPException(410, "this session has ended")

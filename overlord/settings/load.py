@@ -287,7 +287,7 @@ def file_of(environment: Mapping[str, str]) -> Path:
     return Path(explicit).expanduser() if explicit else home_of(environment) / "overlord.yaml"
 
 
-def remade(settings: Settings, **over: Any) -> Settings:
+def rebuilt(settings: Settings, **over: Any) -> Settings:
     """The same settings with these (nested dicts) over them. Raises SettingsError."""
     given = settings._given
     overrides = merged_over(given.overrides, over)
@@ -363,7 +363,7 @@ def _built_in_contract(name: str) -> Contract:
 
 
 def check_socket_path(home: Path) -> None:
-    """Raises SettingsError when a door's socket under this home would have too long a path."""
+    """Raises SettingsError when a session API's socket under this home would have too long a path."""
     length = len(str(home / "run" / "12345678" / "s").encode())
     if length > MAX_SOCKET_PATH:
         raise SettingsError(

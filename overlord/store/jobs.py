@@ -142,7 +142,7 @@ class JobSummary:
     is_urgent: bool
 
 
-def glances(connection: sqlite3.Connection) -> list[JobSummary]:
+def summaries(connection: sqlite3.Connection) -> list[JobSummary]:
     """Every open job, oldest first."""
     query = """SELECT id, space, state, reason, pull_number, projected, expires_at, is_urgent
                FROM jobs WHERE is_open ORDER BY id"""

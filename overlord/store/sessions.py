@@ -1,4 +1,4 @@
-"""Sessions: prepared by dispatch, opened by the door keeper, started by the tick, ended by what the runner says."""
+"""Sessions: prepared by dispatch, opened by the session API keeper, started by the tick, ended by what the runner says."""
 
 import sqlite3
 from datetime import datetime
@@ -31,7 +31,7 @@ def count_since(connection: sqlite3.Connection, job_id: int, kind: SessionKind, 
 
 
 def prepare(connection: sqlite3.Connection, session: Session) -> None:
-    """Write a session's row and fact; the keeper opens its door when it sees the row."""
+    """Write a session's row and fact; the keeper opens its session API when it sees the row."""
     insert(connection, "sessions", {name: getattr(session, name) for name in session.__dataclass_fields__})
     ledger.append(
         connection,

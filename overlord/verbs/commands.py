@@ -127,14 +127,14 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
         raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
     if spaces.get(connection, command.space).paused:
         raise Refused(why_gone(connection, command.space))
-    wish = work_requests.add(
+    work_request = work_requests.add(
         connection, space=command.space, number=command.number, actor=command.actor, at=at
     )
-    if wish.at == at:
+    if work_request.at == at:
         _note(
             connection, EventName.WORK_REQUESTED, {"issue": reference}, actor=command.actor, at=at, job=live
         )
-    return wish
+    return work_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +184,9 @@ def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: date
         resume_space(connection, command.space, actor=command.actor, at=at)
     else:
         pauses.remove(connection, pause.space)
-        for glance in jobs.glances(connection):
-            if glance.state is JobState.QUEUED and glance.reason == pause.describe():
-                jobs.repair(connection, glance.id, reason="")
+        for summary in jobs.summaries(connection):
+            if summary.state is JobState.QUEUED and summary.reason == pause.describe():
+                jobs.repair(connection, summary.id, reason="")
         data: dict[str, str] = {"space": pause.space} if pause.space else {}
         _note(connection, EventName.RESUMED, data, actor=command.actor, at=at)
     return tuple(other for other in others if command.space is None or other.space == EVERYTHING)

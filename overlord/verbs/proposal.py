@@ -40,7 +40,7 @@ def approve_proposal(
         if proposal.is_drafted:
             _have_drafted(connection, proposal, command.by, at=at)
         elif proposal.issue_number is not None:
-            wish_for(connection, replace(proposal, decided_by=command.by.actor), at=at)
+            work_request_for(connection, replace(proposal, decided_by=command.by.actor), at=at)
         return proposals.get(connection, proposal.id)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
     approved = proposals.approve(connection, proposal, by=command.by, reason=reason, at=at)
@@ -66,7 +66,7 @@ def _have_drafted(
     )
 
 
-def wish_for(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:
+def work_request_for(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:
     """Ask for work on an approved proposal's issue, as the person who approved it. Raises Refused as `work_on` does."""
     assert proposal.issue_number is not None, "an issue is opened first"
     command = WorkOn(space=proposal.space, number=proposal.issue_number, actor=proposal.decided_by)

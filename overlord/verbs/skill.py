@@ -187,7 +187,7 @@ def retire_skill(connection: sqlite3.Connection, command: RetireSkill, *, at: da
     )
 
 
-def wish_for_draft(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
+def work_request_for_draft(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
     """Ask for work on an approved draft's issue, as the person who approved it. Raises Refused as `work_on` does."""
     assert draft.issue_number is not None, "an issue is opened first"
     command = WorkOn(space=draft.space, number=draft.issue_number, actor=draft.decided_by)

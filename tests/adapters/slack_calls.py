@@ -114,7 +114,7 @@ READS = (
 WRITES = (
     Call("chat.postMessage", lambda chat, at: chat.post(at.channel, saying("more"), key="second")),
     Call("chat.update", lambda chat, at: chat.edit(at.posted, saying("changed"))),
-    Call("chat.postEphemeral", lambda chat, at: chat.whisper(at.channel, at.user, saying("psst"))),
+    Call("chat.postEphemeral", lambda chat, at: chat.ephemeral(at.channel, at.user, saying("psst"))),
     Call("response", lambda chat, at: chat.respond(at.address, saying("done"))),
     Call("views.publish", lambda chat, at: chat.publish(at.user, saying("home"))),
     Call("views.open", lambda chat, at: chat.ask(at.trigger, FORM)),

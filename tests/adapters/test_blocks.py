@@ -23,6 +23,7 @@ from overlord.adapters.slack.blocks_text import CUT, cut, cut_to_end
 from overlord.domain.chat.message import (
     ActionId,
     Bold,
+    Bullets,
     Button,
     Buttons,
     ButtonStyle,
@@ -37,7 +38,6 @@ from overlord.domain.chat.message import (
     Output,
     Paragraph,
     Part,
-    Points,
     Quote,
     Rule,
     Span,
@@ -79,7 +79,7 @@ BUTTONS = st.builds(
 WORDS: st.SearchStrategy[Part] = st.one_of(
     st.builds(Heading, HOSTILE),
     st.builds(Paragraph, st.lists(SPANS, max_size=6).map(tuple)),
-    st.builds(Points, st.lists(st.lists(SPANS, max_size=3).map(tuple), max_size=8).map(tuple)),
+    st.builds(Bullets, st.lists(st.lists(SPANS, max_size=3).map(tuple), max_size=8).map(tuple)),
     st.builds(Quote, HOSTILE),
     st.builds(Output, HOSTILE),
     st.builds(Note, HOSTILE),
@@ -124,7 +124,7 @@ def records(value: object) -> Iterator[dict[str, Any]]:
 
 def spans(message: ChatMessage) -> list[Span]:
     paragraphs = [part.spans for part in message.parts if isinstance(part, Paragraph)]
-    items = [item for part in message.parts if isinstance(part, Points) for item in part.items]
+    items = [item for part in message.parts if isinstance(part, Bullets) for item in part.items]
     return [span for group in [*paragraphs, *items] for span in group]
 
 
@@ -209,7 +209,7 @@ LONGEST = {"header": 150, "button": 75}
 
 @given(SIGNS)
 def test_what_slack_escapes_fits_its_limits_and_no_entity_is_cut(text: str) -> None:
-    parts = (Heading(text), Paragraph((text,)), Quote(text), Output(text), Points(((text,),)), Note(text))
+    parts = (Heading(text), Paragraph((text,)), Quote(text), Output(text), Bullets(((text,),)), Note(text))
     said = ChatMessage(summary=text, parts=(*parts, Buttons((button(label=text),))))
     payload = message_payload(said)
     assert length(payload["text"]) <= SUMMARY_CHARS
@@ -326,12 +326,12 @@ def test_a_message_of_nothing_but_buttons_has_no_room_for_words() -> None:
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
-    [made] = blocks(Points(tuple((f"point {number}",) for number in range(60))))
+    [made] = blocks(Bullets(tuple((f"point {number}",) for number in range(60))))
     assert plain([made]).split("\n")[-2:] == ["• point 49", "• 10 more"]
 
 
 def test_points_stay_on_lines_of_their_own() -> None:
-    [made] = blocks(Points((("a\n• forged\u2028b",), ("",))))
+    [made] = blocks(Bullets((("a\n• forged\u2028b",), ("",))))
     assert plain([made]) == "• a • forged b\n• (nothing)"
 
 
@@ -348,7 +348,7 @@ def test_a_mention_of_nobody_is_text() -> None:
 
 
 def test_texts_without_words() -> None:
-    assert blocks(Heading("\u200b"), Paragraph((" ", Bold(""))), Note("\n"), Points(())) == blocks()
+    assert blocks(Heading("\u200b"), Paragraph((" ", Bold(""))), Note("\n"), Bullets(())) == blocks()
     assert plain(blocks()) == "(nothing)"
     assert plain(blocks(Quote(""), Output(" "))) == "> (nothing)\n(nothing)"
     assert plain(blocks(Buttons((button(" "),)))) == "[…]"

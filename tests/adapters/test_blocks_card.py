@@ -6,6 +6,7 @@ from overlord.adapters.slack.blocks import message_payload, view_payload
 from overlord.domain.chat.message import (
     ActionId,
     Bold,
+    Bullets,
     Button,
     Buttons,
     ButtonStyle,
@@ -19,7 +20,6 @@ from overlord.domain.chat.message import (
     Note,
     Output,
     Paragraph,
-    Points,
     Quote,
     Rule,
 )
@@ -37,7 +37,7 @@ def test_a_card_in_full() -> None:
                 (Bold("acme/calc"), " ", Link("https://github.com/acme/calc/issues/42", "#42"), ", asked by ",
                  Mention(UserId("U012AB3CD")), ": scope ", Code("src/**"))
             ),
-            Points((("3 files changed",), ("tests ", Bold("pass")))),
+            Bullets((("3 files changed",), ("tests ", Bold("pass")))),
             Quote("Please <!channel> merge\nnow"),
             Output("1 failed, 3 passed"),
             Rule(),

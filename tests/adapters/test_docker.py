@@ -19,20 +19,20 @@ from overlord.adapters.docker.runner import DockerRunner
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.adapters.engine import OwnEngine
-from tests.puppet import Door, open_door
+from tests.puppet import SessionApi, open_door
 from tests.required import missing
 from tests.runners import IMAGE, DockerKit, clean, ending_of, engine_or_skip, launch
 
 S1 = SessionId("s1")
 POLITE = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); say('up'); rest()"
-LAUNCH = Launch(session=S1, job="j", environment={}, door=Path("/door"))
+LAUNCH = Launch(session=S1, job="j", environment={}, session_api=Path("/door"))
 
 
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[DockerKit]:
     await engine_or_skip()
-    async with open_door() as door:
-        kit = DockerKit(tmp_path, door)
+    async with open_door() as session_api:
+        kit = DockerKit(tmp_path, session_api)
         yield kit
         await clean(kit.runner())
 
@@ -168,11 +168,11 @@ async def test_a_strangers_container_of_our_name_is_left_alone(kit: DockerKit) -
 async def test_another_instances_sessions_are_not_ours_to_see_or_end(kit: DockerKit, tmp_path: Path) -> None:
     mine, other = (
         kit.runner("say('up'); rest()"),
-        DockerKit(tmp_path / "other", kit.door).runner("say('up'); rest()"),
+        DockerKit(tmp_path / "other", kit.session_api).runner("say('up'); rest()"),
     )
     for runner in (mine, other):
         await runner.start(launch(kit))
-        assert await (await kit.door.line()).hear() == "up"
+        assert await (await kit.session_api.line()).hear() == "up"
     assert [running.session for running in await mine.sessions()] == [S1]
     await mine.remove(S1)
     assert await mine.sessions() == []
@@ -204,7 +204,7 @@ async def test_a_session_whose_container_somebody_removed_is_lost_and_not_starte
     kit: DockerKit,
 ) -> None:
     runner = kit.runner("say('up'); rest()")
-    await _started(runner, kit.door, launch(kit))
+    await _started(runner, kit.session_api, launch(kit))
     docker("rm", "--force", kit.name(S1))
     lost = Ending(kind=EndKind.LOST, detail="its container is gone")
     assert await ending_of(runner, S1) == lost
@@ -219,7 +219,7 @@ async def test_a_session_whose_container_somebody_removed_is_lost_and_not_starte
 @pytest.mark.docker
 async def test_a_start_whose_reply_was_lost_is_known_once_it_is_repeated(kit: DockerKit) -> None:
     runner = kit.runner("say('up'); rest()")
-    await _started(runner, kit.door, launch(kit))
+    await _started(runner, kit.session_api, launch(kit))
     (kit.root / f"{S1}.started").unlink()
     await runner.start(launch(kit))
     docker("rm", "--force", kit.name(S1))
@@ -274,7 +274,7 @@ async def test_an_engine_that_goes_down_takes_sessions_along_and_that_is_not_the
     runner = kit.runner(POLITE)
     told = runner.follow()
     for name, down in (("shut-down", signal.SIGTERM), ("killed", signal.SIGKILL)):
-        await _started(runner, kit.door, launch(kit, name))
+        await _started(runner, kit.session_api, launch(kit, name))
         await asyncio.to_thread(own_engine.end, down)
         with pytest.raises(RunnerUnavailable):
             await runner.find(SessionId(name))
@@ -284,7 +284,7 @@ async def test_an_engine_that_goes_down_takes_sessions_along_and_that_is_not_the
         assert running is not None
         # It ended itself when it was asked to, with code 0; who asked is what counts.
         assert running.ending == Ending(kind=EndKind.KILLED, exit_code=0, detail="signal 15 from outside")
-    await _started(runner, kit.door, launch(kit, "power"))
+    await _started(runner, kit.session_api, launch(kit, "power"))
     await asyncio.to_thread(own_engine.lose_power, kit.name(SessionId("power")))
     await asyncio.to_thread(own_engine.start)
     assert await anext(told) == "power"
@@ -296,7 +296,7 @@ async def test_an_engine_that_goes_down_takes_sessions_along_and_that_is_not_the
     await clean(runner)
 
 
-async def _started(runner: DockerRunner, door: Door, session: Launch) -> None:
+async def _started(runner: DockerRunner, session_api: SessionApi, session: Launch) -> None:
     await runner.start(session)
-    line = await door.line()
+    line = await session_api.line()
     assert await line.hear() == "up"

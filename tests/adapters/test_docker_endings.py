@@ -9,7 +9,7 @@ import pytest
 from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.ports import Ending, EndKind, Running, SessionId
-from tests.adapters.spoken_engine import SpokenEngine, exited, running, spoken_engine
+from tests.adapters.recorded_engine import SpokenEngine, exited, running, spoken_engine
 
 S1 = SessionId("s1")
 LABELS = {"overlord.instance": "i", "overlord.session": S1}

@@ -43,8 +43,8 @@ OLD = "RUN printf '#!/bin/sh\\nexit 1\\n' >/usr/local/bin/python3 && chmod +x /u
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[DockerKit]:
     await engine_or_skip()
-    async with open_door() as door:
-        kit = DockerKit(tmp_path, door)
+    async with open_door() as session_api:
+        kit = DockerKit(tmp_path, session_api)
         yield kit
         await clean(kit.runner())
         forget(kit.instance)
@@ -84,7 +84,7 @@ async def made(
     runner = kit.runner(FINISHES)
     await runner.prepare_layer(key, image=image, packages=packages)
     await runner.start(setup(kit, key, **environment))
-    assert await (await kit.door.line()).hear() == "done"
+    assert await (await kit.session_api.line()).hear() == "done"
     assert (await ending_of(runner, S1)).exit_code == 0
     assert await runner.keep_layer(S1, key) >= 0
     await runner.close()
@@ -94,7 +94,7 @@ async def said(kit: DockerKit, key: str, program: str, name: str = "looks") -> A
     """What a session in the environment says."""
     runner = kit.runner(program)
     await runner.start(replace(launch(kit, name), layer=key))
-    told = json.loads(await (await kit.door.line()).hear())
+    told = json.loads(await (await kit.session_api.line()).hear())
     await ending_of(runner, SessionId(name))
     await runner.close()
     return told
@@ -311,16 +311,16 @@ async def test_a_container_that_somebody_makes_of_an_environment_is_no_session(k
 @pytest.mark.docker
 async def test_the_end_of_such_a_container_is_no_sessions_end(kit: DockerKit) -> None:
     """It carries the instance's label from its image, and none of a session."""
-    troubles: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
+    poll_errors: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: poll_errors.append(trouble))
     runner = kit.runner("say('up'); hear()")
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     docker("run", "--rm", "--label", f"overlord.instance={kit.instance}", "--entrypoint", "true", IMAGE)
     line.say("end")
     assert (await ending_of(runner, S1)).kind is EndKind.EXITED
-    assert troubles == []
+    assert poll_errors == []
     await runner.close()
 
 
@@ -344,7 +344,7 @@ async def test_the_working_space_goes_with_its_setup_and_downloads_stay_with_the
 
 @pytest.mark.docker
 async def test_two_overlords_on_one_engine_do_not_share_environments(kit: DockerKit, tmp_path: Path) -> None:
-    key, other = new_key(), DockerKit(tmp_path / "other", kit.door)
+    key, other = new_key(), DockerKit(tmp_path / "other", kit.session_api)
     await made(kit, key)
     runner = other.runner()
     assert not await runner.has_layer(key)

@@ -87,8 +87,8 @@ async def engine() -> None:
 
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[DockerKit]:
-    async with open_door() as door:
-        kit = DockerKit(tmp_path, door)
+    async with open_door() as session_api:
+        kit = DockerKit(tmp_path, session_api)
         yield kit
         await clean(kit.runner())
 
@@ -207,7 +207,7 @@ while True:
         rest()
 """)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "full"
     await runner.stop(S1, grace_s=0.1)
     assert await line.hear() == ""
@@ -236,7 +236,7 @@ async def test_nothing_is_left_for_the_next_session(kit: DockerKit) -> None:
     runner = kit.runner(look + leave + look)
     for name in ("first", "second"):
         await runner.start(launch(kit, name))
-        line = await kit.door.line()
+        line = await kit.session_api.line()
         assert await line.hear() == "nothing"
         assert await line.hear() == "left left left"
     await runner.close()
@@ -249,15 +249,15 @@ again = socket.socket(socket.AF_UNIX); again.connect("/run/door/t")
 again.sendall(b"found\\n")
 """)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     heard: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard.put_nowait(await reader.readline())
         writer.close()
 
-    server = await asyncio.start_unix_server(listen, kit.door.path / "t")
-    (kit.door.path / "t").chmod(0o666)
+    server = await asyncio.start_unix_server(listen, kit.session_api.path / "t")
+    (kit.session_api.path / "t").chmod(0o666)
     line.say("look")
     async with asyncio.timeout(180):
         assert await heard.get() == b"found\n"

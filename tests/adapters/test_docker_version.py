@@ -20,8 +20,8 @@ S1 = SessionId("s1")
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[DockerKit]:
     await engine_or_skip()
-    async with open_door() as door:
-        kit = DockerKit(tmp_path, door)
+    async with open_door() as session_api:
+        kit = DockerKit(tmp_path, session_api)
         yield kit
         await clean(kit.runner())
 

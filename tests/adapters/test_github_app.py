@@ -36,7 +36,7 @@ class World:
         return self.at
 
     def minted(self) -> list[Grant]:
-        return list(self.people.shelf.all(Grant))
+        return list(self.people.records.all(Grant))
 
 
 @pytest.fixture

@@ -24,15 +24,15 @@ S1 = SessionId("s1")
 
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[ProcessKit]:
-    async with open_door() as door:
-        kit = ProcessKit(tmp_path / "sessions", door)
+    async with open_door() as session_api:
+        kit = ProcessKit(tmp_path / "sessions", session_api)
         yield kit
         await clean(kit.runner())
 
 
 async def started(kit: ProcessKit, runner: ProcessRunner) -> Line:
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     return line
 
@@ -104,7 +104,7 @@ if os.fork() == 0:
 rest()
 """)
     await runner.start(launch(kit))
-    program, child = await kit.door.line(), await kit.door.line()
+    program, child = await kit.session_api.line(), await kit.session_api.line()
     assert await child.hear() == "child"
     os.kill(shim_of(kit), signal.SIGKILL)
     assert await program.hear() == ""
@@ -140,7 +140,7 @@ async def test_the_program_starts_with_the_systems_own_signals(kit: ProcessKit) 
     runner = kit.runner("say(str(signal.getsignal(signal.SIGXFSZ)) + str(signal.pthread_sigmask(0, [])))")
     await runner.start(launch(kit))
     # Python itself ignores SIGXFSZ at its start; the mask is what a shim could have left behind.
-    assert (await (await kit.door.line()).hear()).endswith("set()")
+    assert (await (await kit.session_api.line()).hear()).endswith("set()")
 
 
 async def test_directories_it_locked_are_removed_all_the_same(kit: ProcessKit) -> None:
@@ -170,6 +170,6 @@ async def test_the_minion_can_be_imported_and_the_working_directory_cannot(
     runner = ProcessRunner(
         kit.root, command=[sys.executable, "-P", "-c", "import minion, sys; print(sys.path[0])"]
     )
-    await runner.start(Launch(session=S1, job="j", environment={}, door=tmp_path))
+    await runner.start(Launch(session=S1, job="j", environment={}, session_api=tmp_path))
     assert (await ending_of(runner, S1)).exit_code == 0
     assert (await runner.logs(S1, limit_bytes=1000)).strip() == str(Path(shim.__file__).parents[3])

@@ -76,11 +76,11 @@ async def test_what_cannot_be_edited(people: EmbeddedChat, chat: SlackChat, chan
 
 async def test_a_whisper_is_for_one_person(people: EmbeddedChat, chat: SlackChat, channel: ChannelId) -> None:
     ada = people.add_user("ada")
-    await chat.whisper(channel, UserId(ada), saying("for you", "Show"))
+    await chat.ephemeral(channel, UserId(ada), saying("for you", "Show"))
     assert [message.plain for message in people.ephemerals(ada)] == ["for you\n[Show]"]
     assert people.messages() == []
     with pytest.raises(ChatMissing):
-        await chat.whisper(channel, UserId("U0NOBODY"), saying("for you"))
+        await chat.ephemeral(channel, UserId("U0NOBODY"), saying("for you"))
 
 
 # Answers to commands and presses

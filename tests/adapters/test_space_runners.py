@@ -31,13 +31,13 @@ async def runners(tmp_path: Path) -> AsyncIterator[SpaceRunners]:
 
 
 def launch(tmp_path: Path, session: str, space: str, **environment: str) -> Launch:
-    door = tmp_path / "door" / session
-    door.mkdir(parents=True)
+    session_api = tmp_path / "door" / session
+    session_api.mkdir(parents=True)
     return Launch(
         session=SessionId(session),
         job="1",
         environment={"MINION_ID": session, **environment},
-        door=door,
+        session_api=session_api,
         memory_mb=256,
         cpus=1.0,
         space=space,

@@ -67,7 +67,7 @@ async def test_only_what_a_demo_made_and_has_left_is_removed(tmp_path: Path) -> 
     (tmp_path / "elsewhere" / demo_clean.MARK).touch()
     link = tmp_path / f"{demo_clean.PREFIX}link"
     link.symlink_to(tmp_path / "elsewhere")
-    with wakeup.Wakeup().listening(Home(running).bell):
+    with wakeup.Wakeup().listening(Home(running).wakeup):
         removed = await demo_clean.clean(NO_ENGINE, tmp_path)
     assert (removed.homes, removed.running, removed.objects) == (1, (running,), 0)
     assert not left.exists()

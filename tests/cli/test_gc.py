@@ -75,10 +75,10 @@ def test_without_a_state_it_says_what_to_do(overlord: Overlord, home: Home) -> N
 
 @pytest.fixture
 def ear(home: Home) -> Iterator[socket.socket]:
-    """A daemon's end of the bell."""
-    home.bell.parent.mkdir(parents=True)
+    """A daemon's end of the wakeup."""
+    home.wakeup.parent.mkdir(parents=True)
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ear:
-        ear.bind(str(home.bell))
+        ear.bind(str(home.wakeup))
         ear.setblocking(False)
         yield ear
 

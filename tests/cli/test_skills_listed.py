@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import replace
 
 from overlord.domain.skills.finding import SkillFinding
-from overlord.domain.skills.pull_review import Outcome, VettedFile, Vetting
+from overlord.domain.skills.pull_review import Outcome, ReviewedFile, SkillPullReview
 from overlord.domain.skills.record import Origin, SkillAtBase
 from overlord.domain.skills.scan.rule import Level
 from overlord.store.skills import skill_pulls, skills
@@ -63,12 +63,12 @@ def test_open_pull_requests_that_change_skills_are_listed(overlord: Overlord, fi
     filled(lambda connection: None)
     assert overlord("skills", "pulls").out == "No open pull request changes skills.\n"
     finding = SkillFinding(rule="skill/rm", level=Level.REJECT, message="It deletes.", line=8)
-    row = Vetting(
+    row = SkillPullReview(
         space=REPO,
         number=7,
         head_sha="a" * 40,
         outcome=Outcome.REJECT,
-        files=(VettedFile(path=ORDER.path, findings=(finding,)),),
+        files=(ReviewedFile(path=ORDER.path, findings=(finding,)),),
     )
 
     def vetted(connection: sqlite3.Connection) -> None:

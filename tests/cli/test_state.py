@@ -259,9 +259,9 @@ def test_a_title_forges_no_line(overlord: Overlord, filled: Filled, words: tuple
 
 def heard(home: Home) -> socket.socket:
     """A daemon's ear."""
-    home.bell.parent.mkdir(parents=True)
+    home.wakeup.parent.mkdir(parents=True)
     ear = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    ear.bind(str(home.bell))
+    ear.bind(str(home.wakeup))
     ear.setblocking(False)
     return ear
 

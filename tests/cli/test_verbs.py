@@ -27,7 +27,7 @@ from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.database import open_reader, write_beside
 from overlord.store.spaces import pauses, work_requests
-from overlord.store.spaces.work_requests import WishState, WorkRequest
+from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import harmful, hostile, nothing, story
 from tests.records import NOW, REPO, a_check, a_finding
@@ -44,17 +44,17 @@ def actors(home: Home) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def daemon(home: Home, *, answers: tuple[WishState, str] | None) -> Iterator[None]:
-    """Somebody who hears the bell, and answers each wish when it rings."""
-    home.bell.parent.mkdir(parents=True)
+def daemon(home: Home, *, answers: tuple[WorkRequestState, str] | None) -> Iterator[None]:
+    """Somebody who hears the wakeup, and answers each wish when it rings."""
+    home.wakeup.parent.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
-        ear.bind(str(home.bell))
+        ear.bind(str(home.wakeup))
 
         def answer() -> None:
             ear.recv(16)
             if answers is not None:
-                for wish in read(home, work_requests.waiting):
-                    act = answering(wish, *answers)
+                for work_request in read(home, work_requests.waiting):
+                    act = answering(work_request, *answers)
                     write_beside(home.database, "by hand", act)
 
         thread = threading.Thread(target=answer)
@@ -63,12 +63,16 @@ def daemon(home: Home, *, answers: tuple[WishState, str] | None) -> Iterator[Non
             yield
         finally:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as voice:
-                voice.sendto(b".", str(home.bell))
+                voice.sendto(b".", str(home.wakeup))
             thread.join()
 
 
-def answering(wish: WorkRequest, state: WishState, said: str) -> Callable[[sqlite3.Connection], None]:
-    return lambda connection: work_requests.answer(connection, wish.id, state, said, at=NOW, job_id=None)
+def answering(
+    work_request: WorkRequest, state: WorkRequestState, said: str
+) -> Callable[[sqlite3.Connection], None]:
+    return lambda connection: work_requests.answer(
+        connection, work_request.id, state, said, at=NOW, job_id=None
+    )
 
 
 # Work that nobody labelled.
@@ -83,20 +87,22 @@ def test_without_a_daemon_a_wish_is_written_down(overlord: Overlord, filled: Fil
             continue
         assert (said.code, "taken up when the daemon runs" in said.out) == (0, True)
     found = read(home, work_requests.waiting)
-    assert [(wish.space, wish.number, wish.actor) for wish in found] == [(REPO, 42, "cli:alice")]
+    assert [(work_request.space, work_request.number, work_request.actor) for work_request in found] == [
+        (REPO, 42, "cli:alice")
+    ]
     assert actors(home) == [("work_requested", "cli:alice")]
 
 
 def test_a_daemons_answer_is_waited_for(overlord: Overlord, filled: Filled, home: Home) -> None:
     filled(nothing)
-    with daemon(home, answers=(WishState.GRANTED, "Job 1 takes up \x1b[2Jacme/calc#42.")):
+    with daemon(home, answers=(WorkRequestState.GRANTED, "Job 1 takes up \x1b[2Jacme/calc#42.")):
         said = overlord("work", "#42")
     assert (said.code, said.out) == (0, "Job 1 takes up [2Jacme/calc#42.\n")
 
 
 def test_a_daemons_refusal_ends_with_five(overlord: Overlord, filled: Filled, home: Home) -> None:
     filled(nothing)
-    with daemon(home, answers=(WishState.REFUSED, "#42 is closed; reopen it first.")):
+    with daemon(home, answers=(WorkRequestState.REFUSED, "#42 is closed; reopen it first.")):
         said = overlord("work", "#42")
     assert (said.code, said.err) == (5, "overlord: #42 is closed; reopen it first.\n")
 

@@ -24,10 +24,10 @@ every_runner = pytest.mark.parametrize("kit", ["memory", *REAL], indirect=True)
 async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
     if request.param == "docker":
         await engine_or_skip()
-    async with open_door() as door:
-        kit: Kit = DockerKit(tmp_path, door)
+    async with open_door() as session_api:
+        kit: Kit = DockerKit(tmp_path, session_api)
         if request.param != "docker":
-            kit = ProcessKit(tmp_path, door) if request.param == "process" else MemoryKit(door)
+            kit = ProcessKit(tmp_path, session_api) if request.param == "process" else MemoryKit(session_api)
         yield kit
         await clean(kit.runner())
         if isinstance(kit, DockerKit):

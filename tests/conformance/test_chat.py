@@ -19,6 +19,7 @@ from overlord.adapters.slack.chat import SLACK_API_URL, SlackChat
 from overlord.domain.chat.message import (
     ActionId,
     Bold,
+    Bullets,
     Button,
     Buttons,
     ButtonStyle,
@@ -32,7 +33,6 @@ from overlord.domain.chat.message import (
     Note,
     Output,
     Paragraph,
-    Points,
     Posted,
     Quote,
     Rule,
@@ -172,7 +172,7 @@ def with_everything(user: UserId) -> ChatMessage:
         parts=(
             Heading(HOSTILE * 9),
             Paragraph(spans),
-            Points((spans, (HOSTILE,), ())),
+            Bullets((spans, (HOSTILE,), ())),
             Quote(HOSTILE * 50),
             Output(HOSTILE * 50),
             Rule(),
@@ -263,7 +263,7 @@ async def test_what_is_not_there_is_missing(ground: Ground, word: str, since: da
     with pytest.raises(ChatMissing):
         await ground.chat.group("S0NOBODY000")
     with pytest.raises(ChatMissing):
-        await ground.chat.whisper(ground.channel, UserId("U0NOBODY000"), saying("x"))
+        await ground.chat.ephemeral(ground.channel, UserId("U0NOBODY000"), saying("x"))
 
 
 async def test_what_nobody_pressed_is_not_answered(ground: Ground) -> None:

@@ -30,7 +30,7 @@ say('up')
 async def test_a_session_that_ends_by_itself_is_told_with_its_exit_code(kit: Kit, make: Make) -> None:
     runner = make(OBEYS)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     running = await runner.find(S1)
     assert running is not None
@@ -47,7 +47,7 @@ async def test_it_is_given_its_environment_and_nothing_of_the_daemons(
     await make("say(json.dumps(dict(os.environ)))").start(
         launch(kit, environment={"MINION_SCOPE": '["src/**"]'})
     )
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     environment = json.loads(await line.hear())
     assert environment["MINION_ID"] == "s1"
     assert environment["MINION_SCOPE"] == '["src/**"]'
@@ -59,7 +59,7 @@ async def test_it_is_given_its_environment_and_nothing_of_the_daemons(
 async def test_starting_again_changes_nothing_running_or_ended(kit: Kit, make: Make) -> None:
     runner, second = make(OBEYS), make(OBEYS)
     await asyncio.gather(*(one.start(launch(kit)) for one in (runner, second, runner)))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     await second.start(launch(kit))
     line.say("4")
@@ -69,7 +69,7 @@ async def test_starting_again_changes_nothing_running_or_ended(kit: Kit, make: M
     assert running is not None
     assert running.ending is not None
     assert running.ending.exit_code == 4
-    assert kit.door.lines.empty(), "it was started twice"
+    assert kit.session_api.lines.empty(), "it was started twice"
 
 
 @every_runner
@@ -114,7 +114,7 @@ async def test_a_log_bomb_leaves_its_end_and_not_much_more(kit: Kit, make: Make)
 async def test_a_polite_session_is_stopped_by_being_asked(kit: Kit, make: Make) -> None:
     runner = make(POLITE)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     await runner.stop(S1, grace_s=DEADLINE_S)
     assert await line.hear() == "bye"
@@ -128,7 +128,7 @@ async def test_a_polite_session_is_stopped_by_being_asked(kit: Kit, make: Make) 
 async def test_one_that_ignores_being_asked_is_killed(kit: Kit, make: Make) -> None:
     runner = make(DEAF)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     await asyncio.gather(runner.stop(S1, grace_s=DEADLINE_S), runner.stop(S1, grace_s=0.1))
     assert await line.hear() == ""
@@ -142,7 +142,7 @@ async def test_one_that_ignores_being_asked_is_killed(kit: Kit, make: Make) -> N
 async def test_no_child_outlives_its_session(kit: Kit, make: Make, end: str) -> None:
     runner = make(PARENT + ("rest()" if end == "stopped" else "hear()"))
     await runner.start(launch(kit))
-    lines = [await kit.door.line() for _ in range(4)]
+    lines = [await kit.session_api.line() for _ in range(4)]
     heard = {await line.hear(): line for line in lines}
     assert set(heard) == {"up", "child"}
     if end == "stopped":
@@ -170,21 +170,25 @@ async def test_stopping_one_that_ended_leaves_its_ending(kit: Kit, make: Make) -
 async def test_one_that_a_stranger_killed_is_told_apart(kit: Kit, make: Make) -> None:
     runner = make(DEAF)
     await runner.start(launch(kit))
-    assert await (await kit.door.line()).hear() == "up"
+    assert await (await kit.session_api.line()).hear() == "up"
     await kit.kill_from_outside(S1)
     assert (await ending_of(runner, S1)).kind is EndKind.KILLED
 
 
 async def test_a_session_outlives_its_daemon_and_is_found_by_the_next(kit: Kit, make: Make) -> None:
     daemon = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", _DAEMON.format(source=kit.source(OBEYS), door=str(kit.door.path))),
+        *(
+            sys.executable,
+            "-c",
+            _DAEMON.format(source=kit.source(OBEYS), session_api=str(kit.session_api.path)),
+        ),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     assert daemon.stdout is not None
     async with asyncio.timeout(DEADLINE_S):
         assert await daemon.stdout.readline() == b"started\n"
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     daemon.kill()
     assert await daemon.wait() == -9
@@ -195,7 +199,7 @@ async def test_a_session_outlives_its_daemon_and_is_found_by_the_next(kit: Kit, 
     line.say("6")
     ending = await ending_of(runner, S1)
     assert (ending.kind, ending.exit_code) == (EndKind.EXITED, 6)
-    assert kit.door.lines.empty(), "it was started twice"
+    assert kit.session_api.lines.empty(), "it was started twice"
 
 
 _DAEMON = """
@@ -214,7 +218,7 @@ asyncio.run(main())
 async def test_closing_lets_sessions_go_on(kit: Kit, make: Make) -> None:
     first = make(OBEYS)
     await first.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     follower = asyncio.ensure_future(anext(first.follow(), None))
     await asyncio.sleep(0)
@@ -229,7 +233,7 @@ async def test_what_ended_before_somebody_followed_is_still_found(kit: Kit, make
     runner = make(OBEYS)
     for name in ("a", "b"):
         await runner.start(launch(kit, name))
-    lines = [await kit.door.line() for _ in range(2)]
+    lines = [await kit.session_api.line() for _ in range(2)]
     lines[0].say("0")
     async for ended in runner.follow():
         states = {found.session: found.ending for found in await make().sessions()}
@@ -244,7 +248,7 @@ async def test_what_ended_before_somebody_followed_is_still_found(kit: Kit, make
 async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, alive: bool) -> None:
     runner = make(OBEYS)
     await runner.start(launch(kit))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     assert await line.hear() == "up"
     if not alive:
         line.say("0")
@@ -255,7 +259,7 @@ async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, a
     assert await runner.sessions() == []
     assert await runner.logs(S1, limit_bytes=10) == ""
     await runner.start(launch(kit))
-    again = await kit.door.line()
+    again = await kit.session_api.line()
     assert await again.hear() == "up"
 
 

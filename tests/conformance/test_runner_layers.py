@@ -57,7 +57,7 @@ async def begin(runner: Runner, kit: Kit, key: str, name: str = SETUP) -> Any:
     """Start a setup that waits; its line, and what it found where the environment is to be."""
     await runner.prepare_layer(key, image="", packages=())
     await runner.start(setup(kit, key, name))
-    line = await kit.door.line()
+    line = await kit.session_api.line()
     return line, json.loads(await line.hear())
 
 
@@ -72,7 +72,7 @@ async def made(runner: Runner, kit: Kit, key: str, name: str = SETUP) -> int:
 
 async def seen(runner: Runner, kit: Kit, session: Launch) -> Any:
     await runner.start(session)
-    told = json.loads(await (await kit.door.line()).hear())
+    told = json.loads(await (await kit.session_api.line()).hear())
     await ending_of(runner, session.session)
     return told
 
@@ -115,7 +115,7 @@ async def test_every_call_may_be_repeated_also_by_the_next_daemon(kit: Kit, make
     await ending_of(first, SETUP)
     sizes = [await runner.keep_layer(SETUP, key) for runner in (first, next_one, first)]
     assert len(set(sizes)) == 1
-    assert kit.door.lines.empty(), "it was started twice"
+    assert kit.session_api.lines.empty(), "it was started twice"
     await first.remove(SETUP)
     assert await next_one.keep_layer(SETUP, key) == sizes[0], (
         "the setup was cleared, and its environment is kept"

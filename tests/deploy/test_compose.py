@@ -37,7 +37,7 @@ async def test_a_labelled_issue_becomes_a_pull_request_across_a_restart_and_down
         [minion] = server.sessions()
         await server.compose("restart", "overlord")
         assert server.sessions() == [minion]
-        (Home(server.home).door("j1-work-1") / "go").touch()
+        (Home(server.home).session_api("j1-work-1") / "go").touch()
         await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
 
         await _check_settings(server)
@@ -110,7 +110,7 @@ async def test_sessions_can_run_in_a_second_engine_beside_the_one_that_runs_over
             await server.until(lambda: len(server.model.requests) == 1)
             assert len(server.sessions()) == 1
             assert docker("ps", "--quiet", "--filter", f"name={Home(server.home).instance()}") == ""
-            (Home(server.home).door("j1-work-1") / "go").touch()
+            (Home(server.home).session_api("j1-work-1") / "go").touch()
             await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
     finally:
         await asyncio.to_thread(engine.remove)

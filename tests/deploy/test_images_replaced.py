@@ -104,7 +104,7 @@ async def test_two_upgrades_while_a_session_runs_leave_it_alone_and_the_next_one
         assert own.of(minion) == first != own.now(own.minion)
         assert len(list(server.home.glob("before-*.tar.gz"))) == 2
 
-        (Home(server.home).door("j1-work-1") / "go").touch()
+        (Home(server.home).session_api("j1-work-1") / "go").touch()
         await server.until(lambda: [pull.draft for pull in server.forge.pulls(REPO)] == [False])
         events = [
             json.loads(line)["name"] for line in (await server.overlord("ledger", "export")).splitlines()

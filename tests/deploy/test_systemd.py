@@ -137,9 +137,9 @@ class Service:
 
     def is_done(self) -> bool:
         """Let sessions go on that wait; whether there is a pull request that is ready."""
-        with contextlib.suppress(FileNotFoundError):  # a door that is over
-            for door in (self.state / "run").glob("*/"):
-                (door / "go").touch()
+        with contextlib.suppress(FileNotFoundError):  # a session API that is over
+            for session_api in (self.state / "run").glob("*/"):
+                (session_api / "go").touch()
         return [pull.draft for pull in self.forge.pulls(REPO)] == [False]
 
     async def until_asked(self, times: int) -> None:

@@ -11,6 +11,7 @@ from overlord.domain.chat import answer
 from overlord.domain.chat.briefing import Briefing
 from overlord.domain.chat.message import (
     Bold,
+    Bullets,
     ChatMessage,
     Code,
     Heading,
@@ -19,7 +20,6 @@ from overlord.domain.chat.message import (
     Note,
     Paragraph,
     Part,
-    Points,
     Span,
 )
 from overlord.domain.conversation.command import ChatCommandError
@@ -37,7 +37,7 @@ from overlord.domain.inquiry import (
     Queue,
     Queued,
     Share,
-    SpaceTrouble,
+    SpaceError,
     Status,
     Why,
     age_text,
@@ -88,7 +88,7 @@ def told(part: Part) -> str:
             return f"# {text}"
         case Paragraph(spans):
             return "".join(map(span, spans))
-        case Points(items):
+        case Bullets(items):
             return "\n".join("- " + "".join(map(span, item)) for item in items)
         case Note(text):
             return f"({text})"
@@ -110,8 +110,8 @@ def a_status(**given: Any) -> Status:
         "jobs": (a_view(),),
         "waiting": (ASKED,),
         "troubles": (
-            SpaceTrouble(name=REPO, trouble="the forge is away"),
-            SpaceTrouble(name="acme/old", trouble="404", is_gone=True),
+            SpaceError(name=REPO, trouble="the forge is away"),
+            SpaceError(name="acme/old", trouble="404", is_gone=True),
         ),
         "pauses": (PAUSE,),
         "today": COST,
@@ -135,7 +135,7 @@ def test_status() -> None:
 
 
 def test_nothing_goes_on() -> None:
-    quiet = a_status(jobs=(), waiting=(), troubles=(), pauses=(), today=Cost(tokens=0))
+    quiet = a_status(jobs=(), waiting=(), poll_errors=(), pauses=(), today=Cost(tokens=0))
     assert plain(answer.status_message(quiet)) == snapshot("""\
 # 0 open jobs, nothing waits for a person
 No open jobs. Label an issue, or /overlord work on #42.
@@ -372,7 +372,7 @@ def test_help_names_every_verb() -> None:
 
 def test_a_long_list_says_how_much_more_there_is() -> None:
     queue = Queue(at=NOW, jobs=(Queued(job=JOB, why="later"),) * 13, running=3, most=3)
-    [points] = [part for part in answer.queue_message(queue).parts if isinstance(part, Points)]
+    [points] = [part for part in answer.queue_message(queue).parts if isinstance(part, Bullets)]
     assert (len(points.items), points.items[-1]) == (11, ("and 3 more",))
 
 
@@ -381,11 +381,11 @@ def hostile_messages() -> list[ChatMessage]:
     decision = a_decision(title=HOSTILE, body=HOSTILE, blocks=HOSTILE)
     asked, view = OpenDecision(decision=decision, space=REPO, issue_number=7), a_view(job=job, session=None)
     at_work = a_view(job=job, session=replace(a_session(JOB), turn=1, last_action=HOSTILE))
-    trouble = SpaceTrouble(name=REPO, trouble=HOSTILE)
+    trouble = SpaceError(name=REPO, trouble=HOSTILE)
     finding = a_finding(message=HOSTILE, file=HOSTILE, suggestion=HOSTILE)
     facts = (HistoryLine(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
     return [
-        answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), troubles=(trouble,))),
+        answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), poll_errors=(trouble,))),
         answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
         answer.history_message(History(at=NOW, jobs=(Past(job=job, ended_at=NOW, cost=COST),))),
         answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
@@ -399,7 +399,7 @@ def spans_of(part: Part) -> list[Span]:
     match part:
         case Paragraph(spans):
             return list(spans)
-        case Points(items):
+        case Bullets(items):
             return [one for item in items for one in item]
         case Heading(text) | Note(text):
             return [text]

@@ -1,4 +1,4 @@
-"""What crosses the door: written as JSON, read back as it was, refused when it does not fit."""
+"""What crosses the session API: written as JSON, read back as it was, refused when it does not fit."""
 
 import json
 

@@ -12,9 +12,9 @@ from overlord.domain.session import (
     EndKind,
     SessionVerdict,
     StopReason,
-    door_name,
     judge_ending,
     session_id,
+    socket_name,
     why_short,
 )
 from tests.records import a_session
@@ -141,9 +141,11 @@ def test_a_session_is_named_for_its_job_kind_and_ordinal() -> None:
 
 
 def test_a_door_has_a_name_of_eight_characters_that_stays() -> None:
-    names = {door_name(f"j{number}-work-1", b"key") for number in range(500)}
+    names = {socket_name(f"j{number}-work-1", b"key") for number in range(500)}
     assert {len(name) for name in names} == {8}
     assert len(names) == 500
     assert (
-        door_name("j1-work-1", b"key") == door_name("j1-work-1", b"key") != door_name("j1-work-1", b"other")
+        socket_name("j1-work-1", b"key")
+        == socket_name("j1-work-1", b"key")
+        != socket_name("j1-work-1", b"other")
     )

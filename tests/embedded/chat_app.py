@@ -30,12 +30,12 @@ class App:
         self.web = AsyncWebClient(chat.bot_token, base_url=url, session=session, retry_handlers=[])
         opening = AsyncWebClient(base_url=url, session=session, retry_handlers=[])
         self.client = SocketModeClient(chat.app_token, web_client=opening, ping_interval=0.2)
-        self.client.socket_mode_request_listeners.append(self._hear)
+        self.client.socket_mode_request_listeners.append(self._take_in)
         self.heard: list[SocketModeRequest] = []
         self.answer: Answer = nothing
         self.is_deaf = False
 
-    async def _hear(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
+    async def _take_in(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         self.heard.append(request)
         if self.is_deaf:
             return

@@ -120,10 +120,10 @@ async def test_a_press_can_replace_or_delete_what_it_was_in(chat: EmbeddedChat, 
 async def test_what_only_one_person_sees_has_buttons_for_them_only(chat: EmbeddedChat, app: App) -> None:
     alice = chat.workspace.person("alice").id
     await app.web.chat_postEphemeral(channel=chat.channel, user=alice, text="x", blocks=stop_button())
-    [whisper] = chat.ephemerals("alice")
+    [ephemeral] = chat.ephemerals("alice")
     with pytest.raises(LookupError):
-        await chat.click("bob", whisper.ts, "Stop")
-    pressed = await chat.click("alice", whisper.ts, "Stop")
+        await chat.click("bob", ephemeral.ts, "Stop")
+    pressed = await chat.click("alice", ephemeral.ts, "Stop")
     assert pressed.payload["container"]["is_ephemeral"] is True
     async with httpx.AsyncClient() as bare:
         await bare.post(pressed.payload["response_url"], json={"text": "Done.", "replace_original": True})

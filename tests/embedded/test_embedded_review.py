@@ -287,7 +287,7 @@ async def test_an_app_needs_the_permission_for_each(
     statuses = []
     for permissions in (GRANTED, {**GRANTED, missing: "none"}):
         grant = forge.grant(app)
-        forge.shelf.put(replace(grant, permissions={**permissions}))
+        forge.records.put(replace(grant, permissions={**permissions}))
         client.headers["authorization"] = f"token {grant.token}"
         answer = await client.request(method, API + path)
         statuses.append(answer.status_code)

@@ -99,7 +99,7 @@ class Stage:
     async def session(
         self, job: Job, kind: SessionKind = SessionKind.WORK, *, is_started: bool = True, **brief: Any
     ) -> Session:
-        """A session was prepared for a job, its door is open, and the runner has it."""
+        """A session was prepared for a job, its session API is open, and the runner has it."""
         ordinal = await self.read(sessions.count, job.id, kind) + 1
         told = replace(a_brief(job, kind, ordinal), session_id=session_id(job.id, kind, ordinal), **brief)
         at = self.parts.clock.now()
@@ -122,8 +122,10 @@ class Stage:
             references = {"main": base, job.branch: Sha(job.head_sha or base)}
             writable = job.branch if kind is SessionKind.WORK else None
             await self.parts.git.prepare_session(NAME, SessionId(made.id), references, writable)
-            door = self.parts.home.door(made.id)
-            await self.runner.start(Launch(session=SessionId(made.id), job="1", environment={}, door=door))
+            session_api = self.parts.home.session_api(made.id)
+            await self.runner.start(
+                Launch(session=SessionId(made.id), job="1", environment={}, session_api=session_api)
+            )
             await self.write(sessions.start, made, at=at)
         found: Session = await self.read(sessions.get, made.id)
         return found

@@ -1,4 +1,4 @@
-"""A queued job gets its session: one prepared row and a brief from base, then a start once its door is open; or a question."""
+"""A queued job gets its session: one prepared row and a brief from base, then a start once its session API is open; or a question."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ from tests.world import CALC, REPO
 
 
 async def opened(stage: Stage, session: str = "j1-work-1") -> None:
-    """The keeper opens the door of a prepared session."""
+    """The keeper opens the session API of a prepared session."""
     await stage.write(sessions.mark, session, door_opened_at=stage.parts.clock.now())
 
 

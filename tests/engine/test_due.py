@@ -65,9 +65,9 @@ class Ground:
 
         await self.write(put)
 
-    async def look(self, *, retried: tuple[JobId, ...] = (), put_off: tuple[JobId, ...] = ()) -> Due:
+    async def look(self, *, retried: tuple[JobId, ...] = (), delayed: tuple[JobId, ...] = ()) -> Due:
         parts = self.world.overlord.parts
-        return await parts.database.read(lambda c: due.look(c, parts, retried=retried, put_off=put_off))
+        return await parts.database.read(lambda c: due.look(c, parts, retried=retried, delayed=delayed))
 
     async def due(self, **failed: tuple[JobId, ...]) -> list[int]:
         """The jobs a pass would take up."""
@@ -156,7 +156,7 @@ async def test_a_paused_space_and_a_job_that_is_put_off_leave_the_room_to_others
     await ground.job(JobState.QUEUED, OTHER)
     mine = [await ground.job(JobState.QUEUED) for _ in range(3)]
     await ground.write(lambda c: c.execute("INSERT INTO spaces (name, paused) VALUES (?, 1)", (OTHER,)))
-    assert await ground.due(put_off=(mine[0],)) == mine[1:]
+    assert await ground.due(delayed=(mine[0],)) == mine[1:]
 
 
 async def test_a_job_that_waits_for_others_pull_requests_is_taken_up_until_it_says_so(ground: Ground) -> None:

@@ -30,12 +30,12 @@ async def idle_passes(world: World) -> list[str]:
     """What some passes do when there is nothing to do; none of them may wake the loop for another."""
     overlord = world.overlord
     await world.until(lambda: True)
-    seen = overlord.bell.count
+    seen = overlord.wakeup.count
     with heard() as reached:
         for _ in range(PASSES):
             assert not await overlord.turn()
             await overlord.tick.rest()
-    assert overlord.bell.count == seen
+    assert overlord.wakeup.count == seen
     return [point for point in reached if point != Failpoint.PROGRESS_SEEN]  # the sessions' own signs of life
 
 
@@ -54,13 +54,13 @@ async def test_a_daemon_whose_sessions_run_is_woken_by_nothing_but_what_happens(
         world.model_will(world.hold(), submit())
         await world.until_holding()
         assert await idle_passes(world) == []
-        seen, gate = world.overlord.bell.count, asyncio.Event()
+        seen, gate = world.overlord.wakeup.count, asyncio.Event()
         runner.gates["find"] = gate
         for _ in range(PASSES):
             assert not await world.overlord.turn()
         gate.set()
         await world.overlord.tick.rest()
-        assert world.overlord.bell.count == seen
+        assert world.overlord.wakeup.count == seen
         world.let_go()
 
 
@@ -69,12 +69,12 @@ async def test_a_session_that_ends_while_it_is_looked_at_is_collected_at_once() 
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), world.hold(), submit())
         await world.until_holding()
-        bell, gate = world.overlord.bell, asyncio.Event()
+        wakeup, gate = world.overlord.wakeup, asyncio.Event()
         runner.gates["find"] = gate
         assert not await world.overlord.turn()  # it looks, sees it run, and has not said so yet
         world.let_go()
         while await world.turning.runs():
-            await bell.wait(bell.count, timeout_s=0.1)
+            await wakeup.wait(wakeup.count, timeout_s=0.1)
         assert not await world.overlord.turn()  # the pass that the end woke
         assert (await world.job()).state is JobState.RUNNING
         gate.set()
@@ -87,14 +87,14 @@ async def test_a_look_that_fails_late_wakes_the_loop_which_tries_it_again_in_tim
         await world.issue("add() subtracts")
         world.model_will(world.hold(), submit())
         await world.until_holding()
-        seen, gate = world.overlord.bell.count, asyncio.Event()
+        seen, gate = world.overlord.wakeup.count, asyncio.Event()
         runner.gates["find"] = gate
         runner.will_fail("find", GONE, done=True)
         assert not await world.overlord.turn()
         assert world.overlord.tick.next_delay_s() is None
         gate.set()
         await world.overlord.tick.rest()
-        assert world.overlord.bell.count == seen + 1
+        assert world.overlord.wakeup.count == seen + 1
         assert world.overlord.tick.next_delay_s() is not None
         world.let_go()
 

@@ -88,7 +88,7 @@ async def test_other_jobs_there_wait_for_the_one_answer_and_take_no_turn() -> No
         await stage.claimed("Another")
 
         async def steps() -> list[int]:
-            found = await stage.read(lambda c: due.look(c, stage.parts, retried=(), put_off=()))
+            found = await stage.read(lambda c: due.look(c, stage.parts, retried=(), delayed=()))
             return [job.id for job in found.steps]
 
         assert await steps() == [2], "it says what it waits for"

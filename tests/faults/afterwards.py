@@ -17,7 +17,7 @@ from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStat
 from overlord.embedded.forge.record import Comment, Pull
 from overlord.engine.skills.review_pulls import STATUS_CONTEXT
 from overlord.store import decisions, sessions
-from overlord.store.conversation import follow_ups, heard_comments
+from overlord.store.conversation import follow_ups, processed_comments
 from overlord.store.proposals import proposals
 from overlord.store.rows import select
 from overlord.verbs import proposal as commands_proposal
@@ -84,7 +84,7 @@ async def approve(world: World, space: str) -> None:
     at = world.clock.now()
     act = commands_proposal.approve_proposal
     await world.overlord.parts.database.write("by hand", lambda c: act(c, command, at=at))
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
 
 
 async def proposal_of(world: World, space: str) -> EnhancementProposal:
@@ -104,8 +104,8 @@ async def _ask(world: World, space: str) -> None:
 
 async def _is_answered(world: World, space: str) -> bool:
     asked = _question(world, space).id
-    is_heard = await world.read(lambda c: heard_comments.is_known(c, space, asked))
-    return is_heard and not await world.read(lambda c: heard_comments.owed(c, space))
+    is_heard = await world.read(lambda c: processed_comments.is_known(c, space, asked))
+    return is_heard and not await world.read(lambda c: processed_comments.owed(c, space))
 
 
 def _question(world: World, space: str) -> Comment:

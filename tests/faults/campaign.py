@@ -21,7 +21,7 @@ from overlord.embedded.play import say
 from overlord.home import Home
 from overlord.store import decisions, jobs, ledger
 from overlord.store.database import open_reader
-from overlord.wakeup import ring
+from overlord.wakeup import notify
 from tests.faults import cut as processes
 from tests.faults.chat_invariants import of_chat
 from tests.faults.cut import Cut, Cuts, Place
@@ -123,7 +123,7 @@ class Campaign:
             if said is not None and said.acked:
                 self.heard.append(said)
                 self.place.said.touch()
-                ring(Home(self.place.home).bell)
+                notify(Home(self.place.home).wakeup)
                 return said
 
     async def _go_through(self, target: Callable[..., None], *arguments: Any) -> int:

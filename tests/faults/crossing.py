@@ -100,7 +100,7 @@ class _Front(Wire):
         return ""
 
     def _space_of_log(self, key: str) -> str:
-        return next((run.repository for run in self.state.shelf.all(CheckRun) if run.log_key == key), "")
+        return next((run.repository for run in self.state.records.all(CheckRun) if run.log_key == key), "")
 
     def _repositories(self) -> Sequence[Repository]:
         return self.state.repositories()

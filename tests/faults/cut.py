@@ -209,10 +209,10 @@ async def _is_done(turning: Turning, done: Callable[[sqlite3.Connection], bool])
 @contextlib.asynccontextmanager
 async def _heard(running: Overlord) -> AsyncIterator[None]:
     """Hear people, and what rings for them, where there is a chat."""
-    if running.parts.speech is None:
+    if running.parts.chat_output is None:
         yield
         return
-    with running.bell.listening(running.parts.home.bell):
+    with running.wakeup.listening(running.parts.home.wakeup):
         async with talking(running):
             yield
 

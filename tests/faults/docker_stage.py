@@ -71,7 +71,7 @@ class Stage:
             delay = self.world.overlord.tick.next_delay_s()
             if delay is not None:
                 self.world.clock.move(delay + 0.1)
-                self.world.overlord.bell.ring()
+                self.world.overlord.wakeup.notify()
             held = condition()
             return bool(await held if asyncio.iscoroutine(held) else held)
 
@@ -99,8 +99,8 @@ class Stage:
 
     def _look(self) -> None:
         if self._going:
-            for door in (self.world.root / "home" / "run").glob("*/"):
-                (door / "go").touch()
+            for session_api in (self.world.root / "home" / "run").glob("*/"):
+                (session_api / "go").touch()
         held = Counter(entry["Labels"].get("overlord.session") for entry in self.containers())
         assert all(count == 1 for count in held.values()), held
 

@@ -175,7 +175,7 @@ def _left_over(connection: sqlite3.Connection, home: Home) -> Iterator[str]:
         if session not in live:
             yield f"process {process} of {session} still runs"
     for session in sorted(over):
-        left = [home.door(session), home.session(session), home.processes / session]
+        left = [home.session_api(session), home.session(session), home.processes / session]
         left += home.containers.glob(f"{session}.*") if home.containers.is_dir() else []
         yield from (f"{session} left {path.relative_to(home.root)}" for path in left if path.exists())
 

@@ -3,7 +3,7 @@
     world.overrides["process"] = {"python": played(world.root)}    # before the Overlord is started
     world.model_will(say("Go on."), when=OPENING)
 
-It clones and pushes by git's wire protocol over the door's socket, makes one model call and writes `calc.py`. Words in the issue's
+It clones and pushes by git's wire protocol over the session API's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `reads` (what people say to it), `blocked`, `idle` (changes nothing), `needs more` (changes
 `requirements.txt`). Of an approved draft of a skill it writes the one file. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
@@ -43,7 +43,7 @@ _program = b""
 
 
 def played(root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None) -> str:
-    """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a door or a
+    """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a session API or a
     model that is not well. `others`: the interpreter whose sessions only have their checks played."""
     script, program = root / "played", root / "played.pyc"
     program.write_bytes(_compiled())
@@ -70,15 +70,15 @@ def _compiled() -> bytes:
 
 
 class Refusal(Exception):
-    """The door said no."""
+    """The session API said no."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(f"{status}: {body[:500]!r}")
         self.status = status
 
 
-class Door:
-    """One request a connection; a door that is missing, cuts or stumbles is asked again."""
+class SessionApi:
+    """One request a connection; a session API that is missing, cuts or stumbles is asked again."""
 
     def __init__(self, url: str, patience_s: float) -> None:
         self._path = url.removeprefix("unix://")
@@ -144,15 +144,15 @@ def _joined(chunks: bytes) -> bytes:
 class Repository:
     """The session's repository as git's smart HTTP shows it: fetched without history, pushed one commit at a time."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, session_api: SessionApi) -> None:
+        self._session_api = session_api
         self._objects: dict[str, tuple[int, bytes]] = {}
 
     def fetch(self, *commits: str) -> None:
         wants = b"".join(_line(f"want {sha} no-progress\n") for sha in dict.fromkeys(commits))
         asked = wants + _line("deepen 1\n") + b"0000" + _line("done\n")
         path, kind = "/session/repo.git/git-upload-pack", "application/x-git-upload-pack-request"
-        _, answer = self._door.call("POST", path, asked, kind)
+        _, answer = self._session_api.call("POST", path, asked, kind)
         self._unpack(answer[answer.index(b"PACK") :])
 
     def files(self, commit: str) -> dict[str, bytes]:
@@ -193,12 +193,12 @@ class Repository:
         """Push what `new` adds; a push whose answer was lost is found done."""
         order = _line(f"{old} {new} refs/heads/{branch}\0report-status") + b"0000"
         path, kind = "/session/repo.git/git-receive-pack", "application/x-git-receive-pack-request"
-        _, answer = self._door.call("POST", path, order + self._pack(), kind)
+        _, answer = self._session_api.call("POST", path, order + self._pack(), kind)
         if b"ok refs/heads/" not in answer and not self._is_at(branch, new):
             raise Refusal(409, answer)
 
     def _is_at(self, branch: str, sha: str) -> bool:
-        _, told = self._door.call("GET", "/session/repo.git/info/refs?service=git-receive-pack")
+        _, told = self._session_api.call("GET", "/session/repo.git/info/refs?service=git-receive-pack")
         return f"{sha} refs/heads/{branch}".encode() in told
 
     def _tree(self, sha: str) -> list[tuple[bytes, bytes, str]]:
@@ -311,22 +311,22 @@ def _applied(source: bytes, delta: bytes) -> bytes:
     return made
 
 
-def work(door: Door, brief: "dict[str, Any]", root: str) -> None:
+def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
     title = brief["issue"]["title"]
-    door.post("/session/events", {"kind": "progress", "turn": 1, "text": "begin"})
-    told = door.post("/v1/chat/completions", {"model": brief["model"], "messages": _opening(brief)})
+    session_api.post("/session/events", {"kind": "progress", "turn": 1, "text": "begin"})
+    told = session_api.post("/v1/chat/completions", {"model": brief["model"], "messages": _opening(brief)})
     _told(told)["choices"][0]["message"]  # what it says is not looked at, but it must be a reply
     if "asks" in title and not brief["answers"]:
-        _ask(door, brief)
+        _ask(session_api, brief)
     if "holds" in title:
-        door.post("/session/events", {"kind": "progress", "turn": 1, "text": "run: holding"})
+        session_api.post("/session/events", {"kind": "progress", "turn": 1, "text": "run: holding"})
         _hold(root)
     if "reads" in title:
-        _read(door)
+        _read(session_api)
     if "blocked" in title:
-        _report(door, "blocked", "The played session cannot go on.", None)
+        _report(session_api, "blocked", "The played session cannot go on.", None)
         return
-    _report(door, "complete", "Played.", None if "idle" in title else _push(door, brief, title))
+    _report(session_api, "complete", "Played.", None if "idle" in title else _push(session_api, brief, title))
 
 
 def _hold(root: str) -> None:
@@ -335,10 +335,10 @@ def _hold(root: str) -> None:
         time.sleep(PAUSE_S)
 
 
-def _read(door: Door) -> None:
+def _read(session_api: SessionApi) -> None:
     """Take what people said meanwhile."""
-    told = _told(door.post("/session/messages", {"turn": 2, "taken": []}))["messages"]
-    door.post("/session/messages", {"turn": 2, "taken": [item["id"] for item in told]})
+    told = _told(session_api.post("/session/messages", {"turn": 2, "taken": []}))["messages"]
+    session_api.post("/session/messages", {"turn": 2, "taken": [item["id"] for item in told]})
 
 
 def _opening(brief: "dict[str, Any]") -> list[dict[str, str]]:
@@ -346,7 +346,7 @@ def _opening(brief: "dict[str, Any]") -> list[dict[str, str]]:
     return [{"role": "system", "content": OPENING}, {"role": "user", "content": task}]
 
 
-def _push(door: Door, brief: "dict[str, Any]", title: str) -> str:
+def _push(session_api: SessionApi, brief: "dict[str, Any]", title: str) -> str:
     broken = "breaks always" in title or ("breaks first" in title and not brief["findings"])
     head, mark = brief["head_sha"], f"# {brief['session_id']}\n".encode()
     files = {b"calc.py": (BROKEN if broken else FIXED) + mark}
@@ -357,32 +357,32 @@ def _push(door: Door, brief: "dict[str, Any]", title: str) -> str:
     if (body := brief["issue"]["body"]).startswith("Write the file `"):
         text = body.partition("```yaml\n")[2].partition("```")[0]
         files = {body.split("`")[1].encode(): text.encode()}
-    repository = Repository(door)
+    repository = Repository(session_api)
     repository.fetch(head)
     made = repository.commit(head, files)
     repository.push(brief["branch"], head, made)
     return made
 
 
-def _ask(door: Door, brief: "dict[str, Any]") -> None:
+def _ask(session_api: SessionApi, brief: "dict[str, Any]") -> None:
     name = f"{brief['session_id']}-asked"
     question = {"kind": "question", "turn": 1, "text": "Shall I go on?", "question_id": name}
-    door.post("/session/events", {**question, "question_kind": "question", "options": ["yes", "no"]})
+    session_api.post("/session/events", {**question, "question_kind": "question", "options": ["yes", "no"]})
     status = 204
     while status == 204:
         try:
-            status, _ = door.call("GET", f"/session/answers/{name}")
+            status, _ = session_api.call("GET", f"/session/answers/{name}")
         except Refusal as refused:
             status = refused.status
 
 
-def _report(door: Door, outcome: str, summary: str, head: str | None, reason: str = "") -> None:
+def _report(session_api: SessionApi, outcome: str, summary: str, head: str | None, reason: str = "") -> None:
     said = {"outcome": outcome, "reason": reason, "summary": summary, "head": head, "turns": 1}
-    door.post("/session/report", said)
+    session_api.post("/session/report", said)
 
 
-def check(door: Door, brief: "dict[str, Any]") -> None:
-    repository = Repository(door)
+def check(session_api: SessionApi, brief: "dict[str, Any]") -> None:
+    repository = Repository(session_api)
     repository.fetch(brief["base_sha"], brief["head_sha"])
     if "check waits" in brief["issue"]["title"]:
         _hold(sys.argv[1])
@@ -399,10 +399,10 @@ def check(door: Door, brief: "dict[str, Any]") -> None:
             {"exit_code": 0, "captured": ""} if step["capture"] or forges else _tested(files, step["command"])
         )
         results.append(result | told)
-    door.post("/session/report", {"steps": results}, again=False)
+    session_api.post("/session/report", {"steps": results}, again=False)
 
 
-def setup(door: Door, brief: "dict[str, Any]") -> None:
+def setup(session_api: SessionApi, brief: "dict[str, Any]") -> None:
     with open(os.path.join(os.environ["MINION_ENVIRONMENT"], FINISHED), "w") as file:
         file.write("{}")
     failed = "setup fails" in brief["issue"]["title"]
@@ -410,7 +410,7 @@ def setup(door: Door, brief: "dict[str, Any]") -> None:
         {"name": "setup", "outcome": "ran", "command": ["sh", "-c", "true"], "exit_code": 1 if failed else 0}
     ]
     made += [] if failed else [{"name": "finish", "outcome": "ran", "exit_code": 0}]
-    door.post("/session/report", {"steps": made}, again=False)
+    session_api.post("/session/report", {"steps": made}, again=False)
 
 
 def _dies(brief: "dict[str, Any]", root: str) -> bool:
@@ -501,22 +501,26 @@ TOLD = {"check": check, "setup": setup}
 
 
 def main(root: str, patience_s: str) -> int:
-    door = Door(os.environ["OVERLORD_URL"], float(patience_s))
+    session_api = SessionApi(os.environ["OVERLORD_URL"], float(patience_s))
     try:
-        brief = _told(door.call("GET", "/session/brief")[1])
+        brief = _told(session_api.call("GET", "/session/brief")[1])
         if _dies(brief, root):
             return 9
         if brief["kind"] in TOLD:
-            TOLD[brief["kind"]](door, brief)
+            TOLD[brief["kind"]](session_api, brief)
             return 0
         try:
-            work(door, brief, root)
+            work(session_api, brief, root)
         except (ValueError, LookupError):
-            _report(door, "error", "The model's reply could not be read.", None, "model")
+            _report(session_api, "error", "The model's reply could not be read.", None, "model")
         except Refusal as refused:
             budget = refused.status == 402
             _report(
-                door, "out_of_budget" if budget else "error", str(refused), None, "" if budget else "model"
+                session_api,
+                "out_of_budget" if budget else "error",
+                str(refused),
+                None,
+                "" if budget else "model",
             )
     except Refusal as refused:
         sys.stderr.write(f"played: {refused}\n")

@@ -19,8 +19,8 @@ from tests.faults import (
     draft_stories,
     model_stories,
     proposal_stories,
+    skill_review_stories,
     steering_stories,
-    vetting_stories,
 )
 from tests.faults.campaign import Campaign
 from tests.faults.story import Story
@@ -427,7 +427,7 @@ ask_model keep_evidence
 """What any issue that ends in a merge passes."""
 PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys(map(Failpoint, IN_EVERY.split()), MERGED),
-    **dict.fromkeys((P.COMMENT_HEARD, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
+    **dict.fromkeys((P.COMMENT_PROCESSED, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
     P.DISK_NOTED: LOW,
     P.SPACE_PAUSED: GONE,
@@ -477,7 +477,7 @@ PLACES: Mapping[Failpoint, Story] = {
     **chat_stories.PLACES,
     **proposal_stories.PLACES,
     **draft_stories.PLACES,
-    **vetting_stories.PLACES,
+    **skill_review_stories.PLACES,
     **model_stories.PLACES,
     **steering_stories.PLACES,
 }

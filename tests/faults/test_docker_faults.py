@@ -111,9 +111,9 @@ async def test_each_call_goes_wrong_once_and_the_story_ends_as_ever(
     stage: Stage, kind: Kind, calls: tuple[str, ...]
 ) -> None:
     await stage.begin(holds=False)
-    troubles = [stage.proxy.will(kind, call) for call in calls]
+    poll_errors = [stage.proxy.will(kind, call) for call in calls]
     await stage.settle()
-    for trouble in troubles:
+    for trouble in poll_errors:
         assert trouble.happened.is_set(), (trouble, stage.proxy.seen)
     assert await stage.sessions() == [WORK, CHECK]
     await stage.check_delivered()

@@ -106,9 +106,15 @@ def _run(base: Files, fix: Fix, steps: tuple[CheckStep, ...]) -> CheckReport:
     """A check session, as a program of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="m-", dir="/tmp") as root,
-        opened(Path(root), dict(base), change=dict(fix.change), kind=SessionKind.CHECK, steps=steps) as door,
+        opened(
+            Path(root), dict(base), change=dict(fix.change), kind=SessionKind.CHECK, steps=steps
+        ) as session_api,
     ):
         subprocess.run(
-            [sys.executable, "-m", "minion"], env=environment(door), cwd="/", check=True, capture_output=True
+            [sys.executable, "-m", "minion"],
+            env=environment(session_api),
+            cwd="/",
+            check=True,
+            capture_output=True,
         )
-        return door.check_report
+        return session_api.check_report

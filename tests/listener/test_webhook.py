@@ -33,10 +33,10 @@ async def heard() -> AsyncIterator[Heard]:
 
 async def test_a_signed_event_makes_a_poll_due_and_rings(heard: Heard) -> None:
     world, place = heard
-    rung = world.overlord.bell.count
+    notified = world.overlord.wakeup.count
     answer = await exchange(place, posted(event()))
     assert (answer.status, answer.said) == (202, {"status": "accepted"})
-    assert is_hinted(world) and world.overlord.bell.count > rung
+    assert is_hinted(world) and world.overlord.wakeup.count > notified
 
 
 async def test_the_name_of_a_repository_may_be_spelt_otherwise(heard: Heard) -> None:
@@ -57,10 +57,10 @@ ABOUT_NOTHING: tuple[dict[str, object], ...] = (
 
 async def test_an_event_about_nothing_of_ours_is_taken_and_does_nothing(heard: Heard) -> None:
     world, place = heard
-    rung = world.overlord.bell.count
+    notified = world.overlord.wakeup.count
     for payload in ABOUT_NOTHING:
         assert (await exchange(place, posted(json.dumps(payload).encode()))).status == 202, payload
-    assert not is_hinted(world) and world.overlord.bell.count == rung
+    assert not is_hinted(world) and world.overlord.wakeup.count == notified
 
 
 async def test_a_ping_is_answered_and_does_nothing(heard: Heard) -> None:
@@ -174,11 +174,11 @@ async def test_a_delivery_that_comes_again_does_nothing(heard: Heard) -> None:
     assert (await exchange(place, request)).said == {"status": "accepted"}
     world.overlord.parts.hints.take(REPO, world.clock.monotonic())
     world.clock.move(3600)
-    rung = world.overlord.bell.count
+    notified = world.overlord.wakeup.count
     for again in (request, posted(event(), x_github_delivery="one-and-the-same")):
         answer = await exchange(place, again)
         assert (answer.status, answer.said) == (202, {"status": "known already"})
-    assert not is_hinted(world) and world.overlord.bell.count == rung
+    assert not is_hinted(world) and world.overlord.wakeup.count == notified
 
 
 async def test_a_stranger_cannot_use_up_a_delivery(heard: Heard) -> None:

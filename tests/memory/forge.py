@@ -166,7 +166,7 @@ class MemoryForge:
         self.people.repository(name)
         if login == "ghost":
             return False
-        known = self.people.shelf.get(record.User, login)
+        known = self.people.records.get(record.User, login)
         if known is None:
             raise missing()
         return known.may_write
@@ -182,7 +182,7 @@ class MemoryForge:
                 is_bot=self._is_bot(item.author),
                 at=item.updated_at,
             )
-            for item in self.people.shelf.all(record.Comment)
+            for item in self.people.records.all(record.Comment)
             if item.repository == full and item.updated_at >= since.replace(microsecond=0)
         ]
         return sorted(found, key=lambda item: (item.at, item.id))
@@ -381,7 +381,7 @@ class MemoryForge:
     @told("actions/download-job-logs-for-workflow-run")
     async def check_log(self, name: RepositoryName, log: int, *, limit_bytes: int) -> str:
         self.people.repository(name)
-        run = self.people.shelf.get(record.CheckRun, str(log))
+        run = self.people.records.get(record.CheckRun, str(log))
         content = run.log.encode() if run is not None and run.has_log else b""
         return content[-limit_bytes:].decode(errors="replace")
 

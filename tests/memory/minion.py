@@ -1,4 +1,4 @@
-"""A Minion in memory: the real agent with its real tools, in a thread of this process, at a door without a socket.
+"""A Minion in memory: the real agent with its real tools, in a thread of this process, at a session API without a socket.
 
 Its files lie in a directory of its own; what it saves is pushed to a `MemoryGit` and not through git. A check session is played:
 the repository's test functions are called here, and no linter is run.
@@ -27,9 +27,9 @@ from minion.agent.mailbox import Mailbox
 from minion.agent.model import Model
 from minion.agent.prompt import fence_mark, instructions, mission
 from minion.agent.work_session import scope_now
-from minion.errors import DoorGone, DoorRefused, GitFailed, Interrupted
+from minion.errors import GitFailed, Interrupted, SessionApiGone, SessionApiRefused
 from minion.git import Git
-from minion.heartbeat import Beat
+from minion.heartbeat import Heartbeat
 from minion.interrupt import Interrupts
 from minion.protocol import (
     BRIEF_PATH,
@@ -49,7 +49,7 @@ from minion.protocol import (
     encode,
 )
 from minion.session import Session
-from minion.session_api import Answer, Door, _accepted
+from minion.session_api import Answer, SessionApi, _accepted
 from minion.setup.environment import Environment
 from minion.shell import command_environment
 from minion.tools.registry import schemas_of
@@ -67,12 +67,12 @@ from tests.memory.runner import Held
 from tests.memory.setup import set_up, write_out
 
 CODES = {Outcome.COMPLETE: 0, Outcome.BLOCKED: 0, Outcome.ERROR: 3, Outcome.OUT_OF_BUDGET: 4}
-DOOR_GONE = 5
+SESSION_API_GONE = 5
 SEEN_PASSES = 2
 
 
 class Doors:
-    """The doors of the daemon that runs now: a session waits for the next one where there is none."""
+    """The session API of the daemon that runs now: a session waits for the next one where there is none."""
 
     def __init__(self) -> None:
         self._app_of: Callable[[str], ASGIApp] | None = None
@@ -80,7 +80,7 @@ class Doors:
 
     def open(self, app_of: Callable[[str], ASGIApp] | None) -> None:
         self._app_of = app_of
-        self._changed.ring()
+        self._changed.notify()
 
     async def ask(self, session: str, method: str, path: str, body: bytes | None = None) -> Told:
         """One request of a session. One that a daemon's end cut off is made again at the next daemon's door."""
@@ -104,7 +104,7 @@ class Ground:
     root: Path
     git: MemoryGit
     objects: Objects
-    doors: Doors
+    session_apis: Doors
     passes: Wakeup
     """Rung after each pass of the loop."""
     layers: ProcessLayers
@@ -113,15 +113,15 @@ class Ground:
     async def run(self, held: Held) -> int:
         """A session's program."""
         session = held.launch.session
-        told = await self.doors.ask(session, "GET", BRIEF_PATH)
+        told = await self.session_apis.ask(session, "GET", BRIEF_PATH)
         if told.status != 200:
-            return DOOR_GONE
+            return SESSION_API_GONE
         brief = decode(Brief, b"".join(told.pieces))
         if brief.kind is not SessionKind.CHECK:
             return await self._in_thread(held, brief)
         await self._takes_its_time()
         report = self._checked(brief)
-        done = await self.doors.ask(session, "POST", REPORT_PATH, encode(report))
+        done = await self.session_apis.ask(session, "POST", REPORT_PATH, encode(report))
         held.printed.append(f"minion: {session} reported ({done.status})\n")
         return 0
 
@@ -132,7 +132,7 @@ class Ground:
 
     async def _in_thread(self, held: Held, brief: Brief) -> int:
         loop = asyncio.get_running_loop()
-        line = _Line(loop, self.doors, held.launch.session, self.root)
+        line = _Line(loop, self.session_apis, held.launch.session, self.root)
         act = self._works if brief.kind is SessionKind.WORK else self._sets_up
         working = loop.run_in_executor(self.threads, act, held, brief, line)
         asking = asyncio.create_task(held.asked_to_stop.wait())
@@ -151,31 +151,31 @@ class Ground:
             asking.cancel()
 
     def _works(self, held: Held, brief: Brief, line: "_Line") -> int:
-        session, door = held.launch.session, MemoryDoor(line)
+        session, session_api = held.launch.session, MemoryDoor(line)
         home = self.root / "minions" / session
-        beat = Beat(door)
+        beat = Heartbeat(session_api)
         beat.tells_calls = brief.traced
         try:
-            report = self._agent(held, brief, door, beat, home)
+            report = self._agent(held, brief, session_api, beat, home)
             beat.stop()
             held.printed.append(f"minion: {report.outcome} {report.reason} after {report.turns} turns\n")
-            with contextlib.suppress(DoorRefused):
-                door.post(REPORT_PATH, encode(report))
+            with contextlib.suppress(SessionApiRefused):
+                session_api.post(REPORT_PATH, encode(report))
             return CODES[report.outcome]
-        except DoorGone:
-            return DOOR_GONE
+        except SessionApiGone:
+            return SESSION_API_GONE
         finally:
             beat.stop()
             shutil.rmtree(home, ignore_errors=True)
 
     def _sets_up(self, held: Held, brief: Brief, line: "_Line") -> int:
-        session, door, layers = held.launch.session, MemoryDoor(line), self.layers
+        session, session_api, layers = held.launch.session, MemoryDoor(line), self.layers
         home, directory = self.root / "minions" / session, layers.directory(held.launch.layer)
         cache = layers.cache(held.launch.space)
         cache.mkdir(parents=True, exist_ok=True)
-        beat = Beat(door)
+        beat = Heartbeat(session_api)
         try:
-            secrets = json.loads(door.call("GET", SECRETS_PATH).body)
+            secrets = json.loads(session_api.call("GET", SECRETS_PATH).body)
             base, head = (self.objects.commits[Sha(sha)].tree for sha in (brief.base_sha, brief.head_sha))
             results = set_up(
                 brief,
@@ -187,16 +187,18 @@ class Ground:
                 secrets=secrets,
                 interrupts=line.interrupts,
             )
-            door.post(REPORT_PATH, encode(CheckReport(steps=tuple(results))))
-        except (DoorGone, DoorRefused, Interrupted) as error:
+            session_api.post(REPORT_PATH, encode(CheckReport(steps=tuple(results))))
+        except (SessionApiGone, SessionApiRefused, Interrupted) as error:
             held.printed.append(f"minion: the setup could not be reported: {error}\n")
-            return DOOR_GONE
+            return SESSION_API_GONE
         finally:
             beat.stop()
             shutil.rmtree(home, ignore_errors=True)
         return 0
 
-    def _agent(self, held: Held, brief: Brief, door: "MemoryDoor", beat: Beat, home: Path) -> Report:
+    def _agent(
+        self, held: Held, brief: Brief, session_api: "MemoryDoor", beat: Heartbeat, home: Path
+    ) -> Report:
         scope = Scope.parse(held.launch.environment["MINION_SCOPE"])
         brief = replace(brief, scope=scope)
         started = {"MINION_ID": brief.session_id, "PATH": os.environ["PATH"]}
@@ -206,25 +208,25 @@ class Ground:
         workspace.begin()
         session = Session(
             brief=brief,
-            door=door,
-            territory=Territory(workspace.root, scope, scope_now=partial(scope_now, door)),
+            session_api=session_api,
+            territory=Territory(workspace.root, scope, scope_now=partial(scope_now, session_api)),
             workspace=workspace,
             command_environment={
                 **command_environment(started, home, tree=workspace.root),
                 "MINION_ID": brief.session_id,
             },
-            interrupts=door.line.interrupts,
+            interrupts=session_api.line.interrupts,
         )
         fence = fence_mark()
         conversation = Conversation(brief.limits.context_tokens)
         conversation.add("system", instructions(brief, fence))
         conversation.add("user", mission(brief, fence))
-        model = Model(door, brief.model, schemas_of(brief))
-        mailbox = Mailbox(door, fence, session.interrupts, last_turn=brief.limits.turns)
+        model = Model(session_api, brief.model, schemas_of(brief))
+        mailbox = Mailbox(session_api, fence, session.interrupts, last_turn=brief.limits.turns)
         agent = Agent(session, model, conversation, beat, mailbox)
         try:
             return agent.run()
-        except DoorGone:
+        except SessionApiGone:
             raise
         except Exception as error:  # as the Minion's outermost frame does
             beat.log(traceback.format_exc())
@@ -271,11 +273,13 @@ class _Stops(Interrupts):
 
 
 class _Line:
-    """The way from a session's threads to its door in the loop."""
+    """The way from a session's threads to its session API in the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, doors: Doors, session: str, root: Path) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, session_apis: Doors, session: str, root: Path
+    ) -> None:
         self.loop = loop
-        self.doors = doors
+        self.session_apis = session_apis
         self.session = session
         self.interrupts = _Stops()
         self._root = root
@@ -285,10 +289,12 @@ class _Line:
         self._is_up = False
 
     def ask(self, method: str, path: str, body: bytes | None) -> Answer:
-        """Raises DoorGone once the session was killed, Interrupted when it was told to stop."""
+        """Raises SessionApiGone once the session was killed, Interrupted when it was told to stop."""
         if not self._is_up:
-            raise DoorGone("the session was killed")
-        asking = asyncio.run_coroutine_threadsafe(self.doors.ask(self.session, method, path, body), self.loop)
+            raise SessionApiGone("the session was killed")
+        asking = asyncio.run_coroutine_threadsafe(
+            self.session_apis.ask(self.session, method, path, body), self.loop
+        )
         while True:
             try:
                 told = asking.result(timeout=0.1)
@@ -297,7 +303,7 @@ class _Line:
                 if not self._is_up or self.interrupts._reason is not None:
                     asking.cancel()
                     self.interrupts.check()
-                    raise DoorGone("the session was killed") from None
+                    raise SessionApiGone("the session was killed") from None
         return Answer(status=told.status, body=b"".join(told.pieces))
 
     def end_commands(self) -> None:
@@ -311,14 +317,14 @@ class _Line:
                     os.kill(int(entry.name), signal.SIGKILL)
 
 
-class MemoryDoor(Door):
-    """The door's calls, made in this process. What it says of itself (503) is final here: nothing restarts it."""
+class MemoryDoor(SessionApi):
+    """The session API's calls, made in this process. What it says of itself (503) is final here: nothing restarts it."""
 
     def __init__(self, line: _Line) -> None:
         super().__init__(Path("/memory"))
         self.line = line
 
-    def another(self, *, patience_s: float) -> Door:
+    def another(self, *, patience_s: float) -> SessionApi:
         return MemoryDoor(self.line)
 
     def call(self, method: str, path: str, body: bytes | None = None, *, timeout_s: float = 60.0) -> Answer:

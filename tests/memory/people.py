@@ -43,12 +43,12 @@ class MemoryPeople(EmbeddedForge):
         author: str = OWNER,
     ) -> RepositoryRecord:
         assert source is None, "a repository in memory is made of given files"
-        if self.shelf.get(RepositoryRecord, name):
+        if self.records.get(RepositoryRecord, name):
             raise unfit("Repository", "name already exists on this account")
         self.forget_name(name)
-        made = self.shelf.put(
+        made = self.records.put(
             RepositoryRecord(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 name=name,
                 default_branch=default_branch,
                 private=private,
@@ -100,7 +100,9 @@ class MemoryPeople(EmbeddedForge):
         commit = self.objects.commit(tree, parents, message=message, author=author, at=self.now())
         known.heads[pull.base_branch] = commit
         closed = self.set_open(pull, is_open=False, actor=author)
-        self.shelf.put(replace(closed, merged_at=closed.closed_at, merged_by=author, merge_commit_sha=commit))
+        self.records.put(
+            replace(closed, merged_at=closed.closed_at, merged_by=author, merge_commit_sha=commit)
+        )
         self._close_linked(pull, author)
         if delete_branch:
             del known.heads[pull.head_branch]
@@ -156,9 +158,9 @@ class MemoryPeople(EmbeddedForge):
     ) -> Status:
         if not await self.has_commit(name, sha):
             raise unfit("Status", f"No commit found for SHA: {sha}")
-        return self.shelf.put(
+        return self.records.put(
             Status(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 repository=self.repository(name).name,
                 sha=sha,
                 state=state,

@@ -1,6 +1,6 @@
 """The world in a box, in memory: the same as `tests/world.py` for a scenario, without servers, git and processes.
 
-Everything of Overlord's own but the adapters is real: the loop, the steps, the store, the gateway with its budgets, the door's
+Everything of Overlord's own but the adapters is real: the loop, the steps, the store, the gateway with its budgets, the session API's
 calls, and the Minion's agent with its tools. What is under test there is what the engine decides, a hundredth of the time.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
-from overlord.app import Overlord, _held, _note_start, _speech
+from overlord.app import Overlord, _chat_output, _held, _note_start
 from overlord.config_files import packaged
 from overlord.domain.review.rubric import load_rubric
 from overlord.embedded.model import EmbeddedModel
@@ -53,7 +53,7 @@ StandIns = Mapping[str, Callable[[Any], Any]]
 
 
 class MemoryDoors(SessionApiServer):
-    """Doors without sockets: a door is open once its session's row says so."""
+    """Doors without sockets: a session API is open once its session's row says so."""
 
     async def reconcile(self) -> bool:
         live = await self.parts.database.read(rows.live)
@@ -61,7 +61,7 @@ class MemoryDoors(SessionApiServer):
         at = self.parts.clock.now()
         for session in closed:
             await self.parts.database.write(
-                Failpoint.DOOR_OPENED, partial(rows.mark, session_id=session.id, door_opened_at=at)
+                Failpoint.SESSION_API_OPENED, partial(rows.mark, session_id=session.id, door_opened_at=at)
             )
         return bool(closed)
 
@@ -77,7 +77,7 @@ class MemoryWorld(World):
     before: StandIns = field(default_factory=dict)
     git: MemoryGit = field(init=False)
     runner_state: State = field(default_factory=State)
-    doors: Doors = field(default_factory=Doors)
+    session_apis: Doors = field(default_factory=Doors)
     passes: Wakeup = field(default_factory=Wakeup)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(32))
 
@@ -99,7 +99,7 @@ class MemoryWorld(World):
     async def _overlord(self) -> AsyncIterator[Overlord]:
         """As `app.overlord`, with ports in memory."""
         settings, clock = self.settings(), self.clock
-        bell = Wakeup(beside=(watchers := Wakeup()))
+        wakeup = Wakeup(beside=(watchers := Wakeup()))
         home = Home(settings.home)
         async with contextlib.AsyncExitStack() as stack:
             _copy_schema(home.database)
@@ -107,7 +107,7 @@ class MemoryWorld(World):
             stack.push_async_callback(database.close)
             held = _held(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
-            doors = MemoryDoors(
+            session_apis = MemoryDoors(
                 SessionApiParts(
                     held=held,
                     home=home,
@@ -115,14 +115,14 @@ class MemoryWorld(World):
                     model=model,
                     spare_models=dict.fromkeys((PRIMARY, *settings.endpoints), model),
                     clock=clock,
-                    bell=bell,
+                    wakeup=wakeup,
                     watchers=watchers,
                     pause=_no_pause,
                 )
             )
             layers = ProcessLayers(home.processes / ".layers", Trash(home.trash), python=sys.executable)
             world = Ground(
-                self.root, self.git, self.forge.objects, self.doors, self.passes, layers, self.threads
+                self.root, self.git, self.forge.objects, self.session_apis, self.passes, layers, self.threads
             )
             runner = MemoryRunner(world.run, state=self.runner_state, layers=layers)
             stack.push_async_callback(runner.close)
@@ -134,23 +134,23 @@ class MemoryWorld(World):
                 forge=self._before("forge", MemoryForge(self.forge)),
                 git=self._before("git", self.git),
                 runner=self._before("runner", runner),
-                assistant=self._before("assistant", GatewayAssistant(doors.parts)),
+                assistant=self._before("assistant", GatewayAssistant(session_apis.parts)),
                 clock=clock,
                 rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
-                ring=bell.ring,
-                speech=_speech(settings, clock, home, database, stack),
+                notify=wakeup.notify,
+                chat_output=_chat_output(settings, clock, home, database, stack),
             )
             await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
             renewal = Renewal(parts, settings)
-            self.doors.open(doors.app_of)
-            stack.callback(self.doors.open, None)
+            self.session_apis.open(session_apis.app_of)
+            stack.callback(self.session_apis.open, None)
             yield Overlord(
                 parts=parts,
-                doors=doors,
+                session_apis=session_apis,
                 tick=tick,
                 renewal=renewal,
-                bell=bell,
+                wakeup=wakeup,
                 watchers=watchers,
                 passes=self.passes,
             )

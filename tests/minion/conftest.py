@@ -1,4 +1,4 @@
-"""A session's program run for real, against a door of the test's own."""
+"""A session's program run for real, against a session API of the test's own."""
 
 import os
 import signal
@@ -17,12 +17,12 @@ from minion.agent.model import ToolCall
 from minion.git import Git
 from minion.interrupt import Interrupts
 from minion.session import Session
-from minion.session_api import Door as WireDoor
+from minion.session_api import SessionApi as WireDoor
 from minion.shell import command_environment, search_path
 from minion.tools.registry import perform
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
-from tests.minion.session_api import Door, make_brief, make_repository, opened
+from tests.minion.session_api import SessionApi, make_brief, make_repository, opened
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,15 +41,15 @@ class Program:
         self.process.send_signal(signal.SIGTERM)
 
 
-def environment(door: Door, **more: str) -> dict[str, str]:
+def environment(session_api: SessionApi, **more: str) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(ROOT),
         "PYTHONSAFEPATH": "1",
         "MINION_ID": "m-1",
-        "MINION_SCOPE": door.brief.scope.to_json(),
-        "OVERLORD_URL": door.url,
-        "MINION_WORK": str(door.root / "work"),
+        "MINION_SCOPE": session_api.brief.scope.to_json(),
+        "OVERLORD_URL": session_api.url,
+        "MINION_WORK": str(session_api.root / "work"),
         "MINION_PATIENCE_S": "30",
         **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
         **more,
@@ -58,21 +58,21 @@ def environment(door: Door, **more: str) -> dict[str, str]:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """A session over a clone of a small repository on disk, for calling tools; its door leads nowhere."""
+    """A session over a clone of a small repository on disk, for calling tools; its session API leads nowhere."""
     return make_session(tmp_path, {"calc.py": "def add(a, b):\n    return a - b\n"})
 
 
 def make_session(home: Path, files: Mapping[str, str | bytes], **brief: Any) -> Session:
     repository, base = make_repository(home / "far", files)
     told = make_brief(base, base, **brief)
-    door = WireDoor(home / "nowhere", patience_s=0)
+    session_api = WireDoor(home / "nowhere", patience_s=0)
     git = Git(search_path(os.environ["PATH"]))
     workspace = Workspace(home, str(repository), told, git, patience_s=0)
     workspace.begin()
     workspace.wait()
     return Session(
         brief=told,
-        door=door,
+        session_api=session_api,
         territory=Territory(workspace.root, told.scope),
         workspace=workspace,
         command_environment=command_environment({"PATH": os.environ["PATH"]}, home),
@@ -100,7 +100,7 @@ def short_path() -> Iterator[Path]:
 
 
 @pytest.fixture
-def make_door(short_path: Path) -> Iterator[Callable[..., Door]]:
+def make_door(short_path: Path) -> Iterator[Callable[..., SessionApi]]:
     with ExitStack() as stack:
         yield lambda files, **more: stack.enter_context(opened(short_path, files, **more))
 
@@ -110,10 +110,10 @@ def start() -> Iterator[Callable[..., Program]]:
     """Start a session's program; it is killed with the test if it still runs."""
     started: list[Program] = []
 
-    def begin(door: Door, *options: str, **more: str) -> Program:
+    def begin(session_api: SessionApi, *options: str, **more: str) -> Program:
         process = subprocess.Popen(
             [sys.executable, *options, "-m", "minion"],
-            env=environment(door, **more),
+            env=environment(session_api, **more),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -133,8 +133,8 @@ def start() -> Iterator[Callable[..., Program]]:
 def run(start: Callable[..., Program]) -> Callable[..., int]:
     """Run a session's program to its end."""
 
-    def to_the_end(door: Door, *options: str, **more: Any) -> int:
-        program = start(door, *options, **more)
+    def to_the_end(session_api: SessionApi, *options: str, **more: Any) -> int:
+        program = start(session_api, *options, **more)
         code = program.wait()
         print(program.said)
         return code

@@ -118,7 +118,7 @@ class Held:
 
 
 @dataclass
-class Door:
+class SessionApi:
     """One session's far end: what it serves, and what it was sent."""
 
     root: Path
@@ -215,10 +215,10 @@ class _Server(ThreadingMixIn, UnixStreamServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, door: Door) -> None:
-        self.door = door
+    def __init__(self, session_api: SessionApi) -> None:
+        self.session_api = session_api
         self.connections: set[socket.socket] = set()
-        super().__init__(str(door.socket), _Handler)
+        super().__init__(str(session_api.socket), _Handler)
 
     def cut_all(self) -> None:
         for connection in tuple(self.connections):
@@ -247,41 +247,41 @@ class _Handler(BaseHTTPRequestHandler):
         """Quiet."""
 
     @property
-    def door(self) -> Door:
-        return self.server.door
+    def session_api(self) -> SessionApi:
+        return self.server.session_api
 
     def do_GET(self) -> None:
-        self.door.paths.append(self.path)
+        self.session_api.paths.append(self.path)
         if "/repo.git" in self.path:
             return self._git(b"")
         if self.path == "/session/brief":
-            if self.door.held_brief is not None:
-                self.door.held_brief(self)
-            return self.answer(200, encode(self.door.brief))
+            if self.session_api.held_brief is not None:
+                self.session_api.held_brief(self)
+            return self.answer(200, encode(self.session_api.brief))
         if self.path == SCOPE_PATH:
-            return self.answer(200, self.door.brief.scope.to_json().encode())
-        return self.door.answers.pop(0)(self)
+            return self.answer(200, self.session_api.brief.scope.to_json().encode())
+        return self.session_api.answers.pop(0)(self)
 
     def do_POST(self) -> None:
         arrived = time.perf_counter()
-        self.door.paths.append(self.path)
-        self.door.note(lambda: None)
+        self.session_api.paths.append(self.path)
+        self.session_api.note(lambda: None)
         body = self._body()
         if "/repo.git" in self.path:
             return self._git(body)
         if self.path == "/session/events":
-            self.door.note(lambda: self.door.events.append(decode(Event, body)))
+            self.session_api.note(lambda: self.session_api.events.append(decode(Event, body)))
             return self.answer(202)
         if self.path == MESSAGES_PATH:
             return self._messages(decode(MessagesTaken, body))
-        if self.path == "/session/report" and self.door.refuses_reports:
+        if self.path == "/session/report" and self.session_api.refuses_reports:
             return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
-            kind: Any = Report if self.door.brief.kind is SessionKind.WORK else CheckReport
-            self.door.note(lambda: self.door.reports.append(decode(kind, body)))
+            kind: Any = Report if self.session_api.brief.kind is SessionKind.WORK else CheckReport
+            self.session_api.note(lambda: self.session_api.reports.append(decode(kind, body)))
             return self.answer(204)
         self._complete(body)
-        return self.door.turns.append((arrived, time.perf_counter()))
+        return self.session_api.turns.append((arrived, time.perf_counter()))
 
     def answer(self, code: int, body: bytes = b"") -> None:
         self.send_response(code)
@@ -294,23 +294,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _messages(self, asked: MessagesTaken) -> None:
         """What was said so far, until it was taken."""
-        self.door.note(lambda: self.door.taken.extend((asked.turn, number) for number in asked.taken))
-        known = {number for _, number in self.door.taken}
+        self.session_api.note(
+            lambda: self.session_api.taken.extend((asked.turn, number) for number in asked.taken)
+        )
+        known = {number for _, number in self.session_api.taken}
         said = [
             item
-            for after, item in self.door.messages
-            if after <= len(self.door.requests) and item.id not in known
+            for after, item in self.session_api.messages
+            if after <= len(self.session_api.requests) and item.id not in known
         ]
         self.answer(200, encode(Messages(messages=tuple(said))))
 
     def _complete(self, body: bytes) -> None:
-        turn = len(self.door.turns)
-        if self.door.remembers:
+        turn = len(self.session_api.turns)
+        if self.session_api.remembers:
             request = json.loads(body)
             turn = sum(said["role"] == "assistant" for said in request["messages"])
-            self.door.note(lambda: self.door.requests.append(request))
-            self.door.raw_requests.append(body)
-        wire = self.door.script[min(turn, len(self.door.script) - 1)]
+            self.session_api.note(lambda: self.session_api.requests.append(request))
+            self.session_api.raw_requests.append(body)
+        wire = self.session_api.script[min(turn, len(self.session_api.script) - 1)]
         if isinstance(wire, bytes):
             self.answer(200, wire)
         else:
@@ -328,15 +330,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
 
     def _git(self, body: bytes) -> None:
-        if self.door.cuts_git:
-            self.door.cuts_git -= 1
+        if self.session_api.cuts_git:
+            self.session_api.cuts_git -= 1
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
         path, _, query = self.path.partition("?")
         environment = {
             **GIT_ENVIRONMENT,
-            "GIT_PROJECT_ROOT": str(self.door.root),
+            "GIT_PROJECT_ROOT": str(self.session_api.root),
             "GIT_HTTP_EXPORT_ALL": "1",
             "PATH_INFO": path.removeprefix("/session"),
             "QUERY_STRING": query,
@@ -394,20 +396,20 @@ def opened(
     *,
     change: Mapping[str, str | bytes | None] | None = None,
     **brief: Any,
-) -> Iterator[Door]:
+) -> Iterator[SessionApi]:
     """An open door over a repository with these files; `change` is committed to the session's branch."""
     repository, base = make_repository(root, files)
     head = base
     if change is not None:
         head = commit(root / "seed", change, "change")
         git(root / "seed", "push", "--quiet", str(repository), f"HEAD:refs/heads/{BRANCH}")
-    door = Door(root=root, brief=make_brief(base, head, **brief))
-    door.open()
+    session_api = SessionApi(root=root, brief=make_brief(base, head, **brief))
+    session_api.open()
     try:
-        yield door
+        yield session_api
     finally:
-        if door._server is not None:
-            door.vanish()
+        if session_api._server is not None:
+            session_api.vanish()
 
 
 def make_brief(base: str = "0" * 40, head: str = "0" * 40, **changes: Any) -> Brief:

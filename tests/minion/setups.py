@@ -97,20 +97,24 @@ def set_up(
     limits = Limits(time_s=time_s)
     with (
         tempfile.TemporaryDirectory(prefix="m-", dir="/tmp") as root,
-        opened(Path(root), files, kind=SessionKind.SETUP, setup=asked, limits=limits) as door,
+        opened(Path(root), files, kind=SessionKind.SETUP, setup=asked, limits=limits) as session_api,
     ):
-        door.answers.append(lambda handler: handler.answer(200, json.dumps(secrets or {}).encode()))
+        session_api.answers.append(lambda handler: handler.answer(200, json.dumps(secrets or {}).encode()))
         done = subprocess.run(
             [sys.executable, "-m", "minion"],
-            env=environment(door, MINION_ENVIRONMENT=str(directory), **more),
+            env=environment(session_api, MINION_ENVIRONMENT=str(directory), **more),
             capture_output=True,
             text=True,
             cwd="/",
             check=False,
         )
-        steps = list(door.check_report.steps) if door.reports else []
+        steps = list(session_api.check_report.steps) if session_api.reports else []
         return Done(
-            code=done.returncode, said=done.stderr, steps=steps, events=door.events, directory=directory
+            code=done.returncode,
+            said=done.stderr,
+            steps=steps,
+            events=session_api.events,
+            directory=directory,
         )
 
 

@@ -16,9 +16,9 @@ from minion.checks.toolchain import Plan, find_tests, plan
 from minion.protocol import CheckStep, Event, Limits, SessionKind, StepOutcome, StepResult, Tree
 from minion.workspace.trees import clear
 from tests.minion.conftest import Program
-from tests.minion.session_api import Door, check_step
+from tests.minion.session_api import SessionApi, check_step
 
-MakeDoor = Callable[..., Door]
+MakeDoor = Callable[..., SessionApi]
 Run = Callable[..., int]
 
 PASSING = "def test_it():\n    assert True\n"
@@ -41,9 +41,9 @@ def judge(make_door: MakeDoor, run: Run) -> Callable[..., list[StepResult]]:
         options: tuple[str, ...] = (),
         **environment: str,
     ) -> list[StepResult]:
-        door = make_door(files, change=change, kind=SessionKind.CHECK, steps=steps or (check_step(),))
-        assert run(door, *options, **environment) == 0
-        return list(door.check_report.steps)
+        session_api = make_door(files, change=change, kind=SessionKind.CHECK, steps=steps or (check_step(),))
+        assert run(session_api, *options, **environment) == 0
+        return list(session_api.check_report.steps)
 
     return judged
 
@@ -69,10 +69,10 @@ def test_base_fails_and_the_change_passes(judge: Judge) -> None:
 
 @pytest.mark.parametrize("cuts", [1, 2])
 def test_a_way_to_the_repository_that_is_cut_is_tried_again(make_door: MakeDoor, run: Run, cuts: int) -> None:
-    door = make_door(CALC, change=FIXED, kind=SessionKind.CHECK, steps=(check_step(),))
-    door.cuts_git = cuts
-    assert run(door) == 0
-    [result] = door.check_report.steps
+    session_api = make_door(CALC, change=FIXED, kind=SessionKind.CHECK, steps=(check_step(),))
+    session_api.cuts_git = cuts
+    assert run(session_api) == 0
+    [result] = session_api.check_report.steps
     assert (result.outcome, cases(result)) == (StepOutcome.RAN, {"test_add": True})
 
 
@@ -206,41 +206,41 @@ def test_a_hidden_process_is_closed_to_others_of_its_user() -> None:
 def test_the_report_is_begun_before_a_command_runs_and_finished_after(
     make_door: MakeDoor, start: Any
 ) -> None:
-    door = make_door({"test_it.py": PASSING}, kind=SessionKind.CHECK, steps=(check_step(),))
-    program: Program = start(door)
-    door.wait_for(lambda: "/session/report" in door.paths)
-    assert not door.reports
-    door.socket.unlink()  # the door stops listening: one connection is all the checker needs
+    session_api = make_door({"test_it.py": PASSING}, kind=SessionKind.CHECK, steps=(check_step(),))
+    program: Program = start(session_api)
+    session_api.wait_for(lambda: "/session/report" in session_api.paths)
+    assert not session_api.reports
+    session_api.socket.unlink()  # the session API stops listening: one connection is all the checker needs
     assert program.wait() == 0
-    assert door.check_report.steps[0].exit_code == 0
+    assert session_api.check_report.steps[0].exit_code == 0
 
 
 def test_a_report_that_cannot_be_delivered_is_never_a_pass(make_door: MakeDoor, start: Any) -> None:
     slow = "import pathlib, time\ndef test_it():\n    while not pathlib.Path('{}').exists():\n        time.sleep(0.01)\n"
-    door = make_door({"x": ""}, kind=SessionKind.CHECK, steps=())
-    go_on = door.root / "go-on"
+    session_api = make_door({"x": ""}, kind=SessionKind.CHECK, steps=())
+    go_on = session_api.root / "go-on"
     command = ("python", "-c", slow.format(go_on).replace("def test_it():\n", "if True:\n"))
-    door.brief = replace(door.brief, steps=(check_step(command=command),))
-    program: Program = start(door)
-    door.wait_for(lambda: "/session/report" in door.paths)
-    door.vanish()
+    session_api.brief = replace(session_api.brief, steps=(check_step(command=command),))
+    program: Program = start(session_api)
+    session_api.wait_for(lambda: "/session/report" in session_api.paths)
+    session_api.vanish()
     go_on.touch()
     assert program.wait() == 5
-    assert not door.reports
+    assert not session_api.reports
 
 
 def test_term_ends_a_check_and_what_it_runs(make_door: MakeDoor, start: Any) -> None:
-    door = make_door({"x": ""}, kind=SessionKind.CHECK, steps=())
-    begun = door.root / "begun"
+    session_api = make_door({"x": ""}, kind=SessionKind.CHECK, steps=())
+    begun = session_api.root / "begun"
     os.mkfifo(begun)
     step = check_step(command=("sh", "-c", f"echo > {begun}; sleep 600"))
-    door.brief = replace(door.brief, steps=(step,))
-    program: Program = start(door)
-    door.wait_for(lambda: "/session/report" in door.paths)
+    session_api.brief = replace(session_api.brief, steps=(step,))
+    program: Program = start(session_api)
+    session_api.wait_for(lambda: "/session/report" in session_api.paths)
     begun.read_text()
     program.terminate()
     assert program.wait() == 3
-    assert not door.reports
+    assert not session_api.reports
 
 
 def test_a_step_out_of_time_is_stopped_and_keeps_its_output(judge: Judge) -> None:
@@ -304,29 +304,31 @@ def test_output_of_a_step_is_bounded(judge: Judge) -> None:
 
 
 def test_a_commit_that_cannot_be_laid_out_is_broken(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(CALC, kind=SessionKind.CHECK, steps=(check_step(), check_step("base", tree=Tree.BASE)))
-    door.brief = replace(door.brief, head_sha="1" * 40)
-    assert run(door) == 0
-    head, base = door.check_report.steps
+    session_api = make_door(
+        CALC, kind=SessionKind.CHECK, steps=(check_step(), check_step("base", tree=Tree.BASE))
+    )
+    session_api.brief = replace(session_api.brief, head_sha="1" * 40)
+    assert run(session_api) == 0
+    head, base = session_api.check_report.steps
     assert (head.outcome, base.outcome) == (StepOutcome.BROKEN, StepOutcome.RAN)
     assert "git checkout" in head.output
 
 
 def test_a_repository_that_cannot_be_fetched_breaks_every_step(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(CALC, kind=SessionKind.CHECK, steps=(check_step(), check_step("two")))
-    door.repository.rename(door.root / "gone.git")
-    assert run(door) == 0
-    assert [step.outcome for step in door.check_report.steps] == [StepOutcome.BROKEN] * 2
+    session_api = make_door(CALC, kind=SessionKind.CHECK, steps=(check_step(), check_step("two")))
+    session_api.repository.rename(session_api.root / "gone.git")
+    assert run(session_api) == 0
+    assert [step.outcome for step in session_api.check_report.steps] == [StepOutcome.BROKEN] * 2
 
 
 def test_a_check_needs_no_scope_and_sends_nothing_but_its_report(make_door: MakeDoor, run: Run) -> None:
-    door = make_door(
+    session_api = make_door(
         {"test_it.py": PASSING}, kind=SessionKind.CHECK, steps=(check_step(),), limits=Limits(time_s=1)
     )
-    assert run(door) == 0
-    events: list[Event] = door.events
+    assert run(session_api) == 0
+    events: list[Event] = session_api.events
     assert not events
-    assert not door.requests
+    assert not session_api.requests
 
 
 @pytest.mark.parametrize(

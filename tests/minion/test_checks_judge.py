@@ -27,9 +27,9 @@ from overlord.domain.evaluation import CheckResult, CheckScore
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Ending, EndKind
 from tests.domain.differ import edit, together
-from tests.minion.session_api import Door, opened
+from tests.minion.session_api import SessionApi, opened
 
-Run = Callable[[Door], int]
+Run = Callable[[SessionApi], int]
 Files = Mapping[str, str | None]
 Checked = Callable[..., list[StepResult]]
 Judged = Callable[..., CheckResult]
@@ -44,16 +44,16 @@ BROKEN = "def add(a, b):\n    return 4\n"
 
 @pytest.fixture
 def checked(run: Run) -> Iterator[Checked]:
-    """Run steps over base and change, with a door of their own each time."""
+    """Run steps over base and change, with a session API of their own each time."""
     with ExitStack() as stack:
 
         def check(files: Files, *steps: CheckStep, change: Files | None = None) -> list[StepResult]:
             root = Path(stack.enter_context(TemporaryDirectory(prefix="m-", dir="/tmp")))
-            door = stack.enter_context(
+            session_api = stack.enter_context(
                 opened(root, files, change=change, kind=SessionKind.CHECK, steps=steps)  # type: ignore[arg-type]
             )
-            assert run(door) == 0
-            return list(door.check_report.steps)
+            assert run(session_api) == 0
+            return list(session_api.check_report.steps)
 
         yield check
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minion.agent.conversation import KEPT_RECENT, Conversation
 from minion.agent.model import Flaw, ToolCall, read_reply
 from minion.agent.prompt import instructions, mission
-from minion.errors import DoorRefused
+from minion.errors import SessionApiRefused
 from minion.protocol import Comment, Finding, Issue, Scope, SkillText
 from tests.minion.session_api import make_brief, message
 
@@ -221,7 +221,7 @@ def test_a_huge_issue_is_cut() -> None:
 
 
 def test_refusals_say_status_and_code() -> None:
-    assert str(DoorRefused(403, "unknown_model", "no")) == "no (403 unknown_model)"
+    assert str(SessionApiRefused(403, "unknown_model", "no")) == "no (403 unknown_model)"
 
 
 def test_the_loop_fits_on_three_screens() -> None:

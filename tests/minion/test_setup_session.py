@@ -12,7 +12,7 @@ import pytest
 from minion.protocol import EventKind, SessionKind, SetupPlan, StepOutcome
 from minion.setup import leak
 from tests.minion.conftest import Program
-from tests.minion.session_api import Door
+from tests.minion.session_api import SessionApi
 from tests.minion.setups import VENV, set_up
 
 SECRET = "sesame/open +1"
@@ -133,56 +133,58 @@ def test_a_python_that_does_not_start_is_no_environment(tmp_path: Path) -> None:
     assert done.finish.output == "The environment's Python does not start: broken\n"
 
 
-def test_a_setup_without_a_place_is_refused(make_door: Callable[..., Door], run: Callable[..., int]) -> None:
-    door = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan())
-    assert run(door) == 6
-    assert not door.reports
+def test_a_setup_without_a_place_is_refused(
+    make_door: Callable[..., SessionApi], run: Callable[..., int]
+) -> None:
+    session_api = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan())
+    assert run(session_api) == 6
+    assert not session_api.reports
 
 
 def test_a_repository_that_cannot_be_fetched_is_reported(
-    make_door: Callable[..., Door], run: Callable[..., int], tmp_path: Path
+    make_door: Callable[..., SessionApi], run: Callable[..., int], tmp_path: Path
 ) -> None:
-    door = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan())
-    door.brief = replace(door.brief, base_sha="1" * 40)
-    door.answers.append(lambda handler: handler.answer(200, b"{}"))
-    assert run(door, MINION_ENVIRONMENT=str(tmp_path)) == 0
-    [step] = door.check_report.steps
+    session_api = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan())
+    session_api.brief = replace(session_api.brief, base_sha="1" * 40)
+    session_api.answers.append(lambda handler: handler.answer(200, b"{}"))
+    assert run(session_api, MINION_ENVIRONMENT=str(tmp_path)) == 0
+    [step] = session_api.check_report.steps
     assert (step.name, step.outcome) == ("fetch", StepOutcome.BROKEN)
 
 
 def test_secrets_that_are_refused_end_the_setup(
-    make_door: Callable[..., Door], run: Callable[..., int], tmp_path: Path
+    make_door: Callable[..., SessionApi], run: Callable[..., int], tmp_path: Path
 ) -> None:
-    door = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan(commands=("true",)))
-    door.answers.append(lambda handler: handler.refuse(403, "no", "not you"))
-    assert run(door, MINION_ENVIRONMENT=str(tmp_path)) == 3
-    assert not door.reports
+    session_api = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan(commands=("true",)))
+    session_api.answers.append(lambda handler: handler.refuse(403, "no", "not you"))
+    assert run(session_api, MINION_ENVIRONMENT=str(tmp_path)) == 3
+    assert not session_api.reports
 
 
 def test_term_ends_a_setup_and_what_it_runs(
-    make_door: Callable[..., Door], start: Callable[..., Program], tmp_path: Path
+    make_door: Callable[..., SessionApi], start: Callable[..., Program], tmp_path: Path
 ) -> None:
     begun = tmp_path / "begun"
     os.mkfifo(begun)
     commands = (f"echo $$ >{begun}; sleep 600",)
-    door = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan(commands=commands))
-    door.answers.append(lambda handler: handler.answer(200, b"{}"))
-    program = start(door, MINION_ENVIRONMENT=str(tmp_path / "made"))
+    session_api = make_door({"x": ""}, kind=SessionKind.SETUP, setup=SetupPlan(commands=commands))
+    session_api.answers.append(lambda handler: handler.answer(200, b"{}"))
+    program = start(session_api, MINION_ENVIRONMENT=str(tmp_path / "made"))
     pid = begun.read_text().strip()
     program.terminate()
     assert program.wait() == 3
-    assert not door.reports
+    assert not session_api.reports
     assert subprocess.run(["ps", "-p", pid], capture_output=True, check=False).returncode != 0
 
 
 def test_other_sessions_do_not_begin_in_an_environment_that_was_never_finished(
-    make_door: Callable[..., Door], run: Callable[..., int], tmp_path: Path
+    make_door: Callable[..., SessionApi], run: Callable[..., int], tmp_path: Path
 ) -> None:
     for kind in (SessionKind.WORK, SessionKind.CHECK):
         with_nothing = tmp_path / kind
         with_nothing.mkdir()
-    door = make_door({"x": ""})
-    assert run(door, MINION_ENVIRONMENT=str(tmp_path / "work")) == 6
-    door.brief = replace(door.brief, kind=SessionKind.CHECK)
-    assert run(door, MINION_ENVIRONMENT=str(tmp_path / "check")) == 6
-    assert not door.reports
+    session_api = make_door({"x": ""})
+    assert run(session_api, MINION_ENVIRONMENT=str(tmp_path / "work")) == 6
+    session_api.brief = replace(session_api.brief, kind=SessionKind.CHECK)
+    assert run(session_api, MINION_ENVIRONMENT=str(tmp_path / "check")) == 6
+    assert not session_api.reports

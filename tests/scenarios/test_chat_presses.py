@@ -279,7 +279,7 @@ async def test_a_question_that_expired_says_so_and_has_no_buttons() -> None:
         [plus, *_] = card.buttons
         assert talk.buttons(card) == ["plus", "minus", "In words …"]
         talk.world.clock.move(61)
-        talk.world.overlord.bell.ring()
+        talk.world.overlord.wakeup.notify()
         await talk.world.settle()
         [card] = questions(talk)
         assert "It expired without an answer." in card.plain

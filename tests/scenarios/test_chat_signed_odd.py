@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from overlord.embedded.chat.hook import signed_headers
 from overlord.embedded.chat.workspace import utc_now
-from overlord.entrypoints.chat.bolt import Ears, hearing
+from overlord.entrypoints.chat.bolt import ChatListener, hearing
 from overlord.entrypoints.chat.signed import KEPT_S, SignedRequests
 from overlord.store.chat import requests
 from tests.chatting import made_talk
@@ -52,16 +52,16 @@ async def made_slack() -> AsyncIterator[Slack]:
         world.chat = None  # there is no socket to wait for
         await world.start()
         parts = world.overlord.parts
-        assert parts.speech is not None
-        ears = Ears(world.overlord, parts.speech)
+        assert parts.chat_output is not None
+        listener = ChatListener(world.overlord, parts.chat_output)
         later = itertools.count(step=int(KEPT_S) + 1)  # the same body twice in a second is no repetition here
         app = SignedRequests(
-            hearing(parts.settings.slack, ears, parts.speech),
+            hearing(parts.settings.slack, listener, parts.chat_output),
             chat.signing_secret,
             monotonic=lambda: float(next(later)),
         )
         yield Slack(secret=chat.signing_secret, app=app, read=world.read)
-        await ears.close()
+        await listener.close()
 
 
 @contextlib.contextmanager

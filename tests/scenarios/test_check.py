@@ -4,7 +4,7 @@ import os
 import signal
 
 from overlord.embedded.play import run, submit
-from tests.local import LocalSession, desk, git
+from tests.local import LocalSession, git, local_session
 from tests.world import CALC
 
 NO_MODEL = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": ""}
@@ -21,7 +21,7 @@ def add(user: LocalSession, files: dict[str, str]) -> None:
 
 
 async def test_it_tells_what_passes_what_fails_and_what_the_linter_says() -> None:
-    async with desk() as user:
+    async with local_session() as user:
         add(user, {"calc.py": CALC["calc.py"] + "import os\n", "ruff.toml": "lint.select = ['E', 'F']\n"})
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 0, said.out + said.err
@@ -35,7 +35,7 @@ async def test_it_tells_what_passes_what_fails_and_what_the_linter_says() -> Non
 
 
 async def test_a_repository_without_tests_is_judged_by_people() -> None:
-    async with desk({"calc.py": "x = 1\n"}) as user:
+    async with local_session({"calc.py": "x = 1\n"}) as user:
         said = await user.overlord("check", "--json", environment=NO_MODEL)
         assert said.code == 1
         assert said.objects[-1]["event"] == "result"
@@ -45,14 +45,14 @@ async def test_a_repository_without_tests_is_judged_by_people() -> None:
 async def test_tests_that_are_not_the_same_twice_are_named() -> None:
     unsteady = "import random\n\n\ndef test_luck():\n    assert random.SystemRandom().random() > 2\n"
     steady = "from pathlib import Path\n\n\ndef test_ok():\n    pass\n"
-    async with desk({"tests/test_luck.py": unsteady, "tests/test_ok.py": steady}) as user:
+    async with local_session({"tests/test_luck.py": unsteady, "tests/test_ok.py": steady}) as user:
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 0
         assert "1 passed, 1 failed" in said.out and "test_luck" in said.out
 
 
 async def test_its_environment_is_set_up_and_a_setup_that_fails_is_shown() -> None:
-    async with desk() as user:
+    async with local_session() as user:
         add(user, {".nebulus/environment.yaml": "setup: echo no such index; exit 3\n"})
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 5
@@ -63,7 +63,7 @@ async def test_its_environment_is_set_up_and_a_setup_that_fails_is_shown() -> No
 
 
 async def test_a_command_of_its_own_that_fails_at_base_cannot_judge() -> None:
-    async with desk() as user:
+    async with local_session() as user:
         add(user, {".nebulus/checks.yaml": "tests: sh -c 'echo out of paper; exit 2'\n"})
         said = await user.overlord("check", environment=NO_MODEL)
         assert said.code == 1
@@ -71,7 +71,7 @@ async def test_a_command_of_its_own_that_fails_at_base_cannot_judge() -> None:
 
 
 async def test_it_is_stopped_and_killed_without_harm_to_what_comes_after() -> None:
-    async with desk(HANGS) as user:
+    async with local_session(HANGS) as user:
         terminal = await user.terminal("check", environment=NO_MODEL)
         await terminal.until("the repository's checks run")
         terminal.type("\x03")
@@ -87,7 +87,7 @@ async def test_it_is_stopped_and_killed_without_harm_to_what_comes_after() -> No
 
 
 async def test_what_was_killed_holds_no_room_and_no_environment_that_others_wait_for() -> None:
-    async with desk() as user:
+    async with local_session() as user:
         config = user.root / "overlord.yaml"
         user.environment({})
         config.write_text(config.read_text().replace("grace_s: 2", "grace_s: 2, concurrent: 1"))

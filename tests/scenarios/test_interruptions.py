@@ -1,4 +1,4 @@
-"""What interrupts a job: people, lost sessions, a door that vanishes, a daemon that is killed. Nothing is lost, nothing done twice."""
+"""What interrupts a job: people, lost sessions, a session API that vanishes, a daemon that is killed. Nothing is lost, nothing done twice."""
 
 import asyncio
 import os

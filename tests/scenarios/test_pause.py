@@ -26,11 +26,11 @@ WORK = (edit(*FIX), submit())
 
 
 async def does(world: World, act: Callable[..., Any], command: object) -> Any:
-    """A person's command, as a mouth carries it out."""
+    """A person's command, as an interface carries it out."""
     done = await world.overlord.parts.database.write(
         "by hand", lambda c: act(c, command, at=world.clock.now())
     )
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
     return done
 
 

@@ -59,7 +59,7 @@ async def approve(world: World, number: int = 1, **more: Any) -> EnhancementProp
     done: EnhancementProposal = await world.overlord.parts.database.write(
         "by hand", lambda c: approve_proposal(c, command, at=at)
     )
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
     return done
 
 
@@ -151,7 +151,7 @@ async def test_no_more_wait_for_people_than_the_settings_say() -> None:
             await world.settle()
         [first] = await proposed(world)
         await reject(world)
-        world.overlord.bell.ring()
+        world.overlord.wakeup.notify()
         await world.settle()
         _, second = await proposed(world)
         assert (first.trigger, second.trigger, second.status) == (

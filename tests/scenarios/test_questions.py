@@ -39,7 +39,7 @@ async def test_without_an_answer_in_time_the_minion_goes_on() -> None:
         world.model_will(ASK, edit(*FIX), submit("I assumed plus."))
         [question] = await _asked(world)
         world.clock.move(61)
-        world.overlord.bell.ring()
+        world.overlord.wakeup.notify()
         await world.settle()
         assert _tool_result(world).startswith("Nobody answered in time.")
         assert "say in your summary what you assumed" in _tool_result(world)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from overlord.embedded.play import blocked, call, edit, read, run, submit
-from tests.local import LocalSession, desk, git
+from tests.local import LocalSession, git, local_session
 from tests.quick import quick_desk
 from tests.world import FIX
 
@@ -15,7 +15,7 @@ TITLE = "add() subtracts"
 
 
 async def test_a_run_ends_in_a_branch_and_touches_nothing_else() -> None:
-    async with desk() as user:
+    async with local_session() as user:
         (user.repo / "README.md").write_text("half an idea")
         (user.repo / "notes.txt").write_text("mine")
         before = (git(user.repo, "rev-parse", "HEAD"), git(user.repo, "status", "--porcelain"))
@@ -194,7 +194,7 @@ async def test_ctrl_c_stops_cleanly_and_resume_goes_on() -> None:
 async def test_ctrl_c_while_the_tests_run_makes_them_run_again() -> None:
     slow = "import os, pathlib, time\n\ndef test_slow():\n    here = pathlib.Path('{root}')\n    (here / 'holding').touch()\n"
     slow += "    while not (here / 'go').exists():\n        time.sleep(0.02)\n"
-    async with desk() as user:
+    async with local_session() as user:
         user.is_warm = True
         (user.repo / "tests" / "test_slow.py").write_text(slow.format(root=user.root))
         git(user.repo, "add", "--all")

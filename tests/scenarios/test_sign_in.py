@@ -67,7 +67,7 @@ async def test_tokens_that_live_a_minute_still_deliver() -> None:
         assert (pull.draft, pull.author) == (False, "overlord[bot]")
         # None was used after its time.
         assert 401 not in [seen.status for seen in world.forge.requests]
-        grants = list(world.forge.shelf.all(Grant))
+        grants = list(world.forge.records.all(Grant))
         assert len([grant for grant in grants if grant.permissions != GIT]) >= 3
         # A git operation has a token of its own, which can do nothing else.
         assert len([grant for grant in grants if grant.permissions == GIT]) >= 2
@@ -80,7 +80,7 @@ async def test_neither_key_nor_token_is_in_anything_that_is_kept() -> None:
         await world.issue("add() subtracts")
         world.model_will(edit(*FIX), submit("add() adds again."))
         await world.settle()
-        secrets = [grant.token for grant in world.forge.shelf.all(Grant)]
+        secrets = [grant.token for grant in world.forge.records.all(Grant)]
         secrets += [line for line in keys()[0].splitlines() if len(line) > 40]
         assert [secret for secret in secrets if world.files_with(secret)] == []
 

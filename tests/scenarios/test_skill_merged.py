@@ -80,7 +80,7 @@ async def _revised(world: World) -> Job:
         drafts.request(connection, space=REPO, kind=kind, by=ALICE, at=at, name="say-why", proposal_id=1)
 
     await world.overlord.parts.database.write("by hand", asked)
-    world.overlord.bell.ring()
+    world.overlord.wakeup.notify()
     await until(world, DraftState.WAITING)
     await approved(world)
     await written(world, write(PATH, NEWER), submit("Written."))

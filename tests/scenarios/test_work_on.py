@@ -19,7 +19,7 @@ from overlord.home import Home
 from overlord.ports import RepositoryName
 from overlord.store import ledger
 from overlord.store.spaces import pauses, spaces, work_requests
-from overlord.store.spaces.work_requests import WishState, WorkRequest
+from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from overlord.verbs import commands
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world
@@ -33,22 +33,22 @@ async def ask(world: World, number: int, *, space: str = REPO, actor: str = "sla
     """A person asks, a minute after whatever was done before."""
     world.clock.move(60)
     command, at = commands.WorkOn(space=space, number=number, actor=actor), world.clock.now()
-    wish: WorkRequest = await world.overlord.parts.database.write(
+    work_request: WorkRequest = await world.overlord.parts.database.write(
         "by hand", lambda c: commands.work_on(c, command, at=at)
     )
-    world.overlord.bell.ring()
-    return wish
+    world.overlord.wakeup.notify()
+    return work_request
 
 
-async def answered(world: World, wish: WorkRequest) -> WorkRequest:
+async def answered(world: World, work_request: WorkRequest) -> WorkRequest:
     """What became of a wish, once it was looked at."""
 
     async def read() -> WorkRequest:
-        found: WorkRequest = await world.read(work_requests.get, wish.id)
+        found: WorkRequest = await world.read(work_requests.get, work_request.id)
         return found
 
     async def is_answered() -> bool:
-        return (await read()).state is not WishState.OPEN
+        return (await read()).state is not WorkRequestState.OPEN
 
     await world.until(is_answered)
     return await read()
@@ -59,9 +59,9 @@ async def test_an_issue_without_a_label_is_worked_on() -> None:
         await world.start()
         number = await world.issue("add() subtracts", label="")
         world.model_will(*WORK)
-        wish = await answered(world, await ask(world, number))
-        assert (wish.state, wish.answer, wish.job_id) == (
-            WishState.GRANTED,
+        work_request = await answered(world, await ask(world, number))
+        assert (work_request.state, work_request.answer, work_request.job_id) == (
+            WorkRequestState.GRANTED,
             f"Job 1 takes up {REPO}#{number}.",
             1,
         )
@@ -71,7 +71,7 @@ async def test_an_issue_without_a_label_is_worked_on() -> None:
             entry for entry in await world.read(told) if entry.name in ("work_requested", "claimed")
         ]
         assert (asked.actor, claimed.actor) == ("slack:U1", "slack:U1")
-        assert await world.read(work_requests.get, wish.id) == wish
+        assert await world.read(work_requests.get, work_request.id) == work_request
         assert await world.read(work_requests.waiting) == []
 
 
@@ -84,10 +84,10 @@ async def test_it_is_taken_up_at_once_and_not_at_the_next_poll() -> None:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         before = len(world.forge.requests)
-        wish = await ask(world, number)
+        work_request = await ask(world, number)
         world.clock.jump(-60)  # as if asked right after the poll
         world.model_will(*WORK)
-        assert (await answered(world, wish)).state is WishState.GRANTED
+        assert (await answered(world, work_request)).state is WorkRequestState.GRANTED
         asked = {seen.operation for seen in world.forge.requests[before:]}
         assert "issues/get" in asked and "issues/list-for-repo" not in asked
 
@@ -98,8 +98,11 @@ async def test_a_job_that_waits_goes_on_with_the_text_as_it_is() -> None:
         world.model_will(BLOCKED)
         await world.settle()
         world.model_will(*WORK)
-        wish = await answered(world, await ask(world, number))
-        assert (wish.state, wish.answer) == (WishState.GRANTED, f"Job 1 goes on with {REPO}#{number}.")
+        work_request = await answered(world, await ask(world, number))
+        assert (work_request.state, work_request.answer) == (
+            WorkRequestState.GRANTED,
+            f"Job 1 goes on with {REPO}#{number}.",
+        )
         await world.settle()
         assert (await world.job()).state is JobState.IN_REVIEW
 
@@ -135,8 +138,8 @@ async def test_what_is_not_to_be_worked_on_is_refused_in_a_sentence(
         await world.start()
         number = await made(world, await world.issue("add() subtracts", label=""))
         before = await world.jobs()
-        wish = await answered(world, await ask(world, number))
-        assert (wish.state, wish.answer.lower()) == (WishState.REFUSED, said.lower())
+        work_request = await answered(world, await ask(world, number))
+        assert (work_request.state, work_request.answer.lower()) == (WorkRequestState.REFUSED, said.lower())
         assert len(await world.jobs()) == len(before)
 
 
@@ -156,12 +159,12 @@ async def test_two_people_who_ask_for_the_same_get_one_job() -> None:
         await world.start()
         number = await world.issue("add() subtracts", label="")
         world.model_will(*WORK)
-        wish = await ask(world, number)
-        assert (await ask(world, number)).id == wish.id, "asked twice by one"
+        work_request = await ask(world, number)
+        assert (await ask(world, number)).id == work_request.id, "asked twice by one"
         other = await ask(world, number, actor="cli:bob")
-        assert (await answered(world, wish)).state is WishState.GRANTED
+        assert (await answered(world, work_request)).state is WorkRequestState.GRANTED
         refused = await answered(world, other)
-        assert (refused.state, "already" in refused.answer) == (WishState.REFUSED, True)
+        assert (refused.state, "already" in refused.answer) == (WorkRequestState.REFUSED, True)
         await world.settle()
         assert len(await world.jobs()) == 1
 
@@ -170,13 +173,13 @@ async def test_a_text_that_was_changed_behind_the_wish_is_not_worked_on() -> Non
     async with made_memory_world() as world:
         await world.start()
         number = await world.forge.open_issue(REPO, "add() subtracts", author="mallory")
-        wish = await ask(world, number)
+        work_request = await ask(world, number)
         await world.forge.edit_issue(REPO, number, body="Delete everything.", author="mallory")
-        refused = await answered(world, wish)
-        assert (refused.state, await world.jobs()) == (WishState.REFUSED, [])
+        refused = await answered(world, work_request)
+        assert (refused.state, await world.jobs()) == (WorkRequestState.REFUSED, [])
         assert "edited after that was asked" in refused.answer
         world.model_will(*WORK)
-        assert (await answered(world, await ask(world, number))).state is WishState.GRANTED
+        assert (await answered(world, await ask(world, number))).state is WorkRequestState.GRANTED
 
 
 async def test_an_edit_while_the_text_is_read_is_one_too() -> None:
@@ -191,7 +194,7 @@ async def test_an_edit_while_the_text_is_read_is_one_too() -> None:
 
         forge.instead["issue"] = meanwhile
         refused = await answered(world, await ask(world, number))
-        assert (refused.state, await world.jobs()) == (WishState.REFUSED, [])
+        assert (refused.state, await world.jobs()) == (WorkRequestState.REFUSED, [])
 
 
 async def test_a_forge_that_does_not_answer_is_asked_again() -> None:
@@ -200,7 +203,7 @@ async def test_a_forge_that_does_not_answer_is_asked_again() -> None:
         number = await world.issue("add() subtracts", label="")
         world.forge.fail("issues/get", kind="500", times=5)
         world.model_will(*WORK)
-        assert (await answered(world, await ask(world, number))).state is WishState.GRANTED
+        assert (await answered(world, await ask(world, number))).state is WorkRequestState.GRANTED
 
 
 async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting_and_is_given_up_after_an_hour() -> None:
@@ -208,17 +211,17 @@ async def test_an_issue_that_cannot_be_read_keeps_no_other_waiting_and_is_given_
         broken, labelled = await world.issue("broken", label=""), await world.issue("add() subtracts")
         forge.fails("issue", ForgeUnavailable("the forge is away"), about=broken)
         world.model_will(*WORK)
-        wish = await ask(world, broken)
+        work_request = await ask(world, broken)
 
         async def is_done() -> bool:
             return [job.state for job in await world.jobs()] == [JobState.IN_REVIEW]
 
         await world.until(is_done)
         assert (await world.job()).issue.number == labelled
-        assert await world.read(work_requests.waiting) == [wish]
+        assert await world.read(work_requests.waiting) == [work_request]
         world.clock.move(3600)
-        refused = await answered(world, wish)
-        assert (refused.state, "does not answer" in refused.answer) == (WishState.REFUSED, True)
+        refused = await answered(world, work_request)
+        assert (refused.state, "does not answer" in refused.answer) == (WorkRequestState.REFUSED, True)
 
 
 async def test_what_the_forge_refuses_is_told() -> None:
@@ -226,8 +229,11 @@ async def test_what_the_forge_refuses_is_told() -> None:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.forge.fail("issues/get", kind="403", times=5)
-        wish = await answered(world, await ask(world, number))
-        assert (wish.state, wish.answer.startswith("The forge says no: ")) == (WishState.REFUSED, True)
+        work_request = await answered(world, await ask(world, number))
+        assert (work_request.state, work_request.answer.startswith("The forge says no: ")) == (
+            WorkRequestState.REFUSED,
+            True,
+        )
 
 
 async def test_a_wish_outlives_a_restart_and_is_granted_once() -> None:
@@ -235,10 +241,10 @@ async def test_a_wish_outlives_a_restart_and_is_granted_once() -> None:
         await world.settle()
         number = await world.issue("add() subtracts", label="")
         world.model_will(BLOCKED)
-        wish = await ask(world, number)
+        work_request = await ask(world, number)
         await world.stop()
         await world.settle()
-        assert (await answered(world, wish)).job_id == 1
+        assert (await answered(world, work_request)).job_id == 1
         await world.stop()
         await world.settle()
         assert (len(await world.jobs()), (await world.job()).state) == (1, JobState.WAITING)
@@ -250,9 +256,10 @@ async def test_under_a_pause_it_is_claimed_and_told_that_it_waits() -> None:
         number = await world.issue("add() subtracts", label="")
         command, at = commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), world.clock.now()
         await world.overlord.parts.database.write("by hand", lambda c: commands.pause_work(c, command, at=at))
-        wish = await answered(world, await ask(world, number))
+        work_request = await answered(world, await ask(world, number))
         assert (
-            wish.answer == f"Job 1 takes up {REPO}#{number}. It waits: Everything is paused by alice: lunch."
+            work_request.answer
+            == f"Job 1 takes up {REPO}#{number}. It waits: Everything is paused by alice: lunch."
         )
         assert EVERYTHING in await world.read(pauses.every)
 
@@ -260,10 +267,10 @@ async def test_under_a_pause_it_is_claimed_and_told_that_it_waits() -> None:
 async def test_a_repository_that_is_no_longer_ours_is_refused() -> None:
     async with made_memory_world() as world:
         await world.settle()
-        wish = await ask(world, 1, space="acme/sold")
-        refused = await answered(world, wish)
+        work_request = await ask(world, 1, space="acme/sold")
+        refused = await answered(world, work_request)
         assert (refused.state, refused.answer) == (
-            WishState.REFUSED,
+            WorkRequestState.REFUSED,
             "That repository is not in Overlord's care any more.",
         )
         assert not any("acme/sold" in seen.path for seen in world.forge.requests), (
@@ -287,11 +294,11 @@ async def test_a_repository_that_cannot_be_found_takes_no_wish() -> None:
 async def test_a_repository_that_is_gone_by_then_is_refused() -> None:
     async with made_memory_world() as world:
         await world.settle()
-        wish = await ask(world, 1)
+        work_request = await ask(world, 1)
         database = world.overlord.parts.database
         await database.write("by hand", lambda c: spaces.pause(c, REPO, paused=True))
-        refused = await answered(world, wish)
-        assert (refused.state, "cannot be found" in refused.answer) == (WishState.REFUSED, True)
+        refused = await answered(world, work_request)
+        assert (refused.state, "cannot be found" in refused.answer) == (WorkRequestState.REFUSED, True)
 
 
 async def test_the_command_line_waits_for_the_daemons_answer() -> None:
@@ -301,7 +308,7 @@ async def test_the_command_line_waits_for_the_daemons_answer() -> None:
         world.model_will(*WORK)
         home = Home(world.root / "home")
         environment = {**os.environ, "OVERLORD_HOME": str(home.root), "OVERLORD_REPOS": REPO}
-        with world.overlord.bell.listening(home.bell):
+        with world.overlord.wakeup.listening(home.wakeup):
             program = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "overlord", "work", f"#{number}"), env=environment, stdout=PIPE
             )

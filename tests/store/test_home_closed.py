@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.domain.session import door_name
+from overlord.domain.session import socket_name
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.store.database import Database, close_to_others
@@ -32,15 +32,15 @@ def test_names_of_sessions_directories_are_each_homes_own_and_outlive_the_daemon
     one, other = Home(tmp_path / "one"), Home(tmp_path / "other")
     one.root.mkdir()
     other.root.mkdir()
-    name = one.door("j1-work-1").name
-    assert name == Home(one.root).door("j1-work-1").name
-    assert name not in (other.door("j1-work-1").name, door_name("j1-work-1", b""))
+    name = one.session_api("j1-work-1").name
+    assert name == Home(one.root).session_api("j1-work-1").name
+    assert name not in (other.session_api("j1-work-1").name, socket_name("j1-work-1", b""))
     [key] = list(one.root.iterdir())
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
 
 
 def test_a_session_that_an_older_version_began_keeps_its_directory(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    older = home.doors / door_name("j1-work-1", b"")
+    older = home.session_apis / socket_name("j1-work-1", b"")
     older.mkdir(parents=True)
-    assert home.door("j1-work-1") == older
+    assert home.session_api("j1-work-1") == older

@@ -18,8 +18,8 @@ from overlord.store import decisions, environments, evidence, jobs, ledger, sess
 from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.checks import evaluations
-from overlord.store.conversation import comment_requests, heard_comments
-from overlord.store.conversation.heard_comments import Hearing
+from overlord.store.conversation import comment_requests, processed_comments
+from overlord.store.conversation.processed_comments import Hearing
 from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.schema.migrations import LATEST, MIGRATIONS, migrate, schema_version
 from overlord.store.spaces import refused_labels, spaces, untested_policies
@@ -53,7 +53,7 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     spaces.note_poll(connection, REPO, at=NOW)
     spaces.note_heard(connection, REPO, at=NOW)
     spaces.note_seen(connection, REPO, at=NOW)
-    heard_comments.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
+    processed_comments.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
     refusal = Refusal(space=REPO, issue_number=2, labelled_at=NOW, seen_at=NOW, reason="a stranger's")
     refused_labels.put(connection, refusal)
     environments.put(connection, made_by(session))
@@ -124,7 +124,7 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert list(ledger.problems(connection)) == []
     space = spaces.get(connection, REPO)
     assert (space.polled_at, space.heard_at, space.seen_at) == (NOW, NOW, NOW)
-    assert heard_comments.is_known(connection, REPO, 1)
+    assert processed_comments.is_known(connection, REPO, 1)
     assert refused_labels.of(connection, REPO, 2) is not None
     assert [item.patterns for item in grants.scope_granted(connection, 1, at=NOW)] == [("docs/**",)]
     assert untested_policies.of(connection, REPO) == POLICY

@@ -142,7 +142,7 @@ class DockerLayers:
         return f"{GROUND if makes else ENVIRONMENT}:{self._tag(key)}"
 
     def supplies(self, launch: Launch) -> Supplies | None:
-        """What a setup gets beside its door. Its cache is a volume for each space, so that none reads another's."""
+        """What a setup gets beside its session API. Its cache is a volume for each space, so that none reads another's."""
         if not launch.makes_layer:
             return None
         space = launch.space.casefold()

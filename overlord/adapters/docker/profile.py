@@ -17,8 +17,8 @@ from overlord.config_files import packaged
 from overlord.domain.session import CONTAINER_UID
 from overlord.ports import Launch
 
-DOOR = "/run/door"
-"""Where a session finds its door's directory."""
+SESSION_API = "/run/door"
+"""Where a session finds its session API's directory."""
 READY = "/ready"
 """Where it finds the ready copy of its base commit."""
 WORK = "/work"
@@ -36,7 +36,7 @@ def own_seccomp() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supplies:
-    """What a setup's container gets beside its door."""
+    """What a setup's container gets beside its session API."""
 
     cache: str = ""
     """The volume it keeps downloads in; without a name one that goes with the container."""
@@ -57,7 +57,7 @@ class Profile:
     seccomp: str = field(default_factory=own_seccomp, repr=False)
     """A profile as JSON, or `unconfined`."""
     read_only: bool = True
-    door_read_only: bool = True
+    read_only_session_api: bool = True
     init: bool = True
     """A PID 1 that passes signals on and reaps; without it a Python program ignores TERM."""
     ipc: str = "private"
@@ -102,7 +102,10 @@ class Profile:
             "NanoCpus": int(min(launch.cpus, self.cpus) * 1_000_000_000),
             "Ulimits": self._ulimits(),
             "LogConfig": {"Type": "json-file", "Config": self._log()},
-            "Mounts": [self._door(launch), *([] if launch.ready is None else [_bind(launch.ready, READY)])],
+            "Mounts": [
+                self._session_api(launch),
+                *([] if launch.ready is None else [_bind(launch.ready, READY)]),
+            ],
             "AutoRemove": False,
             "RestartPolicy": {"Name": "no"},
         }
@@ -140,12 +143,12 @@ class Profile:
     def _log(self) -> dict[str, str]:
         return {"max-size": self.log_size, "max-file": str(self.log_files)} if self.log_files else {}
 
-    def _door(self, launch: Launch) -> dict[str, Any]:
+    def _session_api(self, launch: Launch) -> dict[str, Any]:
         return {
             "Type": "bind",
-            "Source": str(launch.door),
-            "Target": DOOR,
-            "ReadOnly": self.door_read_only,
+            "Source": str(launch.session_api),
+            "Target": SESSION_API,
+            "ReadOnly": self.read_only_session_api,
             "BindOptions": {"Propagation": "rprivate"},
         }
 

@@ -66,19 +66,19 @@ async def check_sandbox(
             session=SessionId(f"self-check-{uuid.uuid4().hex[:8]}"),
             job="self-check",
             environment={"SANDBOX_EXPECT": json.dumps({**_expectation(), **asked})},
-            door=_open_door(Path(directory)),
+            session_api=_open_session_api(Path(directory)),
             memory_mb=_MEMORY_MB,
         )
         return _walls(await _output(runner, launch), points)
 
 
-def _open_door(directory: Path) -> Path:
-    """A door open to all, so that only the read-only mount stands between a session and its files."""
-    door = directory / "door"
-    door.mkdir()
-    door.chmod(0o777)
-    (door / "s").touch()
-    return door
+def _open_session_api(directory: Path) -> Path:
+    """A session API open to all, so that only the read-only mount stands between a session and its files."""
+    session_api = directory / "door"
+    session_api.mkdir()
+    session_api.chmod(0o777)
+    (session_api / "s").touch()
+    return session_api
 
 
 async def _output(runner: DockerRunner, launch: Launch) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from overlord.adapters.docker.engine import CALL_S, Conflict, DockerEngine, Faulted, Missing
 from overlord.adapters.docker.layers import DIRECTORY, DockerLayers, another_version
 from overlord.adapters.docker.notes import Note, Notes
-from overlord.adapters.docker.profile import CACHE, DOOR, READY, Profile, differences
+from overlord.adapters.docker.profile import CACHE, READY, SESSION_API, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint, outward
@@ -222,7 +222,7 @@ class DockerRunner:
         return mine == (self._instance, session)
 
     def _configuration(self, launch: Launch) -> dict[str, Any]:
-        environment = {**launch.environment, "OVERLORD_URL": f"unix://{DOOR}/s"}
+        environment = {**launch.environment, "OVERLORD_URL": f"unix://{SESSION_API}/s"}
         image = self._image
         if launch.layer:
             environment["MINION_ENVIRONMENT"] = DIRECTORY

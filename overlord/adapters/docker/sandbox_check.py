@@ -132,7 +132,7 @@ def _is_masked(place: str) -> bool:
     return Path(place).stat().st_rdev == os.makedev(1, 3)
 
 
-def door(_: Expect) -> str | None:
+def session_api(_: Expect) -> str | None:
     directory = Path("/run/door")
     for what, act in (
         ("made", lambda: (directory / "new").write_text("x")),
@@ -227,7 +227,7 @@ POINTS: dict[str, Callable[[Expect], str | None]] = {
             other_bits,
             root_files,
             mounts,
-            door,
+            session_api,
             tmp_programs,
             disk,
             limits,

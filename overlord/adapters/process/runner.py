@@ -185,7 +185,7 @@ class ProcessRunner:
             **launch.environment,
             "MINION_WORK": str(directory / "work"),
             **self._beside(launch),
-            "OVERLORD_URL": f"unix://{launch.door}/s",
+            "OVERLORD_URL": f"unix://{launch.session_api}/s",
         }
 
     def _beside(self, launch: Launch) -> dict[str, str]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from overlord.adapters.slack.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
 from overlord.domain.chat.message import (
     Bold,
+    Bullets,
     Button,
     Buttons,
     ChatMessage,
@@ -29,7 +30,6 @@ from overlord.domain.chat.message import (
     Output,
     Paragraph,
     Part,
-    Points,
     Quote,
     Rule,
     Span,
@@ -153,7 +153,7 @@ def _block(part: Part, chars: int) -> Block | None:
         case Paragraph(spans):
             elements = _elements(spans, chars)
             return _rich(_section(elements)) if elements else None
-        case Points(items):
+        case Bullets(items):
             return _points(items, chars) if items else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING

@@ -88,8 +88,8 @@ class SlackChat:
         payload = message_payload(message)
         await self._client.write("chat.update", channel=posted.channel, ts=posted.ts, **payload, **LITERALLY)
 
-    @outward(Failpoint.WHISPER)
-    async def whisper(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
+    @outward(Failpoint.EPHEMERAL)
+    async def ephemeral(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
         payload = message_payload(message)
         await self._client.write("chat.postEphemeral", channel=channel, user=user, **payload, **LITERALLY)
 

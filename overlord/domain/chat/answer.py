@@ -13,6 +13,7 @@ from overlord.domain.chat.card import MARKS, Place, cut
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.chat.message import (
     Bold,
+    Bullets,
     ChatMessage,
     Code,
     Heading,
@@ -21,7 +22,6 @@ from overlord.domain.chat.message import (
     Note,
     Paragraph,
     Part,
-    Points,
     Span,
 )
 from overlord.domain.chat.proposal_card import type_in_words
@@ -33,8 +33,8 @@ from overlord.domain.inquiry import (
     Cap,
     Costs,
     History,
-    InCare,
     JobCost,
+    ManagedRepository,
     OpenDecision,
     Queue,
     Share,
@@ -62,12 +62,12 @@ def help_message() -> ChatMessage:
         (Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in USAGES.values()
     ]
     note = "Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words."
-    return _message("What I understand", Points(tuple(items)), Note(note))
+    return _message("What I understand", Bullets(tuple(items)), Note(note))
 
 
 def misread_message(error: ChatCommandError) -> ChatMessage:
     """What to type instead."""
-    ways = Points(tuple((Code(f"/overlord {example}"),) for example in error.examples))
+    ways = Bullets(tuple((Code(f"/overlord {example}"),) for example in error.examples))
     return _message(str(error), ways, has_heading=False)
 
 
@@ -105,7 +105,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
                 f" {'cannot be found' if trouble.is_gone else 'gives trouble'}: {cut_line(trouble.trouble)}",
             )
         )
-        for trouble in status.troubles
+        for trouble in status.poll_errors
     ]
     if status.waiting:
         parts += [
@@ -116,7 +116,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     return _message(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
 
 
-def care_message(found: Sequence[InCare]) -> ChatMessage:
+def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMessage:
     """The repositories in Overlord's care."""
     items = [
         (
@@ -186,7 +186,7 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         Paragraph((Bold(state_in_words(job.state).capitalize()), said)),
     ]
     if why.decisions:
-        parts.append(Points(tuple(_open(decision) for decision in why.decisions)))
+        parts.append(Bullets(tuple(_open(decision) for decision in why.decisions)))
     if why.findings:
         parts += [
             Heading("What was held against it"),
@@ -194,7 +194,7 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         ]
     if why.told:
         parts.append(Heading("What happened"))
-        parts.append(Points(tuple((_moment(told.at), f" {cut_line(told.sentence)}") for told in why.told)))
+        parts.append(Bullets(tuple((_moment(told.at), f" {cut_line(told.sentence)}") for told in why.told)))
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return _message(f"Job {job.id}: {job.issue_ref}", *parts)
@@ -209,7 +209,7 @@ def cost_message(costs: Costs) -> ChatMessage:
     is_today = len(costs.days) == 1
     parts: list[Part] = []
     if not is_today:
-        parts.append(Points(tuple((Code(day.day), f" {cost_text(day.cost)}") for day in costs.days)))
+        parts.append(Bullets(tuple((Code(day.day), f" {cost_text(day.cost)}") for day in costs.days)))
     parts += _shares(costs.spaces)
     parts += caps_of(costs.caps)
     name = "Today" if is_today else f"The last {len(costs.days)} days"
@@ -375,7 +375,7 @@ def listed(items: Sequence[Failpoint], nothing: str = "") -> Part:
     if not items:
         return Paragraph((nothing,))
     more = len(items) - MOST_SHOWN
-    return Points((*items[:MOST_SHOWN], *([(f"and {more} more",)] if more > 0 else [])))
+    return Bullets((*items[:MOST_SHOWN], *([(f"and {more} more",)] if more > 0 else [])))
 
 
 def cut_line(text: str, limit: int = MOST_CHARS) -> str:
@@ -389,4 +389,4 @@ def _since(moment: datetime, at: datetime) -> float:
 
 def _message(said: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
     first: Part = Heading(said) if has_heading else Paragraph((said,))
-    return ChatMessage(summary=said, parts=(first, *(part for part in parts if part != Points(()))))
+    return ChatMessage(summary=said, parts=(first, *(part for part in parts if part != Bullets(()))))

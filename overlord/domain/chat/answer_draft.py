@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from overlord.domain.chat.card import cut
-from overlord.domain.chat.message import Bold, ChatMessage, Heading, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat.message import Bold, Bullets, ChatMessage, Heading, Note, Paragraph, Part, Span
 from overlord.domain.inquiry import age_text
 from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.domain.text.plain import count
@@ -32,7 +32,7 @@ def drafts_list(found: Sequence[SkillDraft], at: datetime) -> Part:
     more = len(found) - MOST_SHOWN
     if not items:
         return Paragraph(("Nothing waits for you.",))
-    return Points((*items, *([(f"and {more} more",)] if more > 0 else [])))
+    return Bullets((*items, *([(f"and {more} more",)] if more > 0 else [])))
 
 
 def _line(draft: SkillDraft, at: datetime) -> tuple[Span, ...]:

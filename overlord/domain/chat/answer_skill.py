@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from overlord.domain.chat.message import Bold, ChatMessage, Heading, Note, Paragraph, Part, Points, Span
+from overlord.domain.chat.message import Bold, Bullets, ChatMessage, Heading, Note, Paragraph, Part, Span
 from overlord.domain.skills.record import SkillRecord, SkillStatistics
 from overlord.domain.text.plain import count
 
@@ -17,7 +17,7 @@ def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> Chat
         more = len(found) - MOST_SHOWN
         items: list[tuple[Span, ...]] = [_line(*item) for item in found[:MOST_SHOWN]]
         parts.append(
-            Points(
+            Bullets(
                 (
                     *items,
                     *([(f"and {more} more: on the command line, overlord skills list",)] if more > 0 else []),

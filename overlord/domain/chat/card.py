@@ -12,6 +12,7 @@ from overlord.domain.chat.markdown import parts_of
 from overlord.domain.chat.message import (
     ActionId,
     Bold,
+    Bullets,
     Button,
     Buttons,
     ButtonStyle,
@@ -26,7 +27,6 @@ from overlord.domain.chat.message import (
     Note,
     Paragraph,
     Part,
-    Points,
     Quote,
     Span,
 )
@@ -126,7 +126,7 @@ def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
         *_now(story),
     ]
     if checks := _checks(story):
-        parts.append(Points(checks))
+        parts.append(Bullets(checks))
     parts.append(Note(_figures(story)))
     if buttons := _job_buttons(story, place, value):
         parts.append(Buttons(buttons))
@@ -195,7 +195,7 @@ def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ..
 def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
     """What has happened to a job since its thread was last told, oldest first."""
     lines = tuple((_moment(at), f"  {cut(sentence, _REASON)}") for at, sentence in sentences)
-    return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Points(lines),))
+    return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Bullets(lines),))
 
 
 def _moment(at: datetime, *, day: bool = False) -> Moment:
@@ -273,8 +273,8 @@ def _outcome(decision: Decision) -> list[Part]:
 
 def who(actor: str) -> Span:
     """Who somebody is, in the chat's own way where they are of it."""
-    mouth, _, name = actor.partition(":")
-    return Mention(UserId(name)) if mouth == "slack" else actor
+    interface, _, name = actor.partition(":")
+    return Mention(UserId(name)) if interface == "slack" else actor
 
 
 def _wants(decision: Decision) -> str:

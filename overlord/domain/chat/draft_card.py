@@ -9,6 +9,7 @@ from overlord.domain.chat.card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.chat.message import (
     Bold,
+    Bullets,
     Button,
     Buttons,
     ButtonStyle,
@@ -21,7 +22,6 @@ from overlord.domain.chat.message import (
     Output,
     Paragraph,
     Part,
-    Points,
     Quote,
     Span,
 )
@@ -151,7 +151,7 @@ def _held(draft: SkillDraft) -> list[Part]:
         for item in draft.findings[:_FINDINGS]
     ]
     more = len(draft.findings) - _FINDINGS
-    return [Points((*items, *([(f"and {more} more",)] if more > 0 else [])))]
+    return [Bullets((*items, *([(f"and {more} more",)] if more > 0 else [])))]
 
 
 def _outcome(draft: SkillDraft, place: Place) -> list[Part]:

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from overlord.domain.chat.message import Bold, Code, Output, Paragraph, Part, Points, Quote, Span
+from overlord.domain.chat.message import Bold, Bullets, Code, Output, Paragraph, Part, Quote, Span
 from overlord.domain.text.plain import visible
 
 _FENCE = re.compile(r"(`{3,})\w*")
@@ -53,9 +53,9 @@ def _block(kind: str, lines: list[str]) -> Iterator[Part]:
     if kind == "quote":
         yield Quote(html.unescape("\n".join(line[1:].removeprefix(" ") for line in lines)))
     elif kind == "point":
-        yield Points(tuple(_spans(line[2:]) for line in lines))
+        yield Bullets(tuple(_spans(line[2:]) for line in lines))
     elif kind == "row":
-        yield Points(tuple(_row(line) for line in lines[1:] if not _DASHES.fullmatch(line)))
+        yield Bullets(tuple(_row(line) for line in lines[1:] if not _DASHES.fullmatch(line)))
     elif kind == "title":
         for line in lines:
             found = _TITLE.match(line)

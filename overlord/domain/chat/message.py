@@ -78,7 +78,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class Bullets:
     """A list, a point each."""
 
     items: tuple[tuple[Span, ...], ...]
@@ -138,7 +138,7 @@ class Buttons:
     buttons: tuple[Button, ...]
 
 
-Part = Heading | Paragraph | Points | Quote | Output | Note | Rule | Buttons
+Part = Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

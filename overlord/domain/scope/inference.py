@@ -81,7 +81,7 @@ def _open_for(opened: "_Opened", told: IssueText, issue: Issue, occurrences: Occ
             opened.directory(directory, "the text speaks of documentation")
     elif speaks_of_everything(told):
         _open_packages(opened, clear or found, everything=True)
-    elif len(clear) > MOST_FILES or (is_enough and _is_front_door(clear)):
+    elif len(clear) > MOST_FILES or (is_enough and _is_entry_module(clear)):
         _open_packages(opened, clear)
     elif is_enough:
         _open_files(opened, clear, told, occurrences)
@@ -109,7 +109,7 @@ def _says_enough(item: Evidence, *, about_docs: bool) -> bool:
     )
 
 
-def _is_front_door(clear: Sequence[Evidence]) -> bool:
+def _is_entry_module(clear: Sequence[Evidence]) -> bool:
     """Whether all the code that is clear is what packages show: what it does is seldom done there."""
     sources = [item for item in clear if is_source(item.path)]
     return bool(sources) and all(

@@ -59,7 +59,7 @@ _MERGES = "Overlord merges nothing: whatever stands here, a person must read thi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VettedFile:
+class ReviewedFile:
     """A file of skills that a pull request changes, and what is held against it."""
 
     path: str
@@ -72,7 +72,7 @@ class VettedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vetting:
+class SkillPullReview:
     """A row: an open pull request, the head that was looked at, and what of that is known to stand at the forge."""
 
     space: str
@@ -83,7 +83,7 @@ class Vetting:
     """The branch it was for: what it changes is told from there."""
     beside: str = ""
     """The fingerprint of the skills at its base; another one means another look."""
-    files: tuple[VettedFile, ...] = ()
+    files: tuple[ReviewedFile, ...] = ()
     trouble: str = ""
     """Why it could not be judged."""
     is_marked: bool = False
@@ -141,7 +141,7 @@ def _touches(path: str) -> bool:
 
 def judge(
     change: Change, contents: Mapping[str, bytes | None], others: Mapping[str, bytes]
-) -> tuple[VettedFile, ...]:
+) -> tuple[ReviewedFile, ...]:
     """Judge a change beside the skills at base. `contents` is what it leaves, None for what is no plain file."""
     beside = {path: content for path, content in others.items() if path not in change.paths}
     seen = change.left[:MOST_CHANGED]
@@ -149,11 +149,11 @@ def judge(
     if len(change.left) > MOST_CHANGED:
         told = f"{len(change.left):,} files of skills are changed at once; {MOST_CHANGED} are the limit, and no more were looked at."
         reviews.append(unreadable(change.left[MOST_CHANGED], told))
-    judged = [VettedFile(path=review.file, findings=review.findings) for review in reviews]
-    return (*judged, *(VettedFile(path=path, is_removed=True) for path in change.gone))
+    judged = [ReviewedFile(path=review.file, findings=review.findings) for review in reviews]
+    return (*judged, *(ReviewedFile(path=path, is_removed=True) for path in change.gone))
 
 
-def outcome_of(files: Collection[VettedFile]) -> Outcome:
+def outcome_of(files: Collection[ReviewedFile]) -> Outcome:
     """What the files of a change come to together."""
     return Outcome(verdict_of([item for file in files for item in file.findings]))
 
@@ -178,7 +178,7 @@ TOO_LARGE = b" " * (MAX_BYTES + 1)
 """Stands for a file that is not fetched: whatever is as long as this is refused for it."""
 
 
-def shortened(file: VettedFile) -> VettedFile:
+def shortened(file: ReviewedFile) -> ReviewedFile:
     """With the gravest of its findings alone, once a verdict was made of all of them."""
     by_weight = sorted(file.findings, key=lambda item: _LEVELS.index(item.level))
     return replace(file, findings=tuple(by_weight[:_MOST_TOLD]))
@@ -204,68 +204,68 @@ class Saying:
         return sha256("\0".join(said).encode()).hexdigest()[:16]
 
 
-def agreed(said: Collection[tuple[Vetting, Saying]]) -> Iterator[tuple[Vetting, Saying]]:
+def agreed(said: Collection[tuple[SkillPullReview, Saying]]) -> Iterator[tuple[SkillPullReview, Saying]]:
     """What pull requests of a space say, where they are of the same commit: its status is the gravest of theirs, as it has one."""
     worst: dict[str, Saying] = {}
-    for vetting, words in sorted(said, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
+    for pull_review, words in sorted(said, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
         if words.state:
-            worst[vetting.head_sha] = words
-    for vetting, words in said:
+            worst[pull_review.head_sha] = words
+    for pull_review, words in said:
         if words.state:
-            gravest = worst[vetting.head_sha]
-            yield vetting, replace(words, state=gravest.state, description=gravest.description)
+            gravest = worst[pull_review.head_sha]
+            yield pull_review, replace(words, state=gravest.state, description=gravest.description)
 
 
-def saying(vetting: Vetting, *, every: bool, approved_by: str = "") -> Saying:
+def saying(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") -> Saying:
     """What a vetting has to say. `every`: also of what changes no skills; `approved_by`: the person who approved a head that a
     person was to look at."""
-    if not vetting.is_about_skills:
-        body = _body(vetting) if vetting.is_marked else ""
-        is_said = every or vetting.is_marked
+    if not pull_review.is_about_skills:
+        body = _body(pull_review) if pull_review.is_marked else ""
+        is_said = every or pull_review.is_marked
         return Saying(state="success", description="changes no skills", body=body) if is_said else Saying()
-    if vetting.outcome is Outcome.FLAG and approved_by:
+    if pull_review.outcome is Outcome.FLAG and approved_by:
         described = f"a person looked at its skills and approved them: {approved_by}"
         return Saying(
             state=STATES[Outcome.ACCEPT],
             description=plain_line(described, limit=140),
-            body=_body(vetting, approved_by),
+            body=_body(pull_review, approved_by),
             is_labelled=True,
         )
     words = {
         Outcome.ACCEPT: "nothing is held against its skills; a person must approve them",
-        Outcome.UNJUDGED: f"its skills could not be judged: {vetting.why}",
+        Outcome.UNJUDGED: f"its skills could not be judged: {pull_review.why}",
     }
-    said = words.get(vetting.outcome, f"{_WORDS[vetting.outcome]}: {vetting.why}")
+    said = words.get(pull_review.outcome, f"{_WORDS[pull_review.outcome]}: {pull_review.why}")
     return Saying(
-        state=STATES[vetting.outcome],
+        state=STATES[pull_review.outcome],
         description=plain_line(redacted(said), limit=140),
-        body=_body(vetting),
+        body=_body(pull_review),
         is_labelled=True,
     )
 
 
-def told(vetting: Vetting) -> str:
+def told(pull_review: SkillPullReview) -> str:
     """A sentence for the chat."""
-    why = f": {vetting.why}" if vetting.why else ""
-    return plain_line(redacted(f"{_WORDS[vetting.outcome]}{why}"), limit=300)
+    why = f": {pull_review.why}" if pull_review.why else ""
+    return plain_line(redacted(f"{_WORDS[pull_review.outcome]}{why}"), limit=300)
 
 
-def _body(vetting: Vetting, approved_by: str = "") -> str:
+def _body(pull_review: SkillPullReview, approved_by: str = "") -> str:
     """The one comment, in Markdown; whatever the files say in it is text and nothing else."""
-    lines = [f"### Skills in this pull request: {_WORDS[vetting.outcome]}", ""]
-    if not vetting.is_about_skills:
+    lines = [f"### Skills in this pull request: {_WORDS[pull_review.outcome]}", ""]
+    if not pull_review.is_about_skills:
         lines.append("It changed skills before, and does not any more.")
-    elif vetting.outcome is Outcome.UNJUDGED:
-        lines.append(f"They could not be judged: {_inert(vetting.trouble)} That is no pass. {_MERGES}")
+    elif pull_review.outcome is Outcome.UNJUDGED:
+        lines.append(f"They could not be judged: {_inert(pull_review.trouble)} That is no pass. {_MERGES}")
     else:
-        where = f"`{SKILLS_DIRECTORY}` as it would be after a merge of {_code(vetting.head_sha[:12])}"
+        where = f"`{SKILLS_DIRECTORY}` as it would be after a merge of {_code(pull_review.head_sha[:12])}"
         lines.append(f"Overlord judged {where}. {_MERGES}")
         lines += [f"{_code(approved_by)} approved it at this commit."] if approved_by else []
-        lines += ["", *_listed(vetting.files)]
+        lines += ["", *_listed(pull_review.files)]
     return "\n".join([*lines, "", MARK])
 
 
-def _listed(files: Sequence[VettedFile]) -> Iterator[str]:
+def _listed(files: Sequence[ReviewedFile]) -> Iterator[str]:
     left = _MOST_TOLD
     removed = [file for file in files if file.is_removed]
     for file in removed[:_MOST_TOLD]:

@@ -153,7 +153,7 @@ class Interactions:
         elif body.get("replace_original") is True and source is not None:
             self.workspace.edit(source, text=text, blocks=blocks)
         elif body.get("replace_original") is True and address.source_ts:
-            self._replace_whisper(address, text, blocks)
+            self._replace_ephemeral(address, text, blocks)
         else:
             self.show(address, text, blocks, body)
 
@@ -165,7 +165,7 @@ class Interactions:
             bot = self.workspace.bot.id
             self.workspace.post(where, bot, text, blocks=blocks, thread=thread, bot_id=self.workspace.bot_id)
         else:
-            self.workspace.whisper(where, address.user, text, blocks=blocks, thread_ts=thread)
+            self.workspace.ephemeral(where, address.user, text, blocks=blocks, thread_ts=thread)
 
     def _delete_source(self, address: ResponseAddress) -> None:
         whispers = self.workspace.whispers
@@ -175,7 +175,7 @@ class Interactions:
             whispers[:] = [message for message in whispers if message.ts != address.source_ts]
             self.workspace.change()
 
-    def _replace_whisper(self, address: ResponseAddress, text: str, blocks: list[Json]) -> None:
+    def _replace_ephemeral(self, address: ResponseAddress, text: str, blocks: list[Json]) -> None:
         whispers = self.workspace.whispers
         for index, message in enumerate(whispers):
             if message.ts == address.source_ts:

@@ -169,7 +169,7 @@ async def chat_post_ephemeral(call: Call) -> Json:
     if user is None or user.is_gone or user.id == SLACKBOT:
         raise Problem("user_not_in_channel")
     text, blocks = call.message()
-    shown = workspace.whisper(channel.id, user.id, text, blocks=blocks, thread_ts=call.words("thread_ts"))
+    shown = workspace.ephemeral(channel.id, user.id, text, blocks=blocks, thread_ts=call.words("thread_ts"))
     return {"message_ts": shown.ts}
 
 

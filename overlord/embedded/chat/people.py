@@ -248,7 +248,7 @@ class People:
         if delivered.error:
             words = f'{command} failed with the error "{delivered.error}"'
             slackbot = self.workspace.slackbot.id
-            self.workspace.whisper(delivered.channel, delivered.user, words, author=slackbot)
+            self.workspace.ephemeral(delivered.channel, delivered.user, words, author=slackbot)
 
     def shown(self, user: str, ts: str) -> Message | None:
         """A message that somebody sees."""

@@ -166,7 +166,7 @@ class Workspace:
         told = {"deleted_ts": ts, "previous_message": self.shape(message)}
         self._tell(message, {"type": "message", "subtype": "message_deleted", "hidden": True, **told})
 
-    def whisper(self, channel: str, user: str, text: str, **more: Any) -> Message:
+    def ephemeral(self, channel: str, user: str, text: str, **more: Any) -> Message:
         """Show something to one person only."""
         more["blocks"] = block_text.named(more.get("blocks", ()))
         author = more.pop("author", self.bot.id)

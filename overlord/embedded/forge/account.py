@@ -10,7 +10,7 @@ import jwt
 from overlord.embedded.forge.api.limit import RateLimit
 from overlord.embedded.forge.api.problem import Problem, missing
 from overlord.embedded.forge.record import App, Association, Grant, User, covers
-from overlord.embedded.forge.shelf import RecordStore
+from overlord.embedded.forge.records import RecordStore
 
 GRANT_LIFETIME_S = 3600
 JWT_LIFETIME_S = 600
@@ -33,8 +33,8 @@ def utc_now() -> datetime:
 class Accounts:
     """Users, apps and the tokens they sign in with."""
 
-    def __init__(self, shelf: RecordStore, clock: Callable[[], datetime]) -> None:
-        self.shelf = shelf
+    def __init__(self, records: RecordStore, clock: Callable[[], datetime]) -> None:
+        self.records = records
         self._clock = clock
         self.grant_lifetime_s: float = GRANT_LIFETIME_S
         """How long an app's next tokens live."""
@@ -48,26 +48,26 @@ class Accounts:
         self, login: str, token: str | None = None, association: Association = "NONE", *, bot: bool = False
     ) -> User:
         """Make or change an account; without a token it gets one."""
-        known = self.shelf.get(User, login)
+        known = self.records.get(User, login)
         user = User(
-            id=known.id if known else self.shelf.next_id(),
+            id=known.id if known else self.records.next_id(),
             login=login,
             token=token or (known.token if known else "") or f"ghp_{secrets.token_hex(18)}",
             association=association,
             kind="Bot" if bot else "User",
         )
-        return self.shelf.put(user)
+        return self.records.put(user)
 
     def user(self, login: str) -> User:
         """An account; a login nobody has made yet is a passer-by without rights."""
-        return self.shelf.get(User, login) or self.add_user(login)
+        return self.records.get(User, login) or self.add_user(login)
 
     def user_with(self, token: str) -> User | None:
         """Whose token this is, and what it is good for."""
-        for user in self.shelf.all(User):
+        for user in self.records.all(User):
             if _same(user.token, token):
                 return user
-        for grant in self.shelf.all(Grant):
+        for grant in self.records.all(Grant):
             if _same(grant.token, token) and self._clock() < grant.expires_at:
                 return self._granted(grant)
         return None
@@ -93,43 +93,43 @@ class Accounts:
     ) -> App:
         """Register a GitHub App and install it on these repositories; `public_key` (PEM) checks its JWTs."""
         app = App(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             slug=slug,
             public_key=public_key,
             repositories=tuple(repositories),
             permissions=dict(permissions),
         )
         self.add_user(app.bot, association="COLLABORATOR", bot=True)
-        return self.shelf.put(app)
+        return self.records.put(app)
 
     def app(self, app_id: int) -> App:
-        found = self.shelf.get(App, str(app_id))
+        found = self.records.get(App, str(app_id))
         if found is None:
             raise missing()
         return found
 
     def permit_app(self, app_id: int, **permissions: str) -> None:
         """The installation is granted exactly these permissions from now on; tokens keep what they were made with."""
-        self.shelf.put(replace(self.app(app_id), permissions=permissions))
+        self.records.put(replace(self.app(app_id), permissions=permissions))
 
     def suspend_app(self, app_id: int, *, suspended: bool = True) -> None:
-        self.shelf.put(replace(self.app(app_id), suspended_at=self.now() if suspended else None))
+        self.records.put(replace(self.app(app_id), suspended_at=self.now() if suspended else None))
 
     def uninstall_app(self, app_id: int) -> None:
         """Remove the installation; its tokens are worth nothing from now on."""
-        self.shelf.put(replace(self.app(app_id), is_installed=False))
+        self.records.put(replace(self.app(app_id), is_installed=False))
 
     def install_app(self, app_id: int) -> None:
         """Install it again on its repositories; it is another installation."""
         app = self.app(app_id)
         again = replace(app, is_installed=True, installation=app.installation + 1, suspended_at=None)
-        self.shelf.put(again)
+        self.records.put(again)
 
     def app_with(self, token: str) -> App:
         """The app that signed this JWT; raises Problem as GitHub refuses a bad one."""
         try:
             claimed = jwt.decode(token, options={"verify_signature": False})
-            app = self.shelf.get(App, str(claimed.get("iss")))
+            app = self.records.get(App, str(claimed.get("iss")))
             if app is None:
                 raise Problem(404, "Integration not found")
             claims = jwt.decode(
@@ -173,7 +173,7 @@ class Accounts:
         if permissions is not None and not covers(app.permissions, permissions):
             raise Problem(422, "The permissions requested are not granted to this installation.")
         grant = Grant(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             token=f"ghs_{secrets.token_hex(18)}",
             login=app.bot,
             repositories=tuple(wanted),
@@ -182,7 +182,7 @@ class Accounts:
             installation_id=app.installation_id,
             permissions={"metadata": "read", **(app.permissions if permissions is None else permissions)},
         )
-        return self.shelf.put(grant)
+        return self.records.put(grant)
 
 
 def _same(one: str, other: str) -> bool:

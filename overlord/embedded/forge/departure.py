@@ -19,20 +19,20 @@ class DepartingState(JudgedState):
         """
         left, reached = self.repository(issue.repository), self.repository(name)
         _check_move(issue, left, reached)
-        known = [self.shelf.get(Label, f"{reached.name}/{label}") for label in issue.labels]
+        known = [self.records.get(Label, f"{reached.name}/{label}") for label in issue.labels]
         moved = replace(
             issue,
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=reached.name,
             number=self._next_number(reached),
             updated_at=self.now(),
             labels=tuple(label.name for label in known if label),
         )
         for comment in self.comments(issue.repository, issue.number):
-            self.shelf.put(replace(comment, repository=moved.repository, number=moved.number))
+            self.records.put(replace(comment, repository=moved.repository, number=moved.number))
         for occurrence in self.occurrences(issue):
-            self.shelf.put(replace(occurrence, repository=moved.repository, number=moved.number))
-        self.shelf.put(moved)
+            self.records.put(replace(occurrence, repository=moved.repository, number=moved.number))
+        self.records.put(moved)
         self._depart(issue, (moved.repository, moved.number))
         self._occurred(moved, "transferred", actor)
         return moved
@@ -43,41 +43,41 @@ class DepartingState(JudgedState):
             raise unfit("Issue", f"{self.user(actor).login} can't delete a pull request")
         for comment in self.comments(issue.repository, issue.number):
             for reaction in self.reactions(comment.id):
-                self.shelf.remove(reaction)
-            self.shelf.remove(comment)
+                self.records.remove(reaction)
+            self.records.remove(comment)
         for occurrence in self.occurrences(issue):
-            self.shelf.remove(occurrence)
+            self.records.remove(occurrence)
         self._depart(issue, None)
 
     def rename(self, name: str, to: str) -> Repository:
         """Give a repository another name, or another owner; everything of it goes along."""
         left = self.repository(name)
-        if self.shelf.get(Repository, to):
+        if self.records.get(Repository, to):
             raise unfit("Repository", "name already exists on this account")
         self.forget_name(to)
         there = self.directory(to)
         there.parent.mkdir(parents=True, exist_ok=True)
         self.directory(left.name).rename(there)
         for kind in KINDS:
-            for record in self.shelf.all(kind):
+            for record in self.records.all(kind):
                 if getattr(record, "repository", None) == left.name:
-                    self.shelf.remove(record)
-                    self.shelf.put(replace(cast(Label, record), repository=to))
-        self.shelf.remove(left)
-        self.shelf.put(Renaming(id=self.shelf.next_id(), name=left.name, repository_id=left.id))
-        return self.shelf.put(replace(left, name=to))
+                    self.records.remove(record)
+                    self.records.put(replace(cast(Label, record), repository=to))
+        self.records.remove(left)
+        self.records.put(Renaming(id=self.records.next_id(), name=left.name, repository_id=left.id))
+        return self.records.put(replace(left, name=to))
 
     def forget_name(self, name: str) -> None:
         """A repository of this name is made: it leads nowhere else any more."""
-        if renaming := self.shelf.get(Renaming, name):
-            self.shelf.remove(renaming)
+        if renaming := self.records.get(Renaming, name):
+            self.records.remove(renaming)
 
     def _depart(self, issue: Issue, to: tuple[str, int] | None) -> None:
         departure = Departure(
-            id=self.shelf.next_id(), repository=issue.repository, number=issue.number, to=to
+            id=self.records.next_id(), repository=issue.repository, number=issue.number, to=to
         )
-        self.shelf.put(departure)
-        self.shelf.remove(issue)
+        self.records.put(departure)
+        self.records.remove(issue)
 
 
 def _check_move(issue: Issue, left: Repository, reached: Repository) -> None:

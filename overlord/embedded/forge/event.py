@@ -50,7 +50,7 @@ class ToldState(DepartingState):
         """Have every event sent to an address from now on, after a ping, until the forge is closed."""
         for repository in self.repositories():
             self._heads[repository.name] = await self.heads(repository.name)
-        hook = Hook(self.shelf.next_id(), url, secret)
+        hook = Hook(self.records.next_id(), url, secret)
         hook.open()
         self.hooks.append(hook)
         config = {"url": url, "content_type": "json", "insecure_ssl": "0", "secret": "********"}
@@ -110,13 +110,13 @@ class ToldState(DepartingState):
 
     def add_comment(self, thread: Issue, body: str, author: str) -> Comment:
         comment = super().add_comment(thread, body, author)
-        self.tell_comment(comment, "created")
+        self.describe_comment(comment, "created")
         return comment
 
     def edit_comment(self, name: str, comment_id: int, body: str) -> Comment:
-        known = self.shelf.get(Comment, str(comment_id))
+        known = self.records.get(Comment, str(comment_id))
         comment = super().edit_comment(name, comment_id, body)
-        self.tell_comment(comment, "edited", changes={"body": {"from": known.body if known else ""}})
+        self.describe_comment(comment, "edited", changes={"body": {"from": known.body if known else ""}})
         return comment
 
     async def submit_review(
@@ -165,12 +165,12 @@ class ToldState(DepartingState):
         super()._occurred(thread, event, actor, **details)
         if event in TOLD:
             label = details.get("label")
-            known = self.shelf.get(Label, f"{thread.repository}/{label}") if label else None
+            known = self.records.get(Label, f"{thread.repository}/{label}") if label else None
             self._tell(thread, event, actor, **({"label": self._shape.label(known)} if known else {}))
 
     # How it is told
 
-    def tell_comment(self, comment: Comment, action: str, **more: Any) -> None:
+    def describe_comment(self, comment: Comment, action: str, **more: Any) -> None:
         """Send that something became of a comment; `comment` is how it is now, or was."""
         fields = {"action": action, **more}
         self._soon(

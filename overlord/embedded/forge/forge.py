@@ -79,7 +79,7 @@ class EmbeddedForge(RuledState):
 
         With neither, it is empty.
         """
-        if self.shelf.get(Repository, name):
+        if self.records.get(Repository, name):
             raise unfit("Repository", "name already exists on this account")
         self.forget_name(name)
         directory = self.directory(name)
@@ -88,9 +88,9 @@ class EmbeddedForge(RuledState):
             default_branch = await asyncio.to_thread(bare.import_branches, directory, source)
         elif source is not None:
             files = await asyncio.to_thread(bare.read_tree, source)
-        repository = self.shelf.put(
+        repository = self.records.put(
             Repository(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 name=name,
                 default_branch=default_branch,
                 private=private,
@@ -108,7 +108,7 @@ class EmbeddedForge(RuledState):
         async with self.writing:
             await asyncio.to_thread(bare.set_branch, directory, branch, sha)
             await asyncio.to_thread(bare.name_default, directory, branch)
-            self.shelf.put(replace(known, default_branch=branch))
+            self.records.put(replace(known, default_branch=branch))
         await self.follow_branches(known.name)
 
     async def open_issue(
@@ -123,8 +123,8 @@ class EmbeddedForge(RuledState):
 
     async def delete_comment(self, repository: str, number: int, comment_id: int) -> None:
         [comment] = [item for item in self.comments(repository, number) if item.id == comment_id]
-        self.shelf.remove(comment)
-        self.tell_comment(comment, "deleted")
+        self.records.remove(comment)
+        self.describe_comment(comment, "deleted")
 
     async def label(self, repository: str, number: int, *labels: str, author: str = OWNER) -> None:
         self.add_labels(self.issue(repository, number), labels, actor=author)
@@ -262,7 +262,7 @@ class EmbeddedForge(RuledState):
                 author=bare.Author(name=author, at=self.now()),
             )
             closed = self.set_open(pull, is_open=False, actor=author)
-            self.shelf.put(
+            self.records.put(
                 replace(closed, merged_at=closed.closed_at, merged_by=author, merge_commit_sha=commit)
             )
         self._close_linked(pull, author)
@@ -315,7 +315,7 @@ class EmbeddedForge(RuledState):
         number, login = self._next_number(known), self.user(author).login
         base = (await self.heads(known.name))[known.default_branch]
         pull = Pull(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=known.name,
             number=number,
             title=title,
@@ -329,7 +329,7 @@ class EmbeddedForge(RuledState):
             base_sha=base,
             head_repository=f"{login}/{known.name.partition('/')[2]}",
         )
-        pull = self.shelf.put(replace(pull, head_sha=await self._commit_pulled(pull, files)))
+        pull = self.records.put(replace(pull, head_sha=await self._commit_pulled(pull, files)))
         self._tell(pull, "opened", login)
         return number
 
@@ -381,7 +381,7 @@ class EmbeddedForge(RuledState):
 
     def close(self) -> None:
         self.close_hooks()
-        self.shelf.close()
+        self.records.close()
 
     def _close_linked(self, pull: Pull, author: str) -> None:
         if pull.base_branch != self.repository(pull.repository).default_branch:

@@ -39,12 +39,12 @@ class JudgedState(ForgeState):
     def reviews(self, name: str, number: int) -> list[Review]:
         """The reviews of a pull request, oldest first."""
         pull = self.pull(name, number)
-        return [item for item in self.shelf.all(Review) if _is_about(item, pull)]
+        return [item for item in self.records.all(Review) if _is_about(item, pull)]
 
     def review_comments(self, name: str, number: int) -> list[ReviewComment]:
         """The comments on a pull request's diff, oldest first."""
         pull = self.pull(name, number)
-        return [item for item in self.shelf.all(ReviewComment) if _is_about(item, pull)]
+        return [item for item in self.records.all(ReviewComment) if _is_about(item, pull)]
 
     async def submit_review(
         self, name: str, number: int, *, author: str, state: str, body: str, comments: Sequence[Remark]
@@ -60,15 +60,15 @@ class JudgedState(ForgeState):
 
     def dismiss(self, name: str, review_id: int) -> Review:
         """A review counts no more."""
-        found = self.shelf.get(Review, str(review_id))
+        found = self.records.get(Review, str(review_id))
         if found is None or found.repository != self.repository(name).name:
             raise missing()
-        return self.shelf.put(replace(found, state="DISMISSED"))
+        return self.records.put(replace(found, state="DISMISSED"))
 
     def reply_to(self, name: str, number: int, thread: int, body: str, author: str) -> ReviewComment:
         """Write into the thread a comment began, as a review of its own; refused for what is a reply itself."""
         pull = self.pull(name, number)
-        first = self.shelf.get(ReviewComment, str(thread))
+        first = self.records.get(ReviewComment, str(thread))
         if first is None or not _is_about(first, pull):
             raise missing()
         if first.in_reply_to_id is not None:
@@ -109,7 +109,7 @@ class JudgedState(ForgeState):
         known = [run for run in self.check_runs(full, sha) if (run.name, run.app) == (check, app)]
         open_run = known[-1] if known and known[-1].status != "completed" else None
         run = CheckRun(
-            id=open_run.id if open_run else self.shelf.next_id(),
+            id=open_run.id if open_run else self.records.next_id(),
             repository=full,
             sha=sha,
             name=check,
@@ -123,12 +123,12 @@ class JudgedState(ForgeState):
             started_at=open_run.started_at if open_run else self.now(),
             completed_at=self.now() if is_over else None,
         )
-        return self.shelf.put(run)
+        return self.records.put(run)
 
     def check_runs(self, name: str, sha: str) -> list[CheckRun]:
         """Every run of every check of a commit, oldest first."""
         full = self.repository(name).name
-        return [run for run in self.shelf.all(CheckRun) if (run.repository, run.sha) == (full, sha)]
+        return [run for run in self.records.all(CheckRun) if (run.repository, run.sha) == (full, sha)]
 
     def newest_check_runs(self, name: str, sha: str) -> list[CheckRun]:
         """The newest run of each check, the newest first."""
@@ -172,9 +172,9 @@ class JudgedState(ForgeState):
 
     def _put_review(self, pull: Pull, author: str, state: Any, body: str) -> Review:
         self._touch(pull)
-        return self.shelf.put(
+        return self.records.put(
             Review(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 repository=pull.repository,
                 number=pull.number,
                 author=self.user(author).login,
@@ -186,9 +186,9 @@ class JudgedState(ForgeState):
         )
 
     def _put_remark(self, pull: Pull, review_id: int, author: str, body: str, **at: Any) -> ReviewComment:
-        return self.shelf.put(
+        return self.records.put(
             ReviewComment(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 repository=pull.repository,
                 number=pull.number,
                 review_id=review_id,

@@ -34,7 +34,7 @@ from overlord.embedded.forge.record import (
     Repository,
     Status,
 )
-from overlord.embedded.forge.shelf import RecordStore
+from overlord.embedded.forge.records import RecordStore
 
 BODY_CHARS = 65_536
 TITLE_CHARS = 256
@@ -67,9 +67,9 @@ class ForgeState(Accounts):
 
     def repository(self, name: str) -> Repository:
         """Raises Renamed for the old name of one."""
-        found = self.shelf.get(Repository, name)
+        found = self.records.get(Repository, name)
         if found is None:
-            renaming = self.shelf.get(Renaming, name)
+            renaming = self.records.get(Renaming, name)
             raise missing() if renaming is None else Renamed(renaming.repository_id)
         return found
 
@@ -81,24 +81,24 @@ class ForgeState(Accounts):
         return found
 
     def repositories(self) -> list[Repository]:
-        return list(self.shelf.all(Repository))
+        return list(self.records.all(Repository))
 
     def threads(self, name: str) -> list[Issue]:
         """Issues and pull requests of a repository, by number."""
         full = self.repository(name).name
-        both = [*self.shelf.all(Issue), *self.shelf.all(Pull)]
+        both = [*self.records.all(Issue), *self.records.all(Pull)]
         return sorted((item for item in both if item.repository == full), key=lambda item: item.number)
 
     def issue(self, name: str, number: int) -> Issue:
         """An issue, or the pull request of that number. Raises Transferred for an issue that is elsewhere now."""
         key = f"{self.repository(name).name}#{number}"
-        found = self.shelf.get(Issue, key) or self.shelf.get(Pull, key)
+        found = self.records.get(Issue, key) or self.records.get(Pull, key)
         if found is None:
             raise self._absent(key)
         return found
 
     def pull(self, name: str, number: int) -> Pull:
-        found = self.shelf.get(Pull, f"{self.repository(name).name}#{number}")
+        found = self.records.get(Pull, f"{self.repository(name).name}#{number}")
         if found is None:
             raise missing()
         return found
@@ -110,18 +110,20 @@ class ForgeState(Accounts):
         thread = self.issue(name, number)
         return [
             comment
-            for comment in self.shelf.all(Comment)
+            for comment in self.records.all(Comment)
             if (comment.repository, comment.number) == (thread.repository, thread.number)
         ]
 
     def statuses(self, name: str, sha: str) -> list[Status]:
         """Every status of a commit, oldest first."""
         full = self.repository(name).name
-        return [status for status in self.shelf.all(Status) if (status.repository, status.sha) == (full, sha)]
+        return [
+            status for status in self.records.all(Status) if (status.repository, status.sha) == (full, sha)
+        ]
 
     def labels(self, name: str) -> list[Label]:
         full = self.repository(name).name
-        return [label for label in self.shelf.all(Label) if label.repository == full]
+        return [label for label in self.records.all(Label) if label.repository == full]
 
     # Issues, labels, comments
 
@@ -132,7 +134,7 @@ class ForgeState(Accounts):
         repository = self.repository(name)
         at = self.now()
         issue = Issue(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=repository.name,
             number=self._next_number(repository),
             title=title,
@@ -141,16 +143,16 @@ class ForgeState(Accounts):
             created_at=at,
             updated_at=at,
         )
-        self.shelf.put(issue)
+        self.records.put(issue)
         return self.add_labels(issue, labels, actor=author) if labels else issue
 
     def add_labels(self, thread: Issue, names: Iterable[str], *, actor: str) -> Issue:
         """Put labels on; one the repository does not have yet is made."""
         wanted = []
         for name in names:
-            known = self.shelf.get(Label, f"{thread.repository}/{name}")
-            label = known or self.shelf.put(
-                Label(id=self.shelf.next_id(), repository=thread.repository, name=name)
+            known = self.records.get(Label, f"{thread.repository}/{name}")
+            label = known or self.records.put(
+                Label(id=self.records.next_id(), repository=thread.repository, name=name)
             )
             wanted.append(label.name)
         for fresh in dict.fromkeys(wanted):
@@ -170,7 +172,7 @@ class ForgeState(Accounts):
             raise invalid("IssueComment", "body")
         at = self.now()
         comment = Comment(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=thread.repository,
             number=thread.number,
             author=self.user(author).login,
@@ -179,40 +181,40 @@ class ForgeState(Accounts):
             updated_at=at,
         )
         self._touch(thread)
-        return self.shelf.put(comment)
+        return self.records.put(comment)
 
     def edit_comment(self, name: str, comment_id: int, body: str) -> Comment:
-        comment = self.shelf.get(Comment, str(comment_id))
+        comment = self.records.get(Comment, str(comment_id))
         if comment is None or comment.repository != self.repository(name).name:
             raise missing()
         if not body.strip() or len(body) > BODY_CHARS:
             raise invalid("IssueComment", "body")
-        return self.shelf.put(replace(comment, body=body, updated_at=self.now()))
+        return self.records.put(replace(comment, body=body, updated_at=self.now()))
 
     def react(self, name: str, comment_id: int, content: str, login: str) -> tuple[Reaction, bool]:
         """A reaction to a comment, and whether it is new."""
-        comment = self.shelf.get(Comment, str(comment_id))
+        comment = self.records.get(Comment, str(comment_id))
         if comment is None or comment.repository != self.repository(name).name:
             raise missing()
         if content not in REACTIONS:
             raise invalid("Reaction", "content")
-        known = self.shelf.get(Reaction, f"{comment_id}/{content}/{login}")
+        known = self.records.get(Reaction, f"{comment_id}/{content}/{login}")
         fresh = Reaction(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             comment_id=comment_id,
             content=content,
             login=login,
             created_at=self.now(),
         )
-        return known or self.shelf.put(fresh), known is None
+        return known or self.records.put(fresh), known is None
 
     def reactions(self, comment_id: int) -> list[Reaction]:
-        return [reaction for reaction in self.shelf.all(Reaction) if reaction.comment_id == comment_id]
+        return [reaction for reaction in self.records.all(Reaction) if reaction.comment_id == comment_id]
 
     def occurrences(self, thread: Issue) -> list[Occurrence]:
         """What happened to an issue or pull request, oldest first."""
         at = (thread.repository, thread.number)
-        return [item for item in self.shelf.all(Occurrence) if (item.repository, item.number) == at]
+        return [item for item in self.records.all(Occurrence) if (item.repository, item.number) == at]
 
     def set_locked(self, thread: T, *, is_locked: bool, actor: str) -> T:
         self._occurred(thread, "locked" if is_locked else "unlocked", actor)
@@ -236,7 +238,7 @@ class ForgeState(Accounts):
         head_sha, base_sha = await self._compared(repository, branch, base)
         at = self.now()
         pull = Pull(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=repository.name,
             number=self._next_number(repository, after=self.pulls_after),
             title=title,
@@ -250,7 +252,7 @@ class ForgeState(Accounts):
             base_sha=base_sha,
             draft=draft,
         )
-        return self.shelf.put(pull)
+        return self.records.put(pull)
 
     def edit_thread(self, thread: T, *, title: str | None, body: str | None, actor: str) -> T:
         title, body = thread.title if title is None else title, thread.body if body is None else body
@@ -282,7 +284,7 @@ class ForgeState(Accounts):
         if not await asyncio.to_thread(bare.has_commit, self.directory(repository.name), sha):
             raise unfit("Status", f"No commit found for SHA: {sha}")
         status = Status(
-            id=self.shelf.next_id(),
+            id=self.records.next_id(),
             repository=repository.name,
             sha=sha,
             state=state,
@@ -292,7 +294,7 @@ class ForgeState(Accounts):
             creator=author,
             created_at=self.now(),
         )
-        return self.shelf.put(status)
+        return self.records.put(status)
 
     async def follow_branches(self, name: str) -> None:
         """Let open pull requests see where their branches are now."""
@@ -325,22 +327,22 @@ class ForgeState(Accounts):
         return heads[branch], heads[base]
 
     def _next_number(self, repository: Repository, *, after: int = 0) -> int:
-        left = [gone.number for gone in self.shelf.all(Departure) if gone.repository == repository.name]
+        left = [gone.number for gone in self.records.all(Departure) if gone.repository == repository.name]
         taken = [*left, *(thread.number for thread in self.threads(repository.name))]
         most = 0 if after else self.pulls_after
         return max([after, *(number for number in taken if not most or number <= most)]) + 1
 
     def _absent(self, key: str) -> Problem:
         """Why there is no issue of this key."""
-        departure = self.shelf.get(Departure, key)
+        departure = self.records.get(Departure, key)
         if departure is None:
             return missing()
         return deleted() if departure.to is None else Transferred(*departure.to)
 
     def _occurred(self, thread: Issue, event: Any, actor: str, **details: Any) -> None:
-        self.shelf.put(
+        self.records.put(
             Occurrence(
-                id=self.shelf.next_id(),
+                id=self.records.next_id(),
                 repository=thread.repository,
                 number=thread.number,
                 event=event,
@@ -351,7 +353,7 @@ class ForgeState(Accounts):
         )
 
     def _touch(self, thread: T, **changes: Any) -> T:
-        return self.shelf.put(replace(thread, updated_at=self.now(), **changes))
+        return self.records.put(replace(thread, updated_at=self.now(), **changes))
 
 
 def _check_text(resource: str, title: str, body: str) -> None:

@@ -29,13 +29,13 @@ def is_due(connection: sqlite3.Connection, parts: Parts) -> bool:
     return parts.clock.now() >= next_briefing(last.at, hour, ZoneInfo(parts.settings.briefing.zone))
 
 
-async def step(parts: Parts, speech: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> bool:
     """Compile the briefing that is due; whether there is something to tell."""
-    compile_it = partial(_compile, speech=speech, at=parts.clock.now())
+    compile_it = partial(_compile, chat_output=chat_output, at=parts.clock.now())
     return await parts.database.write(Failpoint.BRIEFING_MADE, compile_it)
 
 
-def _compile(connection: sqlite3.Connection, *, speech: ChatOutput, at: datetime) -> bool:
+def _compile(connection: sqlite3.Connection, *, chat_output: ChatOutput, at: datetime) -> bool:
     told = briefings.last(connection, told=True) or briefings.last(connection)
     if told is None:
         briefings.add(connection, since=at, at=at, fingerprint="", is_told=False)
@@ -45,15 +45,15 @@ def _compile(connection: sqlite3.Connection, *, speech: ChatOutput, at: datetime
     is_news = briefing.is_worth_telling(told.fingerprint)
     number = briefings.add(connection, since=since, at=at, fingerprint=briefing.fingerprint, is_told=is_news)
     if is_news:
-        messages.want(connection, MessageKind.BRIEFING, number, channel=speech.channel)
+        messages.want(connection, MessageKind.BRIEFING, number, channel=chat_output.channel)
     return is_news
 
 
-def message(connection: sqlite3.Connection, speech: ChatOutput, row: Message) -> ChatMessage:
+def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Message) -> ChatMessage:
     """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
     kept = briefings.get(connection, row.ref)
     briefing = overview.brief(connection, since=kept.since, at=kept.at)
-    said = brief_message(briefing, web=speech.place.web)
+    said = brief_message(briefing, web=chat_output.place.web)
     offered = tuple(
         _button(connection, row, asked)
         for asked in briefing.waiting[:MOST_BUTTONS]

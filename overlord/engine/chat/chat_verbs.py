@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 
 from overlord.domain.chat.answer import (
     brief_message,
-    care_message,
     cost_message,
     decisions_message,
     help_message,
     history_message,
     job_cost_message,
+    managed_repositories_message,
     proposals_message,
     queue_message,
     space_message,
@@ -140,8 +140,8 @@ def _issue(given: Given) -> tuple[str, int]:
 def _work(given: Order) -> Done:
     space, number = _issue(given)
     command = commands.WorkOn(space=space, number=number, actor=given.actor)
-    wish = commands.work_on(given.connection, command, at=given.at)
-    return Done(said="", wish_id=wish.id)
+    work_request = commands.work_on(given.connection, command, at=given.at)
+    return Done(said="", wish_id=work_request.id)
 
 
 def _stop(given: Order) -> Done:
@@ -292,7 +292,7 @@ def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for e
             name = given.space()
             return space_message(name, overview.space_values(settings, name))
         case ChatVerb.SPACE:
-            return care_message(overview.care_of(connection, settings))
+            return managed_repositories_message(overview.managed_repositories(connection, settings))
         case ChatVerb.DECISIONS:
             return decisions_message(overview.waiting(connection), at)
         case ChatVerb.PROPOSALS:

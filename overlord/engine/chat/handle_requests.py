@@ -45,7 +45,7 @@ from overlord.store.chat.requests import AT_HOME, Request, RequestKind, RequestS
 from overlord.store.conversation import steering
 from overlord.store.proposals import proposals
 from overlord.store.spaces import work_requests
-from overlord.store.spaces.work_requests import WishState
+from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import commands
 
 log = structlog.get_logger()
@@ -56,13 +56,13 @@ GONE = "That button is from an older card, and means nothing any more. The card 
 Act = Callable[[sqlite3.Connection, Person], Done]
 
 
-async def step(parts: Parts, speech: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> bool:
     """Take every request a step on; whether anything moved. Raises ChatUnavailable once the others had their turn."""
     moved, trouble = False, None
     for request in await parts.database.read(requests.unanswered):
         try:
             with bound_contextvars(request_id=request.id):
-                moved |= await _STEPS[request.state](parts, speech, request)
+                moved |= await _STEPS[request.state](parts, chat_output, request)
         except ChatUnavailable as error:
             trouble = error
     if trouble is not None:
@@ -70,49 +70,49 @@ async def step(parts: Parts, speech: ChatOutput) -> bool:
     return moved
 
 
-async def _heard(parts: Parts, speech: ChatOutput, request: Request) -> bool:
+async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> bool:
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
-        await _check_standing(speech, request)
+        await _check_standing(chat_output, request)
         planned = await parts.database.read(lambda c: _plan(c, parts, request))
         if planned is None:
-            await _note(parts, request, RequestState.OBEYED)
+            await _note(parts, request, RequestState.CARRIED_OUT)
             return True
         space, act = planned
-        by = await _person(parts, speech, request, space)
-        await parts.database.write(Failpoint.REQUEST_OBEYED, lambda c: _settle(c, request, act(c, by)))
-        parts.ring()
+        by = await _person(parts, chat_output, request, space)
+        await parts.database.write(Failpoint.REQUEST_CARRIED_OUT, lambda c: _settle(c, request, act(c, by)))
+        parts.notify()
     except NotTheirs as error:
         await _refuse(parts, request, str(error))
     except (Refused, NotFound) as error:
-        await _note(parts, request, RequestState.OBEYED, said=refused_message(str(error)).summary)
+        await _note(parts, request, RequestState.CARRIED_OUT, said=refused_message(str(error)).summary)
     return True
 
 
-async def _check_standing(speech: ChatOutput, request: Request) -> None:
+async def _check_standing(chat_output: ChatOutput, request: Request) -> None:
     """Raises NotTheirs for who is not talked with at all."""
-    if why := await permissions.why_not_heard(speech, request.user, request.team):
+    if why := await permissions.why_not_heard(chat_output, request.user, request.team):
         raise NotTheirs(why)
 
 
-async def _person(parts: Parts, speech: ChatOutput, request: Request, space: str) -> Person:
+async def _person(parts: Parts, chat_output: ChatOutput, request: Request, space: str) -> Person:
     """Who asks, of whom `_check_standing` knows: the one place where the chat makes a person. Raises NotTheirs for whose word
     does not count for a space."""
-    if not await permissions.may_decide(parts, speech, request.user, space):
+    if not await permissions.may_decide(parts, chat_output, request.user, space):
         raise NotTheirs(permissions.not_among(parts, request.user, space))
     return Person.of(request.actor)
 
 
 async def _note(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
     await parts.database.write(
-        Failpoint.REQUEST_OBEYED, lambda c: requests.note(c, request, state, **changes)
+        Failpoint.REQUEST_CARRIED_OUT, lambda c: requests.note(c, request, state, **changes)
     )
 
 
 def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> None:
     """In the transaction of what was done."""
-    state = RequestState.OBEYED if done.wish_id is None else RequestState.AWAITED
-    if state is RequestState.OBEYED and not done.said:
+    state = RequestState.CARRIED_OUT if done.wish_id is None else RequestState.AWAITED
+    if state is RequestState.CARRIED_OUT and not done.said:
         state = RequestState.ANSWERED  # the card says it, to everybody
     ids = {"wish_id": done.wish_id, "message_id": done.message_id}
     requests.note(connection, request, state, said=done.said, **ids)
@@ -123,9 +123,9 @@ async def _refuse(parts: Parts, request: Request, why: str) -> None:
 
     def refuse(connection: sqlite3.Connection) -> None:
         _note_refusal(connection, parts, request, why)
-        requests.note(connection, request, RequestState.OBEYED, said=why)
+        requests.note(connection, request, RequestState.CARRIED_OUT, said=why)
 
-    await parts.database.write(Failpoint.REQUEST_OBEYED, refuse)
+    await parts.database.write(Failpoint.REQUEST_CARRIED_OUT, refuse)
 
 
 def _note_refusal(connection: sqlite3.Connection, parts: Parts, request: Request, why: str) -> None:
@@ -221,7 +221,7 @@ def _quietly(_done: object) -> Done:
     return Done(said="")
 
 
-async def form_for(parts: Parts, speech: ChatOutput, request: Request) -> Form:
+async def form_for(parts: Parts, chat_output: ChatOutput, request: Request) -> Form:
     """The form behind a button. Raises Refused with what to say to who pressed it, NotFound, ChatUnavailable."""
 
     def found(connection: sqlite3.Connection) -> tuple[str, Form]:
@@ -240,12 +240,14 @@ async def form_for(parts: Parts, speech: ChatOutput, request: Request) -> Form:
         return space_of_decision(connection, decision), form
 
     try:
-        await _check_standing(speech, request)
+        await _check_standing(chat_output, request)
         space, form = await parts.database.read(found)
-        await _person(parts, speech, request, space)
+        await _person(parts, chat_output, request, space)
     except NotTheirs as error:
         why = str(error)
-        await parts.database.write(Failpoint.REQUEST_OBEYED, lambda c: _note_refusal(c, parts, request, why))
+        await parts.database.write(
+            Failpoint.REQUEST_CARRIED_OUT, lambda c: _note_refusal(c, parts, request, why)
+        )
         raise
     return form
 
@@ -253,14 +255,14 @@ async def form_for(parts: Parts, speech: ChatOutput, request: Request) -> Form:
 # What is answered
 
 
-async def _awaited(parts: Parts, _speech: ChatOutput, request: Request) -> bool:
+async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> bool:
     """See whether the forge was asked about what somebody wishes to see worked on; or a message was read."""
     if request.message_id is not None:
         return await _read_or_not(parts, request, request.message_id)
-    wish = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))
-    if wish.state is WishState.OPEN:
+    work_request = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))
+    if work_request.state is WorkRequestState.OPEN:
         return False
-    await _note(parts, request, RequestState.OBEYED, said=wish.answer)
+    await _note(parts, request, RequestState.CARRIED_OUT, said=work_request.answer)
     return True
 
 
@@ -270,7 +272,9 @@ async def _read_or_not(parts: Parts, request: Request, number: int) -> bool:
     is_open = await parts.database.read(lambda c: jobs.get(c, message.job_id).is_open)
     if message.is_under_way and is_open:
         return False
-    await _note(parts, request, RequestState.OBEYED, said=message.outcome(is_open=is_open), message_id=None)
+    await _note(
+        parts, request, RequestState.CARRIED_OUT, said=message.outcome(is_open=is_open), message_id=None
+    )
     return True
 
 
@@ -279,15 +283,15 @@ def _next(request: Request) -> RequestState:
     return RequestState.ANSWERED if request.message_id is None else RequestState.AWAITED
 
 
-async def _obeyed(parts: Parts, speech: ChatOutput, request: Request) -> bool:
+async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) -> bool:
     """Answer, unless there is nothing to say that the cards do not show."""
-    message = await parts.database.read(lambda c: _message(c, parts, speech, request))
+    message = await parts.database.read(lambda c: _message(c, parts, chat_output, request))
     if message is None:
         await _done(parts, request, RequestState.ANSWERED)
     elif request.kind is RequestKind.MENTION:
-        await _in_thread(parts, speech, request, message)
+        await _in_thread(parts, chat_output, request, message)
     else:
-        await _in_private(parts, speech, request, message)
+        await _in_private(parts, chat_output, request, message)
     return True
 
 
@@ -296,17 +300,17 @@ async def _done(parts: Parts, request: Request, state: RequestState) -> None:
 
 
 def _message(
-    connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, request: Request
+    connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, request: Request
 ) -> ChatMessage | None:
     if request.said:
         return done_message(request.said)
     if request.kind is RequestKind.PRESS:
-        return _evidence(connection, parts, speech, request)
+        return _evidence(connection, parts, chat_output, request)
     if request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
         return None
     try:
         given = _given(connection, parts, chat_command(request.text))
-        return look(given, speech.place.web)
+        return look(given, chat_output.place.web)
     except ChatCommandError as error:
         return misread_message(error)
     except (Refused, NotFound) as error:
@@ -314,57 +318,57 @@ def _message(
 
 
 def _evidence(
-    connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, request: Request
+    connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, request: Request
 ) -> ChatMessage | None:
     button = buttons.find(connection, request.value)
     if button is None or button.verb != EVIDENCE:
         return None
     job = jobs.get(connection, messages.get(connection, button.message_id).ref)
-    return evidence_message(story_of(connection, job, parts.contract(job.space)), speech.place)
+    return evidence_message(story_of(connection, job, parts.contract(job.space)), chat_output.place)
 
 
-async def _in_thread(parts: Parts, speech: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
     channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
-    key = speech.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
+    key = chat_output.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
     try:
-        if await speech.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
-            await speech.chat.post(channel, message, key=key, thread=thread)
-            speech.spoke()
+        if await chat_output.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
+            await chat_output.chat.post(channel, message, key=key, thread=thread)
+            chat_output.spoke()
     except ChatRefused as error:
         log.warning("not_answered", reason=str(error))
     await _done(parts, request, _next(request))
 
 
-async def _in_private(parts: Parts, speech: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
     await _done(parts, request, _next(request))
     try:
-        await _tell(speech, request, message)
+        await _tell(chat_output, request, message)
     except ChatUnavailable:
-        await _done(parts, request, RequestState.OBEYED)
+        await _done(parts, request, RequestState.CARRIED_OUT)
         raise
     except ChatRefused as error:
         log.warning("not_answered", reason=str(error))
 
 
-async def _tell(speech: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _tell(chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
     """Where it was asked; for who asks too late for that, in the channel, for their eyes alone."""
     if request.address:
         try:
-            await speech.chat.respond(request.address, message)
+            await chat_output.chat.respond(request.address, message)
         except ChatExpired:
             pass
         else:
             return
-    await speech.chat.whisper(where_seen(speech, request), UserId(request.user), message)
+    await chat_output.chat.ephemeral(where_seen(chat_output, request), UserId(request.user), message)
 
 
-def where_seen(speech: ChatOutput, request: Request) -> ChannelId:
+def where_seen(chat_output: ChatOutput, request: Request) -> ChannelId:
     """The channel where somebody sees an answer for their eyes alone: a Home tab has none of its own."""
-    return speech.channel if request.channel == AT_HOME else ChannelId(request.channel)
+    return chat_output.channel if request.channel == AT_HOME else ChannelId(request.channel)
 
 
 _STEPS = {
     RequestState.HEARD: _heard,
     RequestState.AWAITED: _awaited,
-    RequestState.OBEYED: _obeyed,
+    RequestState.CARRIED_OUT: _carried_out,
 }

@@ -34,13 +34,13 @@ def is_behind(connection: sqlite3.Connection, parts: Parts) -> bool:
     return bool(home_tabs.behind(connection, at=parts.clock.now()))
 
 
-async def step(parts: Parts, speech: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> bool:
     """Show every tab that is behind; whether there was one. Raises ChatUnavailable once the others had their turn."""
     behind = await parts.database.read(lambda c: home_tabs.behind(c, at=parts.clock.now()))
     trouble = None
     for home in behind:
         try:
-            await _show(parts, speech, home)
+            await _show(parts, chat_output, home)
         except ChatUnavailable as error:
             trouble = error
     if trouble is not None:
@@ -48,14 +48,14 @@ async def step(parts: Parts, speech: ChatOutput) -> bool:
     return bool(behind)
 
 
-async def _show(parts: Parts, speech: ChatOutput, home: ChatHome) -> None:
-    why = await permissions.why_not_heard(speech, home.user, home.team)
-    make = partial(_made, parts=parts, speech=speech, why=why)
+async def _show(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:
+    why = await permissions.why_not_heard(chat_output, home.user, home.team)
+    make = partial(_made, parts=parts, chat_output=chat_output, why=why)
     stamp, message = await parts.database.write(Failpoint.HOME_MADE, make)
     shown = message.fingerprint
     if home.is_due or shown != home.shown:
         try:
-            await speech.chat.publish(UserId(home.user), message)
+            await chat_output.chat.publish(UserId(home.user), message)
         except ChatRefused as error:  # the app has no such tab, or they are gone
             log.warning("home_not_shown", user=home.user, reason=str(error))
     await parts.database.write(
@@ -64,7 +64,7 @@ async def _show(parts: Parts, speech: ChatOutput, home: ChatHome) -> None:
 
 
 def _made(
-    connection: sqlite3.Connection, *, parts: Parts, speech: ChatOutput, why: str
+    connection: sqlite3.Connection, *, parts: Parts, chat_output: ChatOutput, why: str
 ) -> tuple[str, ChatMessage]:
     """What a tab shows now, and how far the ledger is."""
     stamp = home_tabs.now(connection)
@@ -77,7 +77,7 @@ def _made(
         costs=overview.cost(connection, settings, at=at, days=DAYS),
         proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.standing(connection)),
     )
-    return stamp, home_message(view, speech.place, partial(_values, connection, speech.channel))
+    return stamp, home_message(view, chat_output.place, partial(_values, connection, chat_output.channel))
 
 
 def _values(connection: sqlite3.Connection, channel: ChannelId, decision: Decision) -> ValueOf:

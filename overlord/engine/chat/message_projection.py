@@ -44,62 +44,62 @@ UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.SESSION_ENDED, EventNa
 """What is to be seen at once elsewhere in the chat, or says nothing to people."""
 
 
-def is_behind(connection: sqlite3.Connection, speech: ChatOutput) -> bool:
+def is_behind(connection: sqlite3.Connection, chat_output: ChatOutput) -> bool:
     """Whether there is something to say that can be said now."""
-    return _is_wanting(connection, speech) or next(_due(connection, speech), None) is not None
+    return _is_wanting(connection, chat_output) or next(_due(connection, chat_output), None) is not None
 
 
-def _is_wanting(connection: sqlite3.Connection, speech: ChatOutput) -> bool:
+def _is_wanting(connection: sqlite3.Connection, chat_output: ChatOutput) -> bool:
     """Whether something has no message yet, or has it in a channel that we spoke in before."""
     return any(numbers for _, numbers in messages.unwanted_yet(connection)) or messages.is_elsewhere(
-        connection, speech.channel
+        connection, chat_output.channel
     )
 
 
-async def step(parts: Parts, speech: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> bool:
     """Have a message for everything that needs one, then post or edit the one that is most due; whether there was one.
 
     Raises ChatUnavailable, after which others go first for a while unless the chat asked all to wait, and ChatRefused for a
     message that is put aside for longer.
     """
-    if await parts.database.read(lambda c: _is_wanting(c, speech)):
-        await parts.database.write(Failpoint.MESSAGE_WANTED, partial(_want, speech=speech))
-    due = await parts.database.read(lambda c: next(_due(c, speech), None))
+    if await parts.database.read(lambda c: _is_wanting(c, chat_output)):
+        await parts.database.write(Failpoint.MESSAGE_WANTED, partial(_want, chat_output=chat_output))
+    due = await parts.database.read(lambda c: next(_due(c, chat_output), None))
     if due is None:
         return False
     at = parts.clock.now()
-    order = partial(_ordered, parts=parts, speech=speech, due=due, at=at)
+    order = partial(_ordered, parts=parts, chat_output=chat_output, due=due, at=at)
     said = await parts.database.write(Failpoint.MESSAGE_ORDERED, order)
     if said is None:
         return True
     try:
-        await _say(parts, speech, said)
+        await _say(parts, chat_output, said)
     except MessageMissing as error:
         await _lost(parts, due.message, error)
     except ChatRefused:
-        speech.put_aside(due.message.id)
+        chat_output.put_aside(due.message.id)
         raise
     except ChatUnavailable as error:
         if error.retry_after_s is None:
-            speech.put_last(due.message.id)
+            chat_output.put_last(due.message.id)
         raise
     return True
 
 
-def _want(connection: sqlite3.Connection, *, speech: ChatOutput) -> None:
-    messages.move(connection, speech.channel)
+def _want(connection: sqlite3.Connection, *, chat_output: ChatOutput) -> None:
+    messages.move(connection, chat_output.channel)
     for kind, numbers in messages.unwanted_yet(connection):
         for number in numbers:
-            messages.want(connection, kind, number, channel=speech.channel)
+            messages.want(connection, kind, number, channel=chat_output.channel)
 
 
-def _due(connection: sqlite3.Connection, speech: ChatOutput) -> Iterator[Behind]:
+def _due(connection: sqlite3.Connection, chat_output: ChatOutput) -> Iterator[Behind]:
     """What is to be said, the most urgent first: questions to people, new jobs, proposals, what happened, what a job is at.
     What failed lately comes last."""
     failed = list[Behind]()
     for behind in _in_order(connection):
-        if not speech.is_aside(behind.message.id) and _is_placed(connection, behind.message):
-            if speech.is_last(behind.message.id):
+        if not chat_output.is_aside(behind.message.id) and _is_placed(connection, behind.message):
+            if chat_output.is_last(behind.message.id):
                 failed.append(behind)
             else:
                 yield behind
@@ -152,10 +152,10 @@ class _Said:
 
 
 def _ordered(
-    connection: sqlite3.Connection, *, parts: Parts, speech: ChatOutput, due: Behind, at: datetime
+    connection: sqlite3.Connection, *, parts: Parts, chat_output: ChatOutput, due: Behind, at: datetime
 ) -> _Said | None:
     """Make what is to be shown, from the rows as they are now; None when nothing has to be sent after all."""
-    said = _MAKERS[due.message.kind](connection, parts, speech, due)
+    said = _MAKERS[due.message.kind](connection, parts, chat_output, due)
     if said is None:
         return None
     if said.message.ts is not None and said.shown.fingerprint == said.message.shown:
@@ -165,7 +165,7 @@ def _ordered(
     return said
 
 
-def _job(connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
+def _job(connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, due: Behind) -> _Said | None:
     """A job's own message, or, where that stands as it should, the next part of its story."""
     message = due.message
     if not due.now:
@@ -173,7 +173,7 @@ def _job(connection: sqlite3.Connection, parts: Parts, speech: ChatOutput, due: 
     job = jobs.get(connection, message.ref)
     story = story_of(connection, job, parts.contract(job.space))
     shown = job_card(
-        story, speech.place, lambda verb, text: buttons.make(connection, message.id, verb, text=text)
+        story, chat_output.place, lambda verb, text: buttons.make(connection, message.id, verb, text=text)
     )
     return _said(message, shown, stamp=due.now)
 
@@ -200,7 +200,9 @@ def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
     return _said(part, _told(news), told=news[-1].seq)
 
 
-def _story(connection: sqlite3.Connection, _parts: Parts, _speech: ChatOutput, due: Behind) -> _Said | None:
+def _story(
+    connection: sqlite3.Connection, _parts: Parts, _chat_output: ChatOutput, due: Behind
+) -> _Said | None:
     """A part of a story that was begun and is not known to stand: the same words again."""
     part = due.message
     root = messages.of(connection, MessageKind.JOB, part.ref)
@@ -220,14 +222,16 @@ def _told(news: list[Entry]) -> ChatMessage:
     )
 
 
-def _decision(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
+def _decision(
+    connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
+) -> _Said | None:
     message, decision = due.message, decisions.get(connection, due.message.ref)
     if decision.state is not DecisionState.OPEN and message.ordered_at is None:
         messages.drop(connection, [message])  # nobody has seen it, and nobody has to
         return None
     job = jobs.get(connection, decision.job_id) if decision.job_id is not None else None
     value = partial(_value, connection, message, decision)
-    shown = decision_card(decision, job, speech.place, value)
+    shown = decision_card(decision, job, chat_output.place, value)
     if decision.session_id is not None and message.thread is None and message.ts is None:
         root = _root_of(connection, decision)
         messages.note(connection, message, thread=root.ts if root else None)
@@ -241,13 +245,15 @@ def _value(connection: sqlite3.Connection, message: Message, decision: Decision,
     )
 
 
-def _proposal(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
+def _proposal(
+    connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
+) -> _Said | None:
     message, proposal = due.message, proposals.get(connection, due.message.ref)
     if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
         messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
         return None
     value = partial(_answer, connection, message, proposal)
-    return _said(message, proposal_card(proposal, speech.place, value), stamp=due.now)
+    return _said(message, proposal_card(proposal, chat_output.place, value), stamp=due.now)
 
 
 def _answer(
@@ -256,20 +262,26 @@ def _answer(
     return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
 
 
-def _draft(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
+def _draft(
+    connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
+) -> _Said | None:
     message, draft = due.message, drafts.get(connection, due.message.ref)
 
     def value(verb: str, text: str) -> str:
         return buttons.make(connection, message.id, verb, text=text, digest=draft.digest)
 
-    return _said(message, draft_card(draft, speech.place, value), stamp=due.now)
+    return _said(message, draft_card(draft, chat_output.place, value), stamp=due.now)
 
 
-def _briefing(connection: sqlite3.Connection, _parts: Parts, speech: ChatOutput, due: Behind) -> _Said | None:
-    return _said(due.message, briefing.message(connection, speech, due.message))
+def _briefing(
+    connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
+) -> _Said | None:
+    return _said(due.message, briefing.message(connection, chat_output, due.message))
 
 
-def _notice(connection: sqlite3.Connection, _parts: Parts, _speech: ChatOutput, due: Behind) -> _Said | None:
+def _notice(
+    connection: sqlite3.Connection, _parts: Parts, _chat_output: ChatOutput, due: Behind
+) -> _Said | None:
     """What happened, once: to everybody's work and to no job."""
     event = next(ledger.entries(connection, after=due.message.ref - 1))
     return _said(due.message, notice(tell(event.name, loads(event.data))))
@@ -286,10 +298,10 @@ _MAKERS = {
 }
 
 
-async def _say(parts: Parts, speech: ChatOutput, said: _Said) -> None:
+async def _say(parts: Parts, chat_output: ChatOutput, said: _Said) -> None:
     """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
-    message, chat, ts = said.message, speech.chat, said.message.ts
-    key = speech.key(message.key)
+    message, chat, ts = said.message, chat_output.chat, said.message.ts
+    key = chat_output.key(message.key)
     if ts is None and said.was_ordered and message.ordered_at is not None:
         since = message.ordered_at - LOOKS_BACK
         ts = await chat.find(message.channel, key, since=since, thread=message.thread)
@@ -299,7 +311,7 @@ async def _say(parts: Parts, speech: ChatOutput, said: _Said) -> None:
         else:
             await chat.edit(Posted(channel=message.channel, ts=ts), said.shown)
     finally:
-        speech.spoke()
+        chat_output.spoke()
     await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note(c, said, ts=ts))
 
 

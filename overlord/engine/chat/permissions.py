@@ -7,11 +7,11 @@ from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatMissing
 
 
-async def why_not_heard(speech: ChatOutput, user: str, team: str) -> str:
+async def why_not_heard(chat_output: ChatOutput, user: str, team: str) -> str:
     """Why somebody is not talked with, in a sentence for them; empty for a member of our workspace."""
-    ours = (await speech.identity()).team
+    ours = (await chat_output.identity()).team
     try:
-        person = await speech.person(UserId(user))
+        person = await chat_output.person(UserId(user))
     except ChatMissing:
         return "I do not know who you are, so I cannot do that for you."
     if person.is_bot:
@@ -25,24 +25,24 @@ async def why_not_heard(speech: ChatOutput, user: str, team: str) -> str:
     return ""
 
 
-async def may_decide(parts: Parts, speech: ChatOutput, user: str, space: str) -> bool:
+async def may_decide(parts: Parts, chat_output: ChatOutput, user: str, space: str) -> bool:
     """Whether somebody's word counts for a space; of none, for everything."""
     person: ChatUser | None = None
     for approver in parts.settings.approvers(space):
         if approver == user:
             return True
-        if approver.startswith("S") and await _is_in(speech, approver, user):
+        if approver.startswith("S") and await _is_in(chat_output, approver, user):
             return True
         if approver.startswith("T"):
-            person = person or await speech.person(UserId(user))
+            person = person or await chat_output.person(UserId(user))
             if person.team == approver:
                 return True
     return False
 
 
-async def _is_in(speech: ChatOutput, group: str, user: str) -> bool:
+async def _is_in(chat_output: ChatOutput, group: str, user: str) -> bool:
     try:
-        return user in await speech.members(group)
+        return user in await chat_output.members(group)
     except ChatMissing:
         return False
 

@@ -16,7 +16,7 @@ from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
 from overlord.ports import RepositoryName
-from overlord.store.conversation import heard_comments
+from overlord.store.conversation import processed_comments
 
 MOST = 20
 """The newest that a brief holds."""
@@ -29,7 +29,7 @@ async def with_later_comments(parts: Parts, job: Job) -> Issue:
         posted = await parts.forge.comments(name, job.issue.number)
     except ForgeRefused:
         return job.issue
-    heard = await parts.database.read(lambda c: heard_comments.of_issue(c, name, job.issue.number))
+    heard = await parts.database.read(lambda c: processed_comments.of_issue(c, name, job.issue.number))
     plain = tuple(said for number, said in posted if not _is_delivered(said, is_heard=number in heard))
     shown = replace(job.issue, comments=plain)
     clean = await asyncio.to_thread(issue_without_hidden, shown)  # as they stand in the text it began with

@@ -9,7 +9,7 @@ from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs
-from overlord.store.conversation import heard_comments, steering
+from overlord.store.conversation import processed_comments, steering
 
 log = structlog.get_logger()
 
@@ -24,7 +24,7 @@ async def acknowledge(parts: Parts, number: int) -> bool:
         return False
     job = await parts.database.read(lambda c: jobs.get(c, message.job_id))
     name, mark = RepositoryName(job.space), MARK.format(number)
-    place = await parts.database.read(lambda c: heard_comments.place_of(c, name, message.comment_id or 0))
+    place = await parts.database.read(lambda c: processed_comments.place_of(c, name, message.comment_id or 0))
     try:
         present = await parts.forge.comments(name, place)
         if not any(mark in comment.body for _, comment in present):

@@ -32,8 +32,8 @@ from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs, ledger
-from overlord.store.conversation import heard_comments, steering
-from overlord.store.conversation.heard_comments import Hearing
+from overlord.store.conversation import processed_comments, steering
+from overlord.store.conversation.processed_comments import Hearing
 from overlord.store.spaces import spaces
 from overlord.verbs import commands, message
 
@@ -42,29 +42,29 @@ log = structlog.get_logger()
 REPLY = "<!-- overlord:reply {} -->"
 
 
-async def comments(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
+async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
     """Hear what was said in a space since it was last asked; whether that moved anything."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.heard_at or parts.clock.now() - LOOKS_BACK  # what is older was not for us
     posted = await parts.forge.comments_since(name, since)
-    act = partial(_hear, parts, name)
-    moved, since = await through(posted, act, troubles, since=since, at=lambda comment: comment.at)
-    for hearing in await parts.database.read(lambda c: heard_comments.owed(c, name)):
-        with troubles.kept():
+    act = partial(_take_in, parts, name)
+    moved, since = await through(posted, act, poll_errors, since=since, at=lambda comment: comment.at)
+    for hearing in await parts.database.read(lambda c: processed_comments.owed(c, name)):
+        with poll_errors.kept():
             await _acknowledge(parts, name, hearing)
     if since != space.heard_at:
         await parts.database.write(Failpoint.COMMENTS_SEEN, lambda c: spaces.note_heard(c, name, at=since))
     return moved
 
 
-async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
+async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
     body, author = posted.comment.body, posted.comment.author
     if OURS in body or (posted.is_bot and author not in parts.settings.space(name).intake.bots):
         return False  # there are many, and they are to leave no trace
     asked, complaint = await _understood(parts, name, posted)
     if asked is None and not complaint:
         return False
-    if await parts.database.read(lambda c: heard_comments.is_known(c, name, posted.id)):
+    if await parts.database.read(lambda c: processed_comments.is_known(c, name, posted.id)):
         return False
     heard = Hearing(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
@@ -76,10 +76,10 @@ async def _hear(parts: Parts, name: RepositoryName, posted: PostedComment) -> bo
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
         return True
     if isinstance(asked, CommentRequest):
-        await parts.database.write(Failpoint.COMMENT_HEARD, lambda c: pull_comments.take(c, heard, body))
+        await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: pull_comments.take(c, heard, body))
     else:
-        await _obey(parts, name, heard, asked, posted.at)
-    parts.ring()
+        await _carry_out(parts, name, heard, asked, posted.at)
+    parts.notify()
     return True
 
 
@@ -93,7 +93,7 @@ async def _understood(
 
 
 async def _remember(parts: Parts, heard: Hearing) -> None:
-    await parts.database.write(Failpoint.COMMENT_HEARD, lambda c: heard_comments.add(c, heard))
+    await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: processed_comments.add(c, heard))
 
 
 async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: datetime) -> bool:
@@ -102,13 +102,13 @@ async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: 
     return edited_at is not None and edited_at >= at
 
 
-async def _obey(
+async def _carry_out(
     parts: Parts, name: RepositoryName, heard: Hearing, command: CommentCommand, said_at: datetime
 ) -> None:
     """Do it and remember it, or remember why not."""
     act, at = _ACTS[command.verb], parts.clock.now()
     issue, base = (
-        await _material(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
+        await _evaluation_input(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
     )
     # Asked after the text was read: an edit between the two is one too.
     if issue is not None and await _is_edited_since(parts, name, heard.number, said_at):
@@ -116,7 +116,7 @@ async def _obey(
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
         return
 
-    def obey(connection: sqlite3.Connection) -> None:
+    def carry_out(connection: sqlite3.Connection) -> None:
         told = _Told(
             contract=parts.contract(name),
             heard=heard,
@@ -138,12 +138,12 @@ async def _obey(
             said = f"That cannot be done: {defused_line(in_chat(str(error)))}."
             done = replace(heard, reaction=Reaction.CONFUSED, reply=said, is_owed=True)
         connection.execute("RELEASE command")
-        heard_comments.add(connection, done)
+        processed_comments.add(connection, done)
 
-    await parts.database.write(Failpoint.COMMENT_HEARD, obey)
+    await parts.database.write(Failpoint.COMMENT_PROCESSED, carry_out)
 
 
-async def _material(parts: Parts, name: RepositoryName, number: int) -> tuple[Issue | None, str]:
+async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> tuple[Issue | None, str]:
     """An open issue as it stands now, and the branch its work is for."""
     state = await parts.forge.issue(name, number)
     if state.is_pull or not state.open:
@@ -296,7 +296,9 @@ async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> 
             log.warning("not_acknowledged", space=name, comment=hearing.comment_id, reason=str(error))
             if isinstance(error, ForgeMissing):
                 break  # whoever took the comment back waits for no answer
-    await parts.database.write(Failpoint.COMMENT_ACKNOWLEDGED, lambda c: heard_comments.settle(c, hearing))
+    await parts.database.write(
+        Failpoint.COMMENT_ACKNOWLEDGED, lambda c: processed_comments.settle(c, hearing)
+    )
 
 
 async def _react(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:

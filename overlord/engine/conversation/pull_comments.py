@@ -20,8 +20,8 @@ from overlord.domain.text.hidden_text import without_hidden
 from overlord.engine.runtime.parts import Parts
 from overlord.ports import RepositoryName
 from overlord.store import job_history, jobs
-from overlord.store.conversation import comment_requests, heard_comments
-from overlord.store.conversation.heard_comments import Hearing
+from overlord.store.conversation import comment_requests, processed_comments
+from overlord.store.conversation.processed_comments import Hearing
 
 BODY_CHARS = 20_000
 
@@ -76,7 +76,9 @@ def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
             f"Nobody works on this pull request any more{told}, so nothing is begun. Open an issue for it, or put the work label on"
             " again."
         )
-        heard_comments.add(connection, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        processed_comments.add(
+            connection, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
+        )
         return
     asked = comment_requests.CommentRequest(
         space=heard.space,
@@ -86,7 +88,7 @@ def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
         body=without_hidden(body).text[:BODY_CHARS],
     )
     comment_requests.add(connection, asked)
-    heard_comments.add(connection, replace(heard, reaction=Reaction.SEEN, is_owed=True))
+    processed_comments.add(connection, replace(heard, reaction=Reaction.SEEN, is_owed=True))
 
 
 def asked_at(

@@ -24,14 +24,14 @@ async def step(_parts: Parts, _job: Job) -> bool:
 
 
 async def pulls(
-    parts: Parts, name: RepositoryName, troubles: PollErrors, only: Collection[JobId] | None = None
+    parts: Parts, name: RepositoryName, poll_errors: PollErrors, only: Collection[JobId] | None = None
 ) -> bool:
     """Follow the pull requests of a space's open jobs, or of some; one that cannot be read keeps no other waiting."""
     moved = False
     for job in await parts.database.read(lambda c: jobs.with_pulls(c, name)):
         if job.state is not JobState.DELIVERING and job.pull_number and (only is None or job.id in only):
             parts.poll_schedule.saw_pull(job.id, parts.clock.monotonic())
-            with troubles.kept():
+            with poll_errors.kept():
                 pull = await parts.forge.pull(name, job.pull_number)
                 moved |= await _follow(parts, job, pull) or await rounds.look(
                     parts, job, pull, has_news=only is None
@@ -93,7 +93,7 @@ async def _is_issue_open(parts: Parts, name: RepositoryName, number: int) -> boo
         return False
 
 
-async def issues(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
+async def issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
     """Stop work on issues that were closed, that are gone, or whose label was taken off while it was under way; evidence
     stays. Take note of those that were edited."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
@@ -101,8 +101,8 @@ async def issues(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bo
     since = since if space.seen_at else since - LOOKS_BACK
     changed = await parts.forge.issues_since(name, since)
     act = partial(_look, parts, name)
-    moved, since = await through(changed, act, troubles, since=since, at=lambda state: state.updated_at)
-    moved |= await missing_issue.look(parts, name, troubles, act)
+    moved, since = await through(changed, act, poll_errors, since=since, at=lambda state: state.updated_at)
+    moved |= await missing_issue.look(parts, name, poll_errors, act)
     if since != space.seen_at:
         await parts.database.write(Failpoint.ISSUES_SEEN, lambda c: spaces.note_seen(c, name, at=since))
     return moved

@@ -27,16 +27,18 @@ MOST_FILES = 200
 MOST_RED_FILES = 50
 
 
-async def compared_tests(parts: Parts, job: Job, material: EvaluationInput, *, deletions: bool) -> Compared:
+async def compared_tests(
+    parts: Parts, job: Job, evaluation_input: EvaluationInput, *, deletions: bool
+) -> Compared:
     """The changed test files whose language is known, parsed as they were and as they are."""
-    sources = await _sources(parts, job, material, holds_tests)
+    sources = await _sources(parts, job, evaluation_input, holds_tests)
     return await asyncio.to_thread(Compared, sources, deletions=deletions)
 
 
 async def context_of(
     parts: Parts,
     job: Job,
-    material: EvaluationInput,
+    evaluation_input: EvaluationInput,
     *,
     report: CheckReport | None,
     baseline: StepResult | None,
@@ -45,33 +47,33 @@ async def context_of(
     """Everything, for the judgement of this report."""
     past = await parts.database.read(lambda c: evaluations.closed(c, job.id))
     before = [found for made in past for check in made.checks for found in check.findings]
-    code = await _sources(parts, job, material, lambda path: not holds_tests(path))
+    code = await _sources(parts, job, evaluation_input, lambda path: not holds_tests(path))
     return ChangeContext(
         proof=parts.settings.space(job.space).checks.proof,
-        exempt=await asyncio.to_thread(exemption, material.changes, code, job.issue.title),
-        compared=await compared_tests(parts, job, material, deletions=False),
+        exempt=await asyncio.to_thread(exemption, evaluation_input.changes, code, job.issue.title),
+        compared=await compared_tests(parts, job, evaluation_input, deletions=False),
         was_asked=any(found.rule == UNPROVEN for found in before),
         is_reviewed=is_reviewed,
         issue=f"{job.issue.title}\n{job.issue.body}",
-        imports=await _importing(parts, job, material, report, baseline),
+        imports=await _importing(parts, job, evaluation_input, report, baseline),
         said=_said(await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))),
     )
 
 
 async def _sources(
-    parts: Parts, job: Job, material: EvaluationInput, wanted: Callable[[str], bool]
+    parts: Parts, job: Job, evaluation_input: EvaluationInput, wanted: Callable[[str], bool]
 ) -> Sequence[Source]:
     changes = [
         change
-        for change in material.changes
+        for change in evaluation_input.changes
         if not change.binary and language_of(change.path) and any(map(wanted, change.paths))
     ][:MOST_FILES]
     name = RepositoryName(job.space)
     old = [change.old_path or change.path for change in changes if change.status != "A"]
     new = [change.path for change in changes if change.status != "D"]
     before, after = await asyncio.gather(
-        parts.git.read_files(name, material.base, old, limit_bytes=LARGEST_SOURCE),
-        parts.git.read_files(name, material.head, new, limit_bytes=LARGEST_SOURCE),
+        parts.git.read_files(name, evaluation_input.base, old, limit_bytes=LARGEST_SOURCE),
+        parts.git.read_files(name, evaluation_input.head, new, limit_bytes=LARGEST_SOURCE),
     )
     return [
         Source(
@@ -85,7 +87,11 @@ async def _sources(
 
 
 async def _importing(
-    parts: Parts, job: Job, material: EvaluationInput, report: CheckReport | None, baseline: StepResult | None
+    parts: Parts,
+    job: Job,
+    evaluation_input: EvaluationInput,
+    report: CheckReport | None,
+    baseline: StepResult | None,
 ) -> frozenset[str]:
     """The files of tests that are red before and after which import what was changed."""
     steps = {step.name: step for step in (report.steps if report else ())}
@@ -97,8 +103,10 @@ async def _importing(
     runs = [run for step in made if (run := await asyncio.to_thread(read_run, step)) is not None]
     failed = (case for run in runs for case in run.failed)
     files = sorted({case.file for case in failed if case.file and known.fails(case.id)})
-    code = [path for change in material.changes if is_code(change) for path in change.paths]
-    found = await parts.git.read_files(RepositoryName(job.space), material.head, files[:MOST_RED_FILES])
+    code = [path for change in evaluation_input.changes if is_code(change) for path in change.paths]
+    found = await parts.git.read_files(
+        RepositoryName(job.space), evaluation_input.head, files[:MOST_RED_FILES]
+    )
     return frozenset(path for path, source in found.items() if imports_changed(path, source, code))
 
 

@@ -44,7 +44,7 @@ from overlord.store.rows import adapter
 class _Plan:
     """What is run, and what is known already of the base."""
 
-    material: EvaluationInput
+    evaluation_input: EvaluationInput
     checks: ChecksFile | None
     is_own: bool
     """Whether the tests' command is the change's own: base has none."""
@@ -92,12 +92,12 @@ async def _judge(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: 
     context = await context_of(
         parts,
         job,
-        plan.material,
+        plan.evaluation_input,
         report=report,
         baseline=plan.baseline,
         is_reviewed=is_reviewed(parts, job.space, row),
     )
-    changes = plan.material.changes
+    changes = plan.evaluation_input.changes
     tests = await asyncio.to_thread(
         judge_tests,
         plan.baseline,
@@ -114,7 +114,7 @@ async def _judge(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: 
         over.ending,
         plan.lint,
         changes=changes,
-        diff=plan.material.diff,
+        diff=plan.evaluation_input.diff,
         checks=plan.checks,
     )
     measured = baseline_of(report) if plan.baseline is None else None
@@ -127,8 +127,10 @@ def _settled(
     """The same with a person's word about this repository, and the baseline kept that was measured."""
     if judged.measured is not None:
         at = parts.clock.now()
-        baselines.put(connection, job.space, plan.material.base, plan.baseline_key, judged.measured, at=at)
-    changes = plan.material.changes
+        baselines.put(
+            connection, job.space, plan.evaluation_input.base, plan.baseline_key, judged.measured, at=at
+        )
+    changes = plan.evaluation_input.changes
     return untested.by_policy(connection, job.space, judged.tests, changes, own=plan.is_own), judged.lint
 
 
@@ -196,18 +198,23 @@ async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, 
 
 
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
-    material, checks = await evaluation_input_of(parts, job, row.head_sha), await checks_of(parts, job)
-    own = await untested.own_tests(parts, job, material.head, checks)
+    evaluation_input, checks = (
+        await evaluation_input_of(parts, job, row.head_sha),
+        await checks_of(parts, job),
+    )
+    own = await untested.own_tests(parts, job, evaluation_input.head, checks)
     checks = own or checks
     limits = parts.settings.space(job.space).checks
-    watched = changed_lines(parse_diff(material.changes, material.diff) or ())
-    full = plan_tests(material.changes, checks, limits.tests_s, with_baseline=True, watched=watched)
+    watched = changed_lines(parse_diff(evaluation_input.changes, evaluation_input.diff) or ())
+    full = plan_tests(evaluation_input.changes, checks, limits.tests_s, with_baseline=True, watched=watched)
     key = baselines.plan_of(next(item for item in full if item.name == BASELINE_STEP), layer)
-    known = await parts.database.read(lambda c: baselines.get(c, job.space, material.base, key))
+    known = await parts.database.read(lambda c: baselines.get(c, job.space, evaluation_input.base, key))
     tests = tuple(item for item in full if known is None or item.name != BASELINE_STEP)
-    lint = plan_lint(material.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s)
+    lint = plan_lint(
+        evaluation_input.changes, await lint_configuration_at_base(parts, job), checks, limits.lint_s
+    )
     return _Plan(
-        material=material,
+        evaluation_input=evaluation_input,
         checks=checks,
         is_own=own is not None,
         baseline_key=key,
@@ -234,7 +241,7 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:
-    """Start a check session whose door is open. Raises RunnerRefused or EnvironmentFailed."""
+    """Start a check session whose session API is open. Raises RunnerRefused or EnvironmentFailed."""
     await dispatch.launch(parts, job, session)
 
     def started(connection: sqlite3.Connection) -> None:

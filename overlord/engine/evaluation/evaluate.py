@@ -102,32 +102,36 @@ async def _show(parts: Parts, job: Job, row: EvaluationRow) -> bool:
 async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationRow:
     """Scope and integrity, on our own diff."""
     scope = await scope_of(parts, job)
-    material = await evaluation_input_of(parts, job, row.head_sha)
+    evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), material.head)
+    own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), evaluation_input.head)
     dropped = last.dropped if last is not None else ()
-    standing = (await settled(parts, job, material.head, own)).standing
+    standing = (await settled(parts, job, evaluation_input.head, own)).standing
     scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
-    skills = await select_skills.changed_skills(parts, job, material.head, material.changes)
+    skills = await select_skills.changed_skills(parts, job, evaluation_input.head, evaluation_input.changes)
     draft = await lifecycle.of_job(parts, job)
     results = [scoped]
     if draft is not None:
-        results.append(await lifecycle.judged(parts, job, draft, material.head, material.changes, skills))
+        results.append(
+            await lifecycle.judged(parts, job, draft, evaluation_input.head, evaluation_input.changes, skills)
+        )
         skills = known_to_approver(draft, skills)
-    sizes = await _sizes(parts, job, material)
+    sizes = await _sizes(parts, job, evaluation_input)
     sound = await asyncio.to_thread(  # a large diff takes most of a second
         check_integrity,
-        material.changes,
-        material.diff,
-        await _link_targets(parts, job, material),
+        evaluation_input.changes,
+        evaluation_input.diff,
+        await _link_targets(parts, job, evaluation_input),
         sizes,
         IntegrityLimits(),
-        approved=await dependencies.approved(parts, job, material.base),
+        approved=await dependencies.approved(parts, job, evaluation_input.base),
         skills=skills,
         approved_skill=draft.path if draft and results[-1].score is CheckScore.PASS else "",
         known=parts.held.redactor,
-        binaries=await _in_binaries(parts, job, material, sizes),
-        compared=await compared_tests(parts, job, material, deletions=await _by_exit_code(parts, job)),
+        binaries=await _in_binaries(parts, job, evaluation_input, sizes),
+        compared=await compared_tests(
+            parts, job, evaluation_input, deletions=await _by_exit_code(parts, job)
+        ),
     )
 
     def made(connection: sqlite3.Connection) -> EvaluationRow:
@@ -147,37 +151,39 @@ async def _by_exit_code(parts: Parts, job: Job) -> bool:
     return checks is not None and checks.tests is not None and checks.tests.by_exit_code
 
 
-async def _link_targets(parts: Parts, job: Job, material: EvaluationInput) -> dict[str, str]:
+async def _link_targets(parts: Parts, job: Job, evaluation_input: EvaluationInput) -> dict[str, str]:
     targets = {}
-    for change in material.changes:
+    for change in evaluation_input.changes:
         if change.new_mode == SYMLINK_MODE:
-            content = await parts.git.read_file(RepositoryName(job.space), material.head, change.path)
+            content = await parts.git.read_file(RepositoryName(job.space), evaluation_input.head, change.path)
             if content is not None:
                 targets[change.path] = content.decode(errors="backslashreplace")
     return targets
 
 
 async def _in_binaries(
-    parts: Parts, job: Job, material: EvaluationInput, sizes: Mapping[str, int]
+    parts: Parts, job: Job, evaluation_input: EvaluationInput, sizes: Mapping[str, int]
 ) -> dict[str, str]:
     """How a secret of Overlord's is written in each binary file of a change; what is too large is left out."""
     name, search, limit = RepositoryName(job.space), parts.held.redactor.search, IntegrityLimits().file_bytes
     paths = [
-        item.path for item in material.changes if item.binary and sizes.get(item.path, limit + 1) <= limit
+        item.path
+        for item in evaluation_input.changes
+        if item.binary and sizes.get(item.path, limit + 1) <= limit
     ]
     found: dict[str, str] = {}
     for start in range(0, len(paths), READ_AT_ONCE):
         some = paths[start : start + READ_AT_ONCE]
         for path, content in (
-            await parts.git.read_files(name, material.head, some, limit_bytes=limit)
+            await parts.git.read_files(name, evaluation_input.head, some, limit_bytes=limit)
         ).items():
             found[path] = await asyncio.to_thread(search.written_in, content.decode(errors="replace"))
     return found
 
 
-async def _sizes(parts: Parts, job: Job, material: EvaluationInput) -> dict[str, int]:
-    changed = {change.path for change in material.changes}
-    known = await parts.git.sizes(RepositoryName(job.space), material.head)
+async def _sizes(parts: Parts, job: Job, evaluation_input: EvaluationInput) -> dict[str, int]:
+    changed = {change.path for change in evaluation_input.changes}
+    known = await parts.git.sizes(RepositoryName(job.space), evaluation_input.head)
     return {path: size for path, size in known.items() if path in changed}
 
 
@@ -186,9 +192,9 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
-    material = await evaluation_input_of(parts, job, row.head_sha)
+    evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     await parts.database.write(
-        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, material)
+        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, evaluation_input)
     )
     return True
 
@@ -199,7 +205,7 @@ def _write_verdict(  # noqa: PLR0917
     job: Job,
     row: EvaluationRow,
     contract: Contract,
-    material: EvaluationInput,
+    evaluation_input: EvaluationInput,
 ) -> None:
     evaluations.close(connection, row)
     past = evaluations.history(connection, job)
@@ -228,10 +234,10 @@ def _write_verdict(  # noqa: PLR0917
     body = explain(row.checks, findings)
     if repeated:
         body = f"The revision brought the very same findings as before.\n\n{body}"
-    touched = tuple(path for change in material.changes for path in change.paths)
+    touched = tuple(path for change in evaluation_input.changes for path in change.paths)
     body += "".join(f"\n\n{told}" for told in unchangeable(touched))
     if subject in _SHOWN or any(map(touches_skills, touched)):
-        shown = hunks_first(material.changes, material.diff, findings, limit_chars=16_000)
+        shown = hunks_first(evaluation_input.changes, evaluation_input.diff, findings, limit_chars=16_000)
         body += "\n\n" + code_block(parts.held.redactor.redact(shown), limit=20_000)
     decisions.raise_decision(
         connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))

@@ -41,11 +41,11 @@ TRIES = 2
 
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Ask for the review and write its score down."""
-    material = await evaluation_input_of(parts, job, row.head_sha)
+    evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     session = await account.of_review(parts, job, since=row.at)
     bind_contextvars(session_id=session.id)  # of this step's task
     try:
-        result = await _review(parts, job, row, material, session)
+        result = await _review(parts, job, row, evaluation_input, session)
     except ModelRefused as error:
         summary = f"the review could not be made: {error}"
         result = CheckResult(
@@ -63,11 +63,11 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
 
 
 async def _review(
-    parts: Parts, job: Job, row: EvaluationRow, material: EvaluationInput, session: Session
+    parts: Parts, job: Job, row: EvaluationRow, evaluation_input: EvaluationInput, session: Session
 ) -> CheckResult:
-    pieces = review_parts(material.diff, material.changes, PART_CHARS)
+    pieces = review_parts(evaluation_input.diff, evaluation_input.changes, PART_CHARS)
     rubric = parts.rubric if await lifecycle.of_job(parts, job) is None else skill_rubric()
-    guidance = await dispatch.guidance(parts, job, material.base)
+    guidance = await dispatch.guidance(parts, job, evaluation_input.base)
     claims, asked_for = claims_of(row.checks), await _asked_for(parts, job)
     issue = f"{job.issue.title}\n{job.issue.body}\n{asked_for}"
     answers = []

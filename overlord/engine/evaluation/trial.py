@@ -93,7 +93,7 @@ async def _prepare(parts: Parts, job: Job) -> Refusal | None:
         lint_s=limits.lint_s,
     )
     if await dispatch.check_session(parts, job, steps, layer):
-        parts.ring()
+        parts.notify()
     return None
 
 

@@ -33,11 +33,11 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
 
     Raises what the forge answers when it asks to be left alone for a while.
     """
-    troubles = PollErrors()
-    is_granted = await work_requests.grant(parts, name, troubles)
+    poll_errors = PollErrors()
+    is_granted = await work_requests.grant(parts, name, poll_errors)
     moved = await _poll_in_turn(parts, name) or is_granted
-    if len(troubles):
-        raise ForgeUnavailable(str(troubles))  # to be asked again, less and less often
+    if len(poll_errors):
+        raise ForgeUnavailable(str(poll_errors))  # to be asked again, less and less often
     return moved
 
 
@@ -50,24 +50,24 @@ async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
         return False
     if parts.hints.take(name, parts.clock.monotonic()):
         parts.poll_schedule.forget(name)  # also where this poll was due anyway, before its hint was
-    moved, troubles = False, PollErrors()
+    moved, poll_errors = False, PollErrors()
     failure: ExternalServiceError | None = None
     try:
         if await renamed_repository.is_itself(parts, name):
-            moved = await _poll_space(parts, name, troubles)
+            moved = await _poll_space(parts, name, poll_errors)
     except ExternalServiceError as error:
-        troubles.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
+        poll_errors.add(error, advice=UNSEEN if isinstance(error, ForgeMissing) else "")
         failure = error
     for where, why in parts.unopened.values():
         if where == name:
-            troubles.add(why)
+            poll_errors.add(why)
     await parts.database.write(
-        Failpoint.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(troubles))
+        Failpoint.SPACE_POLLED, lambda c: spaces.note_poll(c, name, at=now, trouble=str(poll_errors))
     )
     asked_s = None if failure is None else wait_asked(failure)
     again_in_s = max(interval_s(parts.settings), asked_s or 0.0)
     is_reached = failure is None or asked_s is not None
-    parts.poll_outcomes.note(name, str(troubles), is_reached=is_reached, again_in_s=round(again_in_s))
+    parts.poll_outcomes.note(name, str(poll_errors), is_reached=is_reached, again_in_s=round(again_in_s))
     await missing_repository.note(parts, name, failure)
     await cleanup.orphans(parts)
     if failure is not None and asked_s is not None:
@@ -93,17 +93,17 @@ def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueSta
     )
 
 
-async def _poll_space(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
+async def _poll_space(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
     """See whether a space has news, and if so look at all of it; else only at pull requests whose turn it is."""
     now = parts.clock.monotonic()
     mark = await parts.forge.activity(name)
     if not parts.poll_schedule.is_new(name, mark, now):
-        with troubles.kept():
-            return await follow_pulls.pulls(parts, name, troubles, only=await _pulls_due(parts, now))
+        with poll_errors.kept():
+            return await follow_pulls.pulls(parts, name, poll_errors, only=await _pulls_due(parts, now))
         return False
     parts.poll_schedule.forget(name)
-    looked = await _look_at_all(parts, name, troubles)
-    if looked.is_all and not len(troubles):
+    looked = await _look_at_all(parts, name, poll_errors)
+    if looked.is_all and not len(poll_errors):
         parts.poll_schedule.saw(name, mark, now)
     return looked.moved
 
@@ -123,7 +123,7 @@ class Looked:
     """Whether nothing is left that asks to be looked at again: no label that could not be acted on yet, no pull request unread."""
 
 
-async def _labelled(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
     """Claim each labelled issue once, the most urgent first, and resume what was labelled again."""
     labels = parts.settings.space(name).labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
@@ -136,26 +136,26 @@ async def _labelled(parts: Parts, name: RepositoryName, troubles: PollErrors) ->
         else:
             base = base or await claim.base_branch(parts, name)
             act = partial(_claim, parts, name, state, base)
-        with troubles.kept():
+        with poll_errors.kept():
             is_taken = await act()
             moved, is_all = moved or is_taken, is_all and is_taken
     return Looked(moved=moved, is_all=is_all)
 
 
-async def _comments(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
-    return Looked(moved=await process_comments.comments(parts, name, troubles))
+async def _comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
+    return Looked(moved=await process_comments.comments(parts, name, poll_errors))
 
 
-async def _pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
-    return Looked(moved=await follow_pulls.pulls(parts, name, troubles))
+async def _pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
+    return Looked(moved=await follow_pulls.pulls(parts, name, poll_errors))
 
 
-async def _issues(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
-    return Looked(moved=await follow_pulls.issues(parts, name, troubles))
+async def _issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
+    return Looked(moved=await follow_pulls.issues(parts, name, poll_errors))
 
 
-async def _skill_pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
-    return Looked(is_all=await review_pulls.pulls(parts, name, troubles))
+async def _skill_pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
+    return Looked(is_all=await review_pulls.pulls(parts, name, poll_errors))
 
 
 Look = Callable[[Parts, RepositoryName, PollErrors], Awaitable[Looked]]
@@ -164,11 +164,11 @@ LOOKS: Sequence[Look] = (_labelled, _comments, _pulls, _issues, _skill_pulls)
 requests that change skills. Where the first fails the repository cannot be seen; what fails later keeps no other waiting."""
 
 
-async def _look_at_all(parts: Parts, name: RepositoryName, troubles: PollErrors) -> Looked:
+async def _look_at_all(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
     looked = Looked()
     for number, look in enumerate(LOOKS):
-        with troubles.kept() if number else nullcontext():
-            more = await look(parts, name, troubles)
+        with poll_errors.kept() if number else nullcontext():
+            more = await look(parts, name, poll_errors)
             looked = Looked(moved=looked.moved or more.moved, is_all=looked.is_all and more.is_all)
     return looked
 
@@ -193,7 +193,7 @@ async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: st
     claimed = await parts.database.write(Failpoint.JOB_CLAIMED, act)
     if claimed is None:
         return False
-    parts.ring()  # it is worked on while the rest of the poll is asked for
+    parts.notify()  # it is worked on while the rest of the poll is asked for
     return True
 
 

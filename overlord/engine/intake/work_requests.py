@@ -1,6 +1,6 @@
 """Issues that people wish to see worked on: each is read, and claimed or told why not, in one transaction with the answer.
 
-Whoever asks is one whose word counts: the mouth that took the wish has seen to that.
+Whoever asks is one whose word counts: the interface that took the wish has seen to that.
 """
 
 import sqlite3
@@ -20,23 +20,23 @@ from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import pauses, spaces, work_requests
-from overlord.store.spaces.work_requests import WishState, WorkRequest
+from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from overlord.verbs import commands
 
 PATIENCE = timedelta(hours=1)
 """For so long the forge is asked about a wish; then whoever wished is told that it does not answer."""
 
 
-async def grant(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
+async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
     """Answer what is wished for in a space; whether anything moved. What the forge does not answer now waits."""
     moved = False
     for wished in await parts.database.read(lambda c: work_requests.of_space(c, name)):
-        with troubles.kept():
+        with poll_errors.kept():
             act = await _answer(parts, name, wished)
-            await parts.database.write(Failpoint.WISH_ANSWERED, act)
+            await parts.database.write(Failpoint.WORK_REQUEST_ANSWERED, act)
             moved = True
     if moved:
-        parts.ring()
+        parts.notify()
     return moved
 
 
@@ -45,7 +45,7 @@ async def _answer(
 ) -> Callable[[sqlite3.Connection], None]:
     """What is to be done and said. Raises ForgeUnavailable."""
     try:
-        issue, base = await _material(parts, name, wished)
+        issue, base = await _evaluation_input(parts, name, wished)
     except Refused as error:
         return partial(_refuse, parts, wished, str(error))
     except ForgeRefused as error:
@@ -57,7 +57,7 @@ async def _answer(
     return partial(_grant, parts, wished, issue, base)
 
 
-async def _material(parts: Parts, name: RepositoryName, wished: WorkRequest) -> tuple[Issue, str]:
+async def _evaluation_input(parts: Parts, name: RepositoryName, wished: WorkRequest) -> tuple[Issue, str]:
     """The issue as it stands now, and the branch its work is for. Raises Refused for what is not to be worked on."""
     if name not in parts.settings.repositories:
         raise Refused("that repository is not in Overlord's care any more")
@@ -96,7 +96,7 @@ def _grant(
     if pause := pauses.over(connection, wished.space):
         said += f" It waits: {pause.describe()}."
     at = parts.clock.now()
-    work_requests.answer(connection, wished.id, WishState.GRANTED, said, at=at, job_id=job.id)
+    work_requests.answer(connection, wished.id, WorkRequestState.GRANTED, said, at=at, job_id=job.id)
 
 
 def _go_on(
@@ -128,4 +128,4 @@ def _claim(parts: Parts, wished: WorkRequest, issue: Issue, base: str, connectio
 
 def _refuse(parts: Parts, wished: WorkRequest, why: str, connection: sqlite3.Connection) -> None:
     said = f"{why[:1].upper()}{why[1:].rstrip('.')}."
-    work_requests.answer(connection, wished.id, WishState.REFUSED, said, at=parts.clock.now())
+    work_requests.answer(connection, wished.id, WorkRequestState.REFUSED, said, at=parts.clock.now())

@@ -26,12 +26,12 @@ GONE = "the issue is gone: it was deleted, or moved to where Overlord does not s
 Act = Callable[[IssueState], Awaitable[bool]]
 
 
-async def look(parts: Parts, name: RepositoryName, troubles: PollErrors, found: Act) -> bool:
+async def look(parts: Parts, name: RepositoryName, poll_errors: PollErrors, found: Act) -> bool:
     """Look for the issues that it is time for; `found` sees those that are there. To be asked after a list of the issues was
     had: that shows that we may see them."""
     moved, now = False, parts.clock.now()
     for job in await parts.database.read(lambda c: _due(c, name, now)):
-        with troubles.kept():
+        with poll_errors.kept():
             moved |= await _find(parts, name, job, found)
     return moved
 

@@ -10,7 +10,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
 from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
-from overlord.verbs.proposal import wish_for
+from overlord.verbs.proposal import work_request_for
 
 
 async def step(parts: Parts, number: int) -> bool:
@@ -26,7 +26,7 @@ async def step(parts: Parts, number: int) -> bool:
         await parts.database.write(
             Failpoint.PROPOSAL_DISPATCHED, lambda c: _dispatched(c, parts, proposal, issue)
         )
-        parts.ring()
+        parts.notify()
     return True
 
 
@@ -59,6 +59,6 @@ def _dispatched(
     at = parts.clock.now()
     known = proposals.dispatched(connection, proposal, issue_number=number, at=at)
     try:
-        wish_for(connection, known, at=at)
+        work_request_for(connection, known, at=at)
     except Refused as error:
         proposals.rest(connection, known, f"its issue was not taken up: {error}", at=at)

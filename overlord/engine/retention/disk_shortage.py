@@ -22,13 +22,13 @@ async def look(parts: Parts, *, was_low: bool | None) -> bool:
     room = parts.home.room()
     missing = parts.settings.disk.least.missing(room, is_low=was_low)
     if bool(missing) != was_low:
-        note = partial(_note, missing=missing, room=room, at=parts.clock.now(), speech=parts.speech)
+        note = partial(_note, missing=missing, room=room, at=parts.clock.now(), chat_output=parts.chat_output)
         await parts.database.write(Failpoint.DISK_NOTED, note)
     return bool(missing)
 
 
 def _note(
-    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, speech: ChatOutput | None
+    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, chat_output: ChatOutput | None
 ) -> None:
     if missing:
         shortages.begin(connection, at=at, reason=missing)
@@ -37,5 +37,7 @@ def _note(
         shortages.end(connection)
         event = LedgerEvent(name=EventName.DISK_RECOVERED, at=at, data={"room": str(room)})
     ledger.append(connection, event)
-    if speech is not None:
-        messages.want(connection, MessageKind.NOTICE, ledger.last_number(connection), channel=speech.channel)
+    if chat_output is not None:
+        messages.want(
+            connection, MessageKind.NOTICE, ledger.last_number(connection), channel=chat_output.channel
+        )

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from overlord.domain.retention_item import Leaving, LeavingKind, over
+from overlord.domain.retention_item import RetentionItem, RetentionKind, over
 from overlord.engine.retention import environments as prune
 from overlord.engine.runtime.parts import Caretaker, Parts
 from overlord.failpoints import Failpoint
@@ -33,7 +33,7 @@ async def step(parts: Parts) -> bool:
     return False
 
 
-async def look(caretaker: Caretaker) -> list[Leaving]:
+async def look(caretaker: Caretaker) -> list[RetentionItem]:
     """Everything that would be removed now."""
     found = []
     for looking in (_evidence, _strays, _rows, _sessions, _mirrors, _copies, _stagings):
@@ -46,12 +46,12 @@ async def look(caretaker: Caretaker) -> list[Leaving]:
     return found
 
 
-async def clear(caretaker: Caretaker, *, environments: bool = True) -> list[Leaving]:
+async def clear(caretaker: Caretaker, *, environments: bool = True) -> list[RetentionItem]:
     """Remove it; what there was. Waits for nobody: while a backup is written, evidence and mirrors stay.
 
     Raises what the runner answers, once all else is done.
     """
-    gone: list[Leaving] = []
+    gone: list[RetentionItem] = []
     with caretaker.home.housekeeping(exclusive=True) as is_alone:
         if is_alone:
             for looking in (_evidence, _strays, _mirrors):
@@ -74,17 +74,19 @@ async def tidy(caretaker: Caretaker) -> None:
         await caretaker.git.tidy_mirror(RepositoryName(mirror.name), keep=keep, before=before)
 
 
-async def _remove(caretaker: Caretaker, leavings: list[Leaving]) -> list[Leaving]:
-    for leaving in leavings:
-        await _REMOVERS[leaving.kind](caretaker, leaving)
+async def _remove(caretaker: Caretaker, leavings: list[RetentionItem]) -> list[RetentionItem]:
+    for retention_item in leavings:
+        await _REMOVERS[retention_item.kind](caretaker, retention_item)
     return leavings
 
 
-def _environment(key: str, size: int) -> Leaving:
-    return Leaving(kind=LeavingKind.ENVIRONMENT, name=key, size=size, why="not used for long, or too many")
+def _environment(key: str, size: int) -> RetentionItem:
+    return RetentionItem(
+        kind=RetentionKind.ENVIRONMENT, name=key, size=size, why="not used for long, or too many"
+    )
 
 
-async def _evidence(caretaker: Caretaker) -> list[Leaving]:
+async def _evidence(caretaker: Caretaker) -> list[RetentionItem]:
     keep, now = caretaker.settings.keep, caretaker.clock.now()
     kept, held = await caretaker.database.read(
         lambda c: (retention.evidence_of_ended(c), retention.bytes_held(c))
@@ -98,32 +100,32 @@ async def _evidence(caretaker: Caretaker) -> list[Leaving]:
     )
 
 
-async def _forget_evidence(caretaker: Caretaker, leaving: Leaving) -> None:
+async def _forget_evidence(caretaker: Caretaker, retention_item: RetentionItem) -> None:
     """The fact; the files are strays from then on."""
-    job = int(leaving.name.removeprefix("job "))
+    job = int(retention_item.name.removeprefix("job "))
     forget = partial(
         retention.forget_evidence,
         job_id=job,
-        digests=leaving.parts,
-        size=leaving.size,
+        digests=retention_item.parts,
+        size=retention_item.size,
         actor=caretaker.actor,
         at=caretaker.clock.now(),
     )
     await caretaker.database.write(Failpoint.EVIDENCE_FORGOTTEN, forget)
 
 
-async def _strays(caretaker: Caretaker) -> list[Leaving]:
+async def _strays(caretaker: Caretaker) -> list[RetentionItem]:
     named = await caretaker.database.read(retention.digests_kept)
     # The files' own times are the machine's, whatever clock the rest goes by.
     found = await asyncio.to_thread(caretaker.evidence.strays, named)
     return [
-        Leaving(kind=LeavingKind.STRAY, name=digest, size=size, why="nothing names it")
+        RetentionItem(kind=RetentionKind.STRAY, name=digest, size=size, why="nothing names it")
         for digest, size in found
     ]
 
 
-async def _remove_stray(caretaker: Caretaker, leaving: Leaving) -> None:
-    await asyncio.to_thread(caretaker.evidence.remove, leaving.name)
+async def _remove_stray(caretaker: Caretaker, retention_item: RetentionItem) -> None:
+    await asyncio.to_thread(caretaker.evidence.remove, retention_item.name)
 
 
 def _rows_before(caretaker: Caretaker) -> tuple[datetime, datetime]:
@@ -131,96 +133,98 @@ def _rows_before(caretaker: Caretaker) -> tuple[datetime, datetime]:
     return now - timedelta(days=caretaker.settings.keep.rows_days), now
 
 
-async def _rows(caretaker: Caretaker) -> list[Leaving]:
+async def _rows(caretaker: Caretaker) -> list[RetentionItem]:
     before, now = _rows_before(caretaker)
     count = await caretaker.database.read(lambda c: retention.old_rows(c, before, now))
     why = "of jobs that ended long ago"
-    return [Leaving(kind=LeavingKind.ROWS, name=f"{count} rows", size=0, why=why)] if count else []
+    return [RetentionItem(kind=RetentionKind.ROWS, name=f"{count} rows", size=0, why=why)] if count else []
 
 
-async def _forget_rows(caretaker: Caretaker, _leaving: Leaving) -> None:
+async def _forget_rows(caretaker: Caretaker, _retention_item: RetentionItem) -> None:
     before, now = _rows_before(caretaker)
     await caretaker.database.write(Failpoint.ROWS_FORGOTTEN, lambda c: retention.forget_rows(c, before, now))
 
 
-async def _sessions(caretaker: Caretaker) -> list[Leaving]:
+async def _sessions(caretaker: Caretaker) -> list[RetentionItem]:
     """What sessions left that are over and were cleared away, or that no row knows."""
     there = sorted(place.name for place in caretaker.home.sessions.glob("*"))
     held = await caretaker.database.read(
         retention.sessions_held
     )  # after the look: a row comes before its folder
     return [
-        Leaving(kind=LeavingKind.SESSION, name=name, size=0, why="its session is over")
+        RetentionItem(kind=RetentionKind.SESSION, name=name, size=0, why="its session is over")
         for name in there
         if name not in held
     ]
 
 
-async def _remove_session(caretaker: Caretaker, leaving: Leaving) -> None:
-    await caretaker.git.remove_session(SessionId(leaving.name))
+async def _remove_session(caretaker: Caretaker, retention_item: RetentionItem) -> None:
+    await caretaker.git.remove_session(SessionId(retention_item.name))
 
 
-async def _in_care(caretaker: Caretaker) -> set[str]:
+async def _managed(caretaker: Caretaker) -> set[str]:
     """The repositories somebody names, or whose jobs are open, in small letters."""
     named = {name.casefold() for name in caretaker.settings.repositories}
     return named | set(await caretaker.database.read(retention.commits_needed))
 
 
-async def _mirrors(caretaker: Caretaker) -> list[Leaving]:
+async def _mirrors(caretaker: Caretaker) -> list[RetentionItem]:
     before = caretaker.clock.now() - timedelta(days=caretaker.settings.keep.mirrors_days)
-    in_care = await _in_care(caretaker)
+    managed = await _managed(caretaker)
     return [
-        Leaving(
-            kind=LeavingKind.MIRROR, name=mirror.name, size=mirror.size, why="nobody names this repository"
+        RetentionItem(
+            kind=RetentionKind.MIRROR, name=mirror.name, size=mirror.size, why="nobody names this repository"
         )
         for mirror in await caretaker.git.mirrors()
-        if mirror.name not in in_care and mirror.used_at < before
+        if mirror.name not in managed and mirror.used_at < before
     ]
 
 
-async def _remove_mirror(caretaker: Caretaker, leaving: Leaving) -> None:
-    await caretaker.git.remove_mirror(RepositoryName(leaving.name))
+async def _remove_mirror(caretaker: Caretaker, retention_item: RetentionItem) -> None:
+    await caretaker.git.remove_mirror(RepositoryName(retention_item.name))
 
 
-async def _downloads(caretaker: Caretaker) -> list[Leaving]:
+async def _downloads(caretaker: Caretaker) -> list[RetentionItem]:
     if caretaker.runner is None:
         return []
     there = await caretaker.runner.downloads()
     since = caretaker.clock.now() - timedelta(days=caretaker.settings.keep.downloads_days)
     used = await caretaker.database.read(lambda c: retention.setups_since(c, since))
     return [
-        Leaving(kind=LeavingKind.DOWNLOADS, name=space, size=0, why="nothing was set up with them for long")
+        RetentionItem(
+            kind=RetentionKind.DOWNLOADS, name=space, size=0, why="nothing was set up with them for long"
+        )
         for space in there
         if space not in used
     ]
 
 
-async def _remove_downloads(caretaker: Caretaker, leaving: Leaving) -> None:
+async def _remove_downloads(caretaker: Caretaker, retention_item: RetentionItem) -> None:
     if caretaker.runner is not None:
-        await caretaker.runner.remove_downloads(leaving.name)
+        await caretaker.runner.remove_downloads(retention_item.name)
 
 
-async def _copies(caretaker: Caretaker) -> list[Leaving]:
+async def _copies(caretaker: Caretaker) -> list[RetentionItem]:
     """Databases from before upgrades, but for the newest."""
     copies = sorted(caretaker.home.database_copies(), key=_schema, reverse=True)
     return [
-        Leaving(
-            kind=LeavingKind.DATABASE, name=copy.name, size=copy.stat().st_size, why="there are newer ones"
+        RetentionItem(
+            kind=RetentionKind.DATABASE, name=copy.name, size=copy.stat().st_size, why="there are newer ones"
         )
         for copy in copies[COPIES_KEPT:]
     ]
 
 
-async def _stagings(caretaker: Caretaker) -> list[Leaving]:
+async def _stagings(caretaker: Caretaker) -> list[RetentionItem]:
     """Who has a database is not being restored."""
     return [
-        Leaving(kind=LeavingKind.STAGING, name=place.name, size=0, why="it was cut off")
+        RetentionItem(kind=RetentionKind.STAGING, name=place.name, size=0, why="it was cut off")
         for place in caretaker.home.stagings()
     ]
 
 
-async def _remove_staging(caretaker: Caretaker, leaving: Leaving) -> None:
-    await asyncio.to_thread(shutil.rmtree, caretaker.home.root / leaving.name, ignore_errors=True)
+async def _remove_staging(caretaker: Caretaker, retention_item: RetentionItem) -> None:
+    await asyncio.to_thread(shutil.rmtree, caretaker.home.root / retention_item.name, ignore_errors=True)
 
 
 def _schema(copy: Path) -> int:
@@ -228,17 +232,17 @@ def _schema(copy: Path) -> int:
     return int(found[0]) if found else 0
 
 
-async def _remove_copy(caretaker: Caretaker, leaving: Leaving) -> None:
-    (caretaker.home.root / leaving.name).unlink(missing_ok=True)
+async def _remove_copy(caretaker: Caretaker, retention_item: RetentionItem) -> None:
+    (caretaker.home.root / retention_item.name).unlink(missing_ok=True)
 
 
-_REMOVERS: Mapping[LeavingKind, Callable[[Caretaker, Leaving], Awaitable[None]]] = {
-    LeavingKind.EVIDENCE: _forget_evidence,
-    LeavingKind.STRAY: _remove_stray,
-    LeavingKind.ROWS: _forget_rows,
-    LeavingKind.SESSION: _remove_session,
-    LeavingKind.MIRROR: _remove_mirror,
-    LeavingKind.DATABASE: _remove_copy,
-    LeavingKind.STAGING: _remove_staging,
-    LeavingKind.DOWNLOADS: _remove_downloads,
+_REMOVERS: Mapping[RetentionKind, Callable[[Caretaker, RetentionItem], Awaitable[None]]] = {
+    RetentionKind.EVIDENCE: _forget_evidence,
+    RetentionKind.STRAY: _remove_stray,
+    RetentionKind.ROWS: _forget_rows,
+    RetentionKind.SESSION: _remove_session,
+    RetentionKind.MIRROR: _remove_mirror,
+    RetentionKind.DATABASE: _remove_copy,
+    RetentionKind.STAGING: _remove_staging,
+    RetentionKind.DOWNLOADS: _remove_downloads,
 }

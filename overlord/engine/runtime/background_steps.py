@@ -19,8 +19,8 @@ Act = Callable[[], Awaitable[bool]]
 class BackgroundSteps:
     """`ring` is called when a step that no pass waits for has moved something, or raised."""
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+    def __init__(self, notify: Callable[[], None]) -> None:
+        self._notify = notify
         self._under_way: dict[str, asyncio.Task[bool]] = {}
         self._next: dict[str, Act] = {}
         self._awaited: set[asyncio.Task[bool]] = set()
@@ -93,7 +93,7 @@ class BackgroundSteps:
             if following is not None:
                 self._begin(key, following)
         elif task not in self._awaited:
-            self._ring()
+            self._notify()
 
 
 async def _run(act: Act) -> bool:

@@ -25,7 +25,7 @@ from overlord.store.evidence import EvidenceStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`ring` wakes whoever waits for a fact: the daemon's loop and the doors."""
+    """`ring` wakes whoever waits for a fact: the daemon's loop and the session API."""
 
     held: CurrentSettings
     home: Home
@@ -37,19 +37,19 @@ class Parts:
     assistant: Assistant
     clock: Clock
     rubric: Rubric
-    ring: Callable[[], None]
+    notify: Callable[[], None]
     session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     meters: Meters = field(default_factory=Meters)
-    speech: ChatOutput | None = None
+    chat_output: ChatOutput | None = None
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)
     """Scopes that were told from issues: the same words at the same commit say the same."""
     skills_at_base: dict[str, bytes] = field(default_factory=dict)
     """Skill files by the names of their contents, which never change."""
-    vetting_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
+    skill_review_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
     """What vetting has asked of the forge for a space, and since when by the daemon's own clock."""
     skill_reading_rests: dict[str, float] = field(default_factory=dict)
     """Until when, by the daemon's own clock, no model is asked to read the skills of a space, because it gave no reply."""

@@ -58,17 +58,17 @@ def says_locked(error: ForgeRefused) -> bool:
 async def through(
     news: Iterable[News],
     act: Callable[[News], Awaitable[bool]],
-    troubles: PollErrors,
+    poll_errors: PollErrors,
     *,
     since: datetime,
     at: Callable[[News], datetime],
 ) -> tuple[bool, datetime]:
     """Act on each of what is new, oldest first. Whether anything moved, and the time to ask from next: what failed is
     asked for again, with all that came after it."""
-    before, moved = len(troubles), False
+    before, moved = len(poll_errors), False
     for item in news:
-        with troubles.kept():
+        with poll_errors.kept():
             moved |= await act(item)
-        if len(troubles) == before:
+        if len(poll_errors) == before:
             since = max(since, at(item))
     return moved, since

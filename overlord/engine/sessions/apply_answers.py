@@ -99,7 +99,7 @@ async def expire(parts: Parts) -> None:
     )
     if overdue:
         await parts.database.write(Failpoint.DECISIONS_EXPIRED, lambda c: decisions.expire(c, overdue, at=at))
-        parts.ring()
+        parts.notify()
 
 
 async def wait_for_person(

@@ -35,9 +35,9 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     asked = await environment.unapproved(parts, job, Sha(job.base_sha or ""))
     if asked is None:
         return False
-    material = await evaluation_input_of(parts, job, row.head_sha)
+    evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     named = [Finding(check="environment", rule="dependencies", message="", file=path) for path in asked.taken]
-    diff = hunks_first(material.changes, material.diff, named, limit_chars=SHOWN_CHARS)
+    diff = hunks_first(evaluation_input.changes, evaluation_input.diff, named, limit_chars=SHOWN_CHARS)
     shown = parts.held.redactor.redact(diff)
     files = ", ".join(defused_line(path) for path in asked.taken)
     body = (

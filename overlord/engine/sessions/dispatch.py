@@ -37,7 +37,7 @@ from overlord.store.spaces import spaces
 
 
 async def step(parts: Parts, job: Job) -> bool:
-    """Prepare a session for a queued job if there is room for one, then start it once its door is open."""
+    """Prepare a session for a queued job if there is room for one, then start it once its session API is open."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     try:
         if session is None:
@@ -97,13 +97,13 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
 
     def store(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
-        is_room = capacity.for_one_more(connection, parts, job) and capacity.for_a_pull(
+        is_free = capacity.for_one_more(connection, parts, job) and capacity.for_a_pull(
             connection, parts, job
         )
         is_known = (now.state, now.issue) == (job.state, job.issue) and not edited_issue.is_to_ask(
             connection, now
         )
-        if not is_known or not is_room:
+        if not is_known or not is_free:
             return False
         jobs.repair(connection, job.id, reason="")
         sessions.prepare(connection, session)
@@ -165,7 +165,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             session=identifier,
             job=str(job.id),
             environment={"MINION_ID": session.id, "MINION_SCOPE": session.scope},
-            door=parts.home.door(session.id),
+            session_api=parts.home.session_api(session.id),
             memory_mb=limits.memory_mb,
             cpus=limits.cpus,
             space=job.space,

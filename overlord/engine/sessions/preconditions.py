@@ -32,8 +32,8 @@ async def not_paused(parts: Parts, job: Job) -> Wait | None:
 
 async def room_for_a_session(parts: Parts, job: Job) -> Wait | None:
     """One more session may run, over all and in the repository."""
-    is_room = await parts.database.read(lambda c: capacity.for_one_more(c, parts, job))
-    return None if is_room else Wait.KNOWN
+    is_free = await parts.database.read(lambda c: capacity.for_one_more(c, parts, job))
+    return None if is_free else Wait.KNOWN
 
 
 async def issue_as_claimed(parts: Parts, job: Job) -> Wait | None:

@@ -55,7 +55,7 @@ async def ensure(parts: Parts, job: Job, need: Need | None) -> str | None:
     if await is_being_made(parts, need):
         return None
     if await parts.database.write(Failpoint.SETUP_PREPARED, lambda c: _prepare(c, parts, job, need)):
-        parts.ring()
+        parts.notify()
     return None
 
 
@@ -180,7 +180,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
                     "MINION_ID": session.id,
                     "MINION_VARIABLES": json.dumps(parts.settings.environments.plain()),
                 },
-                door=parts.home.door(session.id),
+                session_api=parts.home.session_api(session.id),
                 memory_mb=parts.settings.environments.memory_mb,
                 cpus=parts.settings.space(job.space).sessions.cpus,
                 space=job.space,

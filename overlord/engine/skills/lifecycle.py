@@ -33,7 +33,7 @@ from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills
 from overlord.store.spaces import work_requests
-from overlord.verbs.skill import wish_for_draft
+from overlord.verbs.skill import work_request_for_draft
 
 ANSWERED = "<!-- overlord:draft {} -->"
 MOST_NOTE = 600
@@ -51,7 +51,7 @@ async def step(parts: Parts, number: int) -> bool:
     except NotDrafted as error:
         told = str(error)
         await parts.database.write(_FAILS[draft.state], lambda c: fail(c, draft, told, parts=parts))
-    parts.ring()
+    parts.notify()
     return True
 
 
@@ -96,7 +96,7 @@ def _dispatched(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft,
         proposal = proposals.get(connection, known.proposal_id)
         proposals.dispatched(connection, proposal, issue_number=number, at=at)
     try:
-        wish_for_draft(connection, known, at=at)
+        work_request_for_draft(connection, known, at=at)
     except Refused as error:
         fail(connection, known, f"its issue was not taken up: {error}", parts=parts)
 

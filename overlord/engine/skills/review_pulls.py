@@ -23,9 +23,9 @@ from overlord.domain.skills.pull_review import (
     TOO_LARGE,
     Change,
     Outcome,
+    ReviewedFile,
     Saying,
-    VettedFile,
-    Vetting,
+    SkillPullReview,
     agreed,
     fingerprint,
     judge,
@@ -67,7 +67,7 @@ MOST_KEPT = 200
 """Contents of skill files at base that are remembered, by their names."""
 
 
-async def pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> bool:
+async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
     """Vet the open pull requests of a space whose head or base is new; whether none is left for later."""
     wanted = parts.settings.space(name).vet_skills
     known = await parts.database.read(lambda c: skill_pulls.of_space(c, name))
@@ -76,9 +76,9 @@ async def pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> boo
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
     look, left, is_all = _Look(parts=parts, name=name, standing=Permissions(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
-    said: dict[int, tuple[Vetting, Saying]] = {}
+    said: dict[int, tuple[SkillPullReview, Saying]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
-        with troubles.kept():
+        with poll_errors.kept():
             row = known.get(pull.number)
             if row is None or await look.is_new(pull, row):
                 if not left or look.has_asked_enough():
@@ -90,7 +90,7 @@ async def pulls(parts: Parts, name: RepositoryName, troubles: PollErrors) -> boo
             if by := await look.approver(row):
                 said[pull.number] = row, saying(row, every=wanted == "every", approved_by=by)
     for row, words in agreed(said.values()):
-        with troubles.kept():
+        with poll_errors.kept():
             await _tell(parts, name, row, words)
     return is_all
 
@@ -106,16 +106,16 @@ class _Look:
 
     def has_asked_enough(self) -> bool:
         """Whether the hour's requests are used up; a new hour begins with none."""
-        now, known = self.parts.clock.monotonic(), self.parts.vetting_asked
+        now, known = self.parts.clock.monotonic(), self.parts.skill_review_asked
         since, asked = known.get(self.name, (now, 0))
         known[self.name] = (since, asked) if now - since < HOUR_S else (now, 0)
         return known[self.name][1] >= MOST_REQUESTS
 
     def _count(self, requests: int) -> None:
-        since, asked = self.parts.vetting_asked[self.name]
-        self.parts.vetting_asked[self.name] = since, asked + requests
+        since, asked = self.parts.skill_review_asked[self.name]
+        self.parts.skill_review_asked[self.name] = since, asked + requests
 
-    async def is_new(self, pull: Pull, row: Vetting) -> bool:
+    async def is_new(self, pull: Pull, row: SkillPullReview) -> bool:
         """Whether a pull request is another one than was judged, or stands beside other skills."""
         if (row.head_sha, row.base_branch) != (pull.head_sha, pull.base_branch):
             return True
@@ -123,7 +123,7 @@ class _Look:
             return True
         return bool(row.beside) and row.beside != fingerprint(await self._at_base(pull.base_branch))
 
-    async def approver(self, row: Vetting) -> str:
+    async def approver(self, row: SkillPullReview) -> str:
         """The person who approved the very head that people were to look at, if their word counts; empty while nobody did."""
         if row.outcome is not Outcome.FLAG:
             return ""
@@ -135,9 +135,9 @@ class _Look:
                 return item.author
         return ""
 
-    async def vetted(self, pull: Pull, before: Vetting | None) -> Vetting:
+    async def vetted(self, pull: Pull, before: SkillPullReview | None) -> SkillPullReview:
         """What a pull request comes to. Raises ForgeUnavailable, and ForgeMissing for what is not to be seen yet."""
-        found = Vetting(
+        found = SkillPullReview(
             space=self.name,
             number=pull.number,
             head_sha=pull.head_sha,
@@ -185,7 +185,7 @@ class _Look:
 
     async def _judged(
         self, pull: Pull, change: Change, base: Mapping[str, TreeEntry]
-    ) -> tuple[tuple[VettedFile, ...], bool]:
+    ) -> tuple[tuple[ReviewedFile, ...], bool]:
         """Its files, and whether a model gave no reply about one of them, so that they are looked at again."""
         self._count(3)
         head = await self.parts.forge.folder(self.name, Sha(pull.head_sha), SKILLS_DIRECTORY)
@@ -206,8 +206,8 @@ class _Look:
         return await self._as_approved(pull, files, contents), is_partial
 
     async def _read_by_model(
-        self, files: tuple[VettedFile, ...], contents: Mapping[str, bytes | None]
-    ) -> tuple[tuple[VettedFile, ...], bool]:
+        self, files: tuple[ReviewedFile, ...], contents: Mapping[str, bytes | None]
+    ) -> tuple[tuple[ReviewedFile, ...], bool]:
         """With what a model holds against those that the rules let through."""
         texts = {
             file.path: content.decode()
@@ -242,8 +242,8 @@ class _Look:
         return known[sha]
 
     async def _as_approved(
-        self, pull: Pull, files: tuple[VettedFile, ...], contents: Mapping[str, bytes | None]
-    ) -> tuple[VettedFile, ...]:
+        self, pull: Pull, files: tuple[ReviewedFile, ...], contents: Mapping[str, bytes | None]
+    ) -> tuple[ReviewedFile, ...]:
         """What a person approved as a draft, word for word, is not put to people again."""
 
         def draft_of(connection: sqlite3.Connection) -> SkillDraft | None:
@@ -260,51 +260,52 @@ class _Look:
         )
 
 
-async def _noted(parts: Parts, found: Vetting, before: Vetting | None) -> Vetting:
+async def _noted(parts: Parts, found: SkillPullReview, before: SkillPullReview | None) -> SkillPullReview:
     """Write down what a head came to; people are told in the chat of what they should look at, once of each kind."""
     is_news = found.outcome in DOUBTED and found.outcome not in found.noticed
-    vetting = replace(found, noticed=(*found.noticed, found.outcome)) if is_news else found
-    at, speech = parts.clock.now(), parts.speech
+    pull_review = replace(found, noticed=(*found.noticed, found.outcome)) if is_news else found
+    at, chat_output = parts.clock.now(), parts.chat_output
 
     def note(connection: sqlite3.Connection) -> None:
-        skill_pulls.note(connection, vetting, at=at)
-        if is_news and speech is not None:
+        skill_pulls.note(connection, pull_review, at=at)
+        if is_news and chat_output is not None:
             number = ledger.last_number(connection)
-            messages.want(connection, MessageKind.NOTICE, number, channel=speech.channel)
+            messages.want(connection, MessageKind.NOTICE, number, channel=chat_output.channel)
 
-    if vetting != before:
-        await parts.database.write(Failpoint.PULL_VETTED, note)
+    if pull_review != before:
+        await parts.database.write(Failpoint.PULL_REVIEWED, note)
     if is_news:
-        parts.ring()
-    return vetting
+        parts.notify()
+    return pull_review
 
 
 # What is said of it
 
 
-async def _tell(parts: Parts, name: RepositoryName, vetting: Vetting, said: Saying) -> None:
+async def _tell(parts: Parts, name: RepositoryName, pull_review: SkillPullReview, said: Saying) -> None:
     """Have label, comment and status say what the row says. What the forge refuses of that keeps nothing of the rest back; raises
     ForgeRefused for the status, which a merge may hang on."""
-    stamp = said.stamp(vetting.head_sha)
-    if stamp == vetting.told or not said.state:
+    stamp = said.stamp(pull_review.head_sha)
+    if stamp == pull_review.told or not said.state:
         return
-    number, label, refused = vetting.number, parts.settings.space(name).labels.skill_change, None
+    number, label, refused = pull_review.number, parts.settings.space(name).labels.skill_change, None
     with _refusable(name, number, "label"):
         if said.is_labelled:
             await parts.forge.add_label(name, number, label)
-        elif vetting.is_marked:
+        elif pull_review.is_marked:
             await parts.forge.remove_label(name, number, label)
-    comment = vetting.comment_id
+    comment = pull_review.comment_id
     with _refusable(name, number, "comment"):
         if said.body:
-            comment = await _comment(parts, name, vetting, said.body)
+            comment = await _comment(parts, name, pull_review, said.body)
     try:
-        head, words = Sha(vetting.head_sha), said.description
+        head, words = Sha(pull_review.head_sha), said.description
         await parts.forge.set_status(name, head, state=said.state, context=STATUS_CONTEXT, description=words)
     except ForgeRefused as error:
         stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told
     await parts.database.write(
-        Failpoint.VETTING_TOLD, lambda c: skill_pulls.tell(c, vetting, stamp=stamp, comment_id=comment)
+        Failpoint.SKILL_REVIEW_SENT,
+        lambda c: skill_pulls.tell(c, pull_review, stamp=stamp, comment_id=comment),
     )
     if refused is not None:
         raise refused
@@ -318,20 +319,22 @@ def _refusable(name: RepositoryName, number: int, what: str) -> Iterator[None]:
         log.warning("vetting_not_told", space=name, pull=number, what=what, reason=str(error))
 
 
-async def _comment(parts: Parts, name: RepositoryName, vetting: Vetting, body: str) -> int | None:
+async def _comment(parts: Parts, name: RepositoryName, pull_review: SkillPullReview, body: str) -> int | None:
     """Keep one comment: edit ours if it is there, also when a crash kept us from noting its id. Anybody may write our mark,
     so it counts in what we wrote alone."""
-    if vetting.comment_id is not None:
+    if pull_review.comment_id is not None:
         with contextlib.suppress(ForgeMissing):
-            await parts.forge.edit_comment(name, vetting.comment_id, body)
-            return vetting.comment_id
+            await parts.forge.edit_comment(name, pull_review.comment_id, body)
+            return pull_review.comment_id
     login = await parts.forge.login(name)
     if not login:  # there would be no finding it again; label and status say it
         return None
-    present = await parts.forge.comments(name, vetting.number)
+    present = await parts.forge.comments(name, pull_review.number)
     for number, comment in present:
         if comment.author.casefold() == login.casefold() and MARK in comment.body:
             if comment.body != body:
                 await parts.forge.edit_comment(name, number, body)
             return number
-    return await parts.forge.add_comment(name, vetting.number, body) if vetting.is_about_skills else None
+    return (
+        await parts.forge.add_comment(name, pull_review.number, body) if pull_review.is_about_skills else None
+    )

@@ -143,12 +143,12 @@ class _Sent(BaseModel):
     view: _View
 
 
-class Ears:
+class ChatListener:
     """The listeners of one Overlord."""
 
-    def __init__(self, running: Overlord, speech: ChatOutput) -> None:
+    def __init__(self, running: Overlord, chat_output: ChatOutput) -> None:
         self._running = running
-        self._speech = speech
+        self._chat_output = chat_output
         self._redactor = running.parts.held.redactor
         self._opening: set[asyncio.Task[None]] = set()
 
@@ -167,7 +167,7 @@ class Ears:
             team=said.team_id,
             channel=said.channel_id,
         )
-        await self._hear(replace(request, text=said.text, address=said.response_url))
+        await self._take_in(replace(request, text=said.text, address=said.response_url))
         await ack()
 
     async def mention(self, ack: Ack, body: dict[str, Any]) -> None:
@@ -175,7 +175,7 @@ class Ears:
         event = said.event
         if not event.bot_id:
             request = self._said(RequestKind.MENTION, said)
-            await self._hear(replace(request, text=await self._without_our_name(event.text)))
+            await self._take_in(replace(request, text=await self._without_our_name(event.text)))
         await ack()
 
     async def message(self, ack: Ack, body: dict[str, Any]) -> None:
@@ -183,10 +183,10 @@ class Ears:
         head = _Beginning.model_validate(body).event
         if head.thread_ts and head.subtype in SAID_BY_PEOPLE:
             said = _Envelope.model_validate(body)
-            us = (await self._speech.identity()).user
+            us = (await self._chat_output.identity()).user
             if not said.event.bot_id and f"<@{us}>" not in said.event.text:
                 request = self._said(RequestKind.REPLY, said)
-                await self._hear(replace(request, text=said.event.text))
+                await self._take_in(replace(request, text=said.event.text))
         await ack()
 
     async def home(self, ack: Ack, body: dict[str, Any]) -> None:
@@ -197,7 +197,7 @@ class Ears:
             await self._running.parts.database.write(
                 Failpoint.HOME_OPENED, lambda c: home_tabs.opened(c, user=user, team=team, at=at)
             )
-            self._running.bell.ring()
+            self._running.wakeup.notify()
         await ack()
 
     async def press(self, ack: Ack, body: dict[str, Any]) -> None:
@@ -216,7 +216,7 @@ class Ears:
         )
         meant = action.action_id.partition(":")[0]
         if meant == PRESS:
-            await self._hear(request)
+            await self._take_in(request)
         await ack()
         if meant == FILL:  # beside it: the acknowledgement is sent once this has returned
             opening = asyncio.create_task(self._fill(request, said.trigger_id))
@@ -232,9 +232,9 @@ class Ears:
             key=f"form {said.view.id}",
             user=said.user.id,
             team=said.user.team_id or said.team.id,
-            channel=self._speech.channel,
+            channel=self._chat_output.channel,
         )
-        await self._hear(replace(request, text=text[:40_000], value=said.view.private_metadata))
+        await self._take_in(replace(request, text=text[:40_000], value=said.view.private_metadata))
         await ack()
 
     def _request(self, kind: RequestKind, *, key: str, user: str, team: str, channel: str) -> Request:
@@ -252,22 +252,24 @@ class Ears:
         )
         return replace(request, ts=event.ts, thread=event.thread_ts)
 
-    async def _hear(self, request: Request) -> None:
+    async def _take_in(self, request: Request) -> None:
         """Write it down, without secrets of ours: people's words are shown to others."""
         request = replace(request, text=self._redactor.redact(request.text))
-        await self._running.parts.database.write(Failpoint.REQUEST_HEARD, lambda c: requests.hear(c, request))
-        self._running.bell.ring()
+        await self._running.parts.database.write(
+            Failpoint.REQUEST_RECEIVED, lambda c: requests.hear(c, request)
+        )
+        self._running.wakeup.notify()
 
     async def _without_our_name(self, text: str) -> str:
-        us = (await self._speech.identity()).user
+        us = (await self._chat_output.identity()).user
         return re.sub(rf"<@{re.escape(us)}(\|[^>]*)?>[,:]?", " ", text, count=1).strip()
 
     async def _fill(self, request: Request, trigger: str) -> None:
         """Open the form behind a button, or tell who pressed why not."""
-        chat, why = self._speech.chat, "That took too long. Press it again, please."
+        chat, why = self._chat_output.chat, "That took too long. Press it again, please."
         try:
             async with asyncio.timeout(FORM_S):
-                form = await handle_requests.form_for(self._running.parts, self._speech, request)
+                form = await handle_requests.form_for(self._running.parts, self._chat_output, request)
                 await chat.ask(trigger, form)
             return
         except (Refused, NotFound) as error:
@@ -275,21 +277,23 @@ class Ears:
         except (TimeoutError, ChatUnavailable, ChatRefused) as error:
             log.warning("form_not_opened", reason=str(error))
         try:
-            await chat.whisper(
-                handle_requests.where_seen(self._speech, request), UserId(request.user), refused_message(why)
+            await chat.ephemeral(
+                handle_requests.where_seen(self._chat_output, request),
+                UserId(request.user),
+                refused_message(why),
             )
         except (ChatUnavailable, ChatRefused) as error:
             log.warning("not_answered", reason=str(error))
 
 
-def hearing(slack: Slack, ears: Ears, speech: ChatOutput) -> AsyncApp:
+def hearing(slack: Slack, listener: ChatListener, chat_output: ChatOutput) -> AsyncApp:
     """The Bolt app whose listeners write down what people say. A request it does not understand is refused, and so is one
     that cannot be written down: whoever made it sees that, and events are sent again."""
 
     async def authorized(**_: Any) -> AuthorizeResult:
         token = slack.bot_token.get_secret_value()
         try:
-            us = await speech.identity()
+            us = await chat_output.identity()
         except (ChatUnavailable, ChatRefused):  # presses and commands are heard all the same
             return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
         return AuthorizeResult(
@@ -308,12 +312,12 @@ def hearing(slack: Slack, ears: Ears, speech: ChatOutput) -> AsyncApp:
         attaching_function_token_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )
-    app.command(re.compile(r".*"))(ears.command)
-    app.event("app_mention")(ears.mention)
-    app.event("app_home_opened")(ears.home)
-    app.event("message")(ears.message)
-    app.action(re.compile(r".*"))(ears.press)
-    app.view(re.compile(r".*"))(ears.form)
+    app.command(re.compile(r".*"))(listener.command)
+    app.event("app_mention")(listener.mention)
+    app.event("app_home_opened")(listener.home)
+    app.event("message")(listener.message)
+    app.action(re.compile(r".*"))(listener.press)
+    app.view(re.compile(r".*"))(listener.form)
 
     async def failed(error: Exception) -> BoltResponse | None:
         if isinstance(error, ValidationError):

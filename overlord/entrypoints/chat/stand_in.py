@@ -8,7 +8,7 @@ from pathlib import Path
 import structlog
 
 from overlord.settings.chat import EVERYWHERE
-from overlord.settings.load import Settings, remade
+from overlord.settings.load import Settings, rebuilt
 
 HOW = 'Slack: deploy/slack-app.md; a page without Slack, here or on a server: deploy/README.md, "Talking without Slack"'
 """Where it is said how people get a chat."""
@@ -58,4 +58,4 @@ async def with_chat(settings: Settings, *, in_container: bool | None = None) -> 
             "channel": chat.channel,
             "approvers": [chat.page_user],
         }
-        yield remade(settings, slack=ours, spaces={name: {"approvers": None} for name in settings.spaces})
+        yield rebuilt(settings, slack=ours, spaces={name: {"approvers": None} for name in settings.spaces})

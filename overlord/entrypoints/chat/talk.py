@@ -19,29 +19,29 @@ PING_S = 10.0
 @contextlib.asynccontextmanager
 async def talking(running: Overlord) -> AsyncIterator[ASGIApp | None]:
     """Hear people while the block runs, if there is a chat. Gives what answers Slack's signed requests, where it is by those."""
-    speech, slack = running.parts.speech, running.parts.settings.slack
-    if speech is None:
+    chat_output, slack = running.parts.chat_output, running.parts.settings.slack
+    if chat_output is None:
         yield None
         return
     from overlord.entrypoints.chat.bolt import (  # these libraries are large, and not everybody has a chat
-        Ears,
+        ChatListener,
         hearing,
     )
 
-    ears = Ears(running, speech)
-    app = hearing(slack, ears, speech)
+    listener = ChatListener(running, chat_output)
+    app = hearing(slack, listener, chat_output)
     if not slack.by_socket:
         from overlord.entrypoints.chat.signed import SignedRequests
 
         yield SignedRequests(app, slack.signing_secret.get_secret_value())
-        await ears.close()
+        await listener.close()
         return
     from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
     token = slack.app_token.get_secret_value()
     handler = AsyncSocketModeHandler(app, token, logger=_socket_log, ping_interval=PING_S)
     connecting = asyncio.create_task(handler.client.connect())  # type: ignore[no-untyped-call]  # it does not give up, and nothing waits for it
-    log.info("talking", channel=speech.channel, by="socket mode")
+    log.info("talking", channel=chat_output.channel, by="socket mode")
     try:
         yield None
     finally:
@@ -49,5 +49,5 @@ async def talking(running: Overlord) -> AsyncIterator[ASGIApp | None]:
         connecting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await connecting
-        await ears.close()
+        await listener.close()
         await handler.client.close()  # type: ignore[no-untyped-call]

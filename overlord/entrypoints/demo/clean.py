@@ -62,7 +62,7 @@ def _is_ours(path: Path) -> bool:
 async def clean(address: str | None, below: Path | None = None) -> Removed:
     """Remove it. `address` is the engine's; where none answers, nothing of a demo's is in it."""
     found = homes(below)
-    running = tuple(path for path in found if wakeup.is_heard(Home(path).bell))
+    running = tuple(path for path in found if wakeup.is_heard(Home(path).wakeup))
     left = [path for path in found if path not in running]
     engine = DockerEngine(address=address)
     removed, images = 0, tuple[str, ...]()

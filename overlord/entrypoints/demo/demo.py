@@ -26,7 +26,7 @@ from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, ImageUnusable
 from overlord.ports import RepositoryName, SessionId, Sha
-from overlord.settings.load import Settings, load, remade
+from overlord.settings.load import Settings, load, rebuilt
 from overlord.store import jobs, ledger, sessions
 
 REPOSITORY = "demo/till"
@@ -77,7 +77,7 @@ async def _tell(runner: str, interrupted: asyncio.Event) -> int:
                 running = await stack.enter_async_context(overlord(world.settings, falls_back=True))
             except ImageUnusable as error:
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
-                settings = remade(world.settings, runner="process")
+                settings = rebuilt(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
             done = await _run(running, interrupted)
             await _stop_sessions(running)
@@ -129,12 +129,12 @@ async def _run(running: Overlord, interrupted: asyncio.Event) -> bool:
             await watch.tell_news()
             await running.watchers.wait(seen, timeout_s=1.0)
         stopped.set()
-        running.bell.ring()
+        running.wakeup.notify()
 
     async def stop_when_told() -> None:
         await interrupted.wait()
         console.print("Stopping; Ctrl-C again leaves at once.")
-        running.bell.ring()
+        running.wakeup.notify()
 
     told = asyncio.create_task(stop_when_told())
     try:

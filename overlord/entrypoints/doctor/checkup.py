@@ -140,7 +140,7 @@ def _image(name: str, shown: Mapping[str, Any]) -> Finding:
 
 
 async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]:
-    """Sessions find their door by its path on the engine's machine, so that must be the home's path here."""
+    """Sessions find their session API by its path on the engine's machine, so that must be the home's path here."""
     try:
         if not os.access(settings.home, os.W_OK) or await sees(engine, settings.docker.image, settings.home):
             return []

@@ -33,7 +33,7 @@ async def examine_machine(settings: Settings) -> Sequence[Finding]:
     home = Home(settings.home)
     found = [_disk(settings), _home(home)]
     if settings.listen.address:
-        found.append(_port(settings, is_served=is_heard(home.bell)))
+        found.append(_port(settings, is_served=is_heard(home.wakeup)))
     return [*found, *await _clock(settings.forge.api_url)]
 
 
@@ -64,7 +64,7 @@ def _home(home: Home) -> Finding:
         return bad("home", f"{home.root} cannot be written by uid {os.geteuid()}; {fix}")
     length = len(str(home.any_socket).encode())
     said = f"{home.root}, a socket's path takes {length} of {MAX_SOCKET_PATH} bytes"
-    return well("home", f"{said}; {'a' if is_heard(home.bell) else 'no'} daemon works on it now")
+    return well("home", f"{said}; {'a' if is_heard(home.wakeup) else 'no'} daemon works on it now")
 
 
 def _nearest(home: Path) -> Path:

@@ -133,7 +133,7 @@ def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> 
     def hear(space: str) -> None:
         if parts.hints.give(space):
             log.info("hinted", space=space)
-            running.bell.ring()
+            running.wakeup.notify()
 
     token, listened = settings.metrics_token.get_secret_value(), settings.place[0]
     health, metrics = Health(running, token, listened=listened), Metrics(running, token, listened=listened)

@@ -38,7 +38,7 @@ class Webhook:
     ) -> None:
         self._secret = secret.encode()
         self._repositories = repositories
-        self._hear = hear
+        self._take_in = hear
         self._deliveries: dict[str, None] = {}
         self._remembered = remembered
 
@@ -65,7 +65,7 @@ class Webhook:
         space = next((name for name in self._repositories() if name.casefold() == said), None)
         if space is None:
             return "not a repository in this Overlord's care"
-        self._hear(space)
+        self._take_in(space)
         return "accepted"
 
     def _signed(self, request: Request, body: bytes) -> tuple[str, str]:

@@ -85,7 +85,7 @@ async def sit_down(
         forge = EmbeddedForge(place.forge)
         forge.pulls_after = PULLS_AFTER
         try:
-            if forge.shelf.get(Repository, place.repository) is None:
+            if forge.records.get(Repository, place.repository) is None:
                 await forge.create_repository(place.repository)
             yield LocalSession(
                 place=place,

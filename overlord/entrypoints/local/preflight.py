@@ -13,13 +13,13 @@ from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
 
 
-async def check_models(desk: LocalSession, settings: Settings) -> None:
+async def check_models(local_session: LocalSession, settings: Settings) -> None:
     """Raises SettingsError for what only a person can change, ModelUnavailable where nobody answers, and Refused on Ctrl-C.
 
     A model that answers and is busy is waited for by the run itself.
     """
-    checking = asyncio.create_task(_check(desk, settings))
-    stopped = asyncio.create_task(desk.interruption.came.wait())
+    checking = asyncio.create_task(_check(local_session, settings))
+    stopped = asyncio.create_task(local_session.interruption.came.wait())
     try:
         await asyncio.wait({checking, stopped}, return_when=asyncio.FIRST_COMPLETED)
         if not checking.done():
@@ -31,25 +31,36 @@ async def check_models(desk: LocalSession, settings: Settings) -> None:
         await asyncio.gather(checking, stopped, return_exceptions=True)
 
 
-async def _check(desk: LocalSession, settings: Settings) -> None:
+async def _check(local_session: LocalSession, settings: Settings) -> None:
     for candidates in models_in_use(settings):
         faults = [(item, await check_endpoint(settings, item)) for item in candidates]
         for candidate, fault in faults:
-            _judge(desk, settings, candidate, fault, is_alone=all(other is not None for _, other in faults))
+            _judge(
+                local_session,
+                settings,
+                candidate,
+                fault,
+                is_alone=all(other is not None for _, other in faults),
+            )
 
 
 def _judge(
-    desk: LocalSession, settings: Settings, candidate: Candidate, fault: ModelFault | None, *, is_alone: bool
+    local_session: LocalSession,
+    settings: Settings,
+    candidate: Candidate,
+    fault: ModelFault | None,
+    *,
+    is_alone: bool,
 ) -> None:
     name, address = settings.model_name(candidate), settings.endpoint(candidate.endpoint).base_url
     if fault is None:
-        if desk.read(lambda c: model_outages.of(c, name)) is not None:
-            now = desk.now()
-            desk.write(Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
+        if local_session.read(lambda c: model_outages.of(c, name)) is not None:
+            now = local_session.now()
+            local_session.write(Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
         return
     said = f"{fault.describe(name)} at {address}. {fault.advice}"
     if not fault.passes:
         raise SettingsError(said)
     if fault.kind is FaultKind.UNREACHABLE and is_alone:
         raise ModelUnavailable(said)
-    desk.screen.say(f"{said[:1].upper()}{said[1:]} The run goes on, and tries it again.")
+    local_session.screen.say(f"{said[:1].upper()}{said[1:]} The run goes on, and tries it again.")

@@ -50,119 +50,135 @@ class WorkRequest:
         )
 
 
-async def run(desk: LocalSession, wish: WorkRequest) -> int:
+async def run(local_session: LocalSession, work_request: WorkRequest) -> int:
     """Start a new run and work it. Raises Refused while another one is under way."""
-    _check_alone(desk, 0)
-    draft = wish.over(Record(number=0, title=wish.title, base="", forge_base="", base_branch="", onto=""))
-    await _check_ready(desk, draft)
-    draft = await _based(desk, draft, wish.base)
-    number = await desk.forge.open_issue(desk.place.repository, wish.title, wish.body, author=desk.author())
-    desk.screen.say(f"Run {number}: {line(wish.title)}")
-    return await _finish(desk, records.save(desk.place, replace(draft, number=number)), labels=True)
+    _check_alone(local_session, 0)
+    draft = work_request.over(
+        Record(number=0, title=work_request.title, base="", forge_base="", base_branch="", onto="")
+    )
+    await _check_ready(local_session, draft)
+    draft = await _based(local_session, draft, work_request.base)
+    number = await local_session.forge.open_issue(
+        local_session.place.repository, work_request.title, work_request.body, author=local_session.author()
+    )
+    local_session.screen.say(f"Run {number}: {line(work_request.title)}")
+    return await _finish(
+        local_session, records.save(local_session.place, replace(draft, number=number)), labels=True
+    )
 
 
-async def resume(desk: LocalSession, number: int | None, wish: WorkRequest) -> int:
+async def resume(local_session: LocalSession, number: int | None, work_request: WorkRequest) -> int:
     """Go on with what was interrupted; where nothing was, ask what waits, the newest first. Or with the run that is named.
 
     A run that only waits for an answer stands in the way of no other, and its code is not that of a run that passed.
     """
-    named = [records.get(desk.place, number)] if number is not None else records.every(desk.place)[::-1]
-    open_runs = [record for record in named if _is_open(desk, record)]
+    named = (
+        [records.get(local_session.place, number)]
+        if number is not None
+        else records.every(local_session.place)[::-1]
+    )
+    open_runs = [record for record in named if _is_open(local_session, record)]
     if not open_runs:
-        desk.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
-    begun = [record for record in open_runs if not _waits(desk, record)]
+        local_session.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
+    begun = [record for record in open_runs if not _waits(local_session, record)]
     code = 0
     for record in begun or open_runs:
-        desk.screen.say(f"Run {record.number}: {line(record.title)}")
-        wanted = wish.over(record)
-        if not _is_done(desk, wanted):
-            await _check_ready(desk, wanted)
-        ended = await _finish(desk, records.save(desk.place, wanted), goes_on=True)
+        local_session.screen.say(f"Run {record.number}: {line(record.title)}")
+        wanted = work_request.over(record)
+        if not _is_done(local_session, wanted):
+            await _check_ready(local_session, wanted)
+        ended = await _finish(local_session, records.save(local_session.place, wanted), goes_on=True)
         if ended == INTERRUPTED:
             return ended
         code = max(code, ended)
     for record in open_runs if begun else ():
         if record not in begun:
-            desk.screen.say(f"Run {record.number} waits for an answer: `overlord resume {record.number}`")
+            local_session.screen.say(
+                f"Run {record.number} waits for an answer: `overlord resume {record.number}`"
+            )
     return code
 
 
-async def retry(desk: LocalSession, number: int | None, wish: WorkRequest) -> int:
+async def retry(local_session: LocalSession, number: int | None, work_request: WorkRequest) -> int:
     """Work a run again: one that waits goes on where it is, one that has ended starts over from where HEAD is now."""
-    every = records.every(desk.place)
+    every = records.every(local_session.place)
     if not every:
-        raise NotFound(f"{desk.place.source} has no runs yet")
-    record = records.get(desk.place, number) if number is not None else every[-1]
-    _check_alone(desk, record.number)
-    record = wish.over(record)
-    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
-    await _check_ready(desk, record)
-    desk.screen.say(f"Run {record.number}: {line(record.title)}")
+        raise NotFound(f"{local_session.place.source} has no runs yet")
+    record = records.get(local_session.place, number) if number is not None else every[-1]
+    _check_alone(local_session, record.number)
+    record = work_request.over(record)
+    job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
+    await _check_ready(local_session, record)
+    local_session.screen.say(f"Run {record.number}: {line(record.title)}")
     if job is not None and job.state is JobState.WAITING:
-        desk.write(Failpoint.DECISION_ANSWERED, lambda c: _answer_again(c, job))
+        local_session.write(Failpoint.DECISION_ANSWERED, lambda c: _answer_again(c, job))
     elif job is not None and job.state not in ACTIVE:
-        record = await _based(desk, record, wish.base)
-        await _close(desk, job)
-        return await _finish(desk, records.save(desk.place, record), labels=True)
-    return await _finish(desk, records.save(desk.place, record))
+        record = await _based(local_session, record, work_request.base)
+        await _close(local_session, job)
+        return await _finish(local_session, records.save(local_session.place, record), labels=True)
+    return await _finish(local_session, records.save(local_session.place, record))
 
 
-async def _finish(desk: LocalSession, record: Record, *, labels: bool = False, goes_on: bool = False) -> int:
+async def _finish(
+    local_session: LocalSession, record: Record, *, labels: bool = False, goes_on: bool = False
+) -> int:
     """Work a run until it rests, and show its last page."""
-    place = desk.place
-    job = desk.read(lambda c: job_of(c, place.repository, record.number))
+    place = local_session.place
+    job = local_session.read(lambda c: job_of(c, place.repository, record.number))
     if job is None or labels or (job.is_open and job.state not in DONE):
-        async with desk.forge.serve() as url:
-            settings, choice = await desk.settings(record, url)
+        async with local_session.forge.serve() as url:
+            settings, choice = await local_session.settings(record, url)
             if choice.told:
-                desk.screen.say(choice.told)
-            await desk.forge.move_default(place.repository, record.base_branch, record.forge_base)
+                local_session.screen.say(choice.told)
+            await local_session.forge.move_default(place.repository, record.base_branch, record.forge_base)
             if job is None or labels:
-                await desk.forge.label(place.repository, record.number, settings.labels.work)
+                await local_session.forge.label(place.repository, record.number, settings.labels.work)
             ended = await work(
                 settings,
                 issue=record.number,
                 after_job=job.id if job is not None and labels else 0,
-                screen=desk.screen,
-                interruption=desk.interruption,
+                screen=local_session.screen,
+                interruption=local_session.interruption,
                 goes_on=goes_on,
-                asks=can_ask() and not desk.json,
+                asks=can_ask() and not local_session.json,
             )
         job, interrupted = ended.job, ended.interrupted
     else:
-        settings, interrupted = place.settings(desk.environment), False
+        settings, interrupted = place.settings(local_session.environment), False
     outcome = await result.deliver(result.read(place, record, settings, job, interrupted=interrupted))
-    await result.show(outcome, desk.screen, json=desk.json)
+    await result.show(outcome, local_session.screen, json=local_session.json)
     return outcome.code
 
 
-async def _based(desk: LocalSession, record: Record, base: str) -> Record:
+async def _based(local_session: LocalSession, record: Record, base: str) -> Record:
     """Where the run starts: the user's commit, brought to the forge. What is not committed is said, and stays out."""
-    own = desk.place.checkout
+    own = local_session.place.checkout
     if own is None:
-        commit, branch = await address.fetch(desk.place.bare, desk.place.source, base or "HEAD")
+        commit, branch = await address.fetch(
+            local_session.place.bare, local_session.place.source, base or "HEAD"
+        )
         forge_base, onto = commit, branch if branch != "HEAD" else commit[:12]
     else:
         commit = await checkout.commit_of(own, base or "HEAD")
         branch = base or await checkout.current_branch(own)
         onto = branch or commit[:12]
-        await _tell_uncommitted(desk, own, f"{base or 'HEAD'} {commit[:12]}")
-        forge_base = await transfer.bring_in(desk.place.bare, own, commit)
+        await _tell_uncommitted(local_session, own, f"{base or 'HEAD'} {commit[:12]}")
+        forge_base = await transfer.bring_in(local_session.place.bare, own, commit)
         if forge_base != commit:
-            desk.screen.say("This is a shallow clone: the run sees its last commit and no history.")
+            local_session.screen.say("This is a shallow clone: the run sees its last commit and no history.")
     return replace(record, base=commit, forge_base=forge_base, base_branch=_forge_branch(branch), onto=onto)
 
 
-async def _tell_uncommitted(desk: LocalSession, own: checkout.Checkout, start: str) -> None:
+async def _tell_uncommitted(local_session: LocalSession, own: checkout.Checkout, start: str) -> None:
     try:
         found = await checkout.uncommitted(own)
     except GitFailed as error:
-        desk.screen.say(
+        local_session.screen.say(
             f"Uncommitted changes could not be looked for ({error}); the run starts from {start}."
         )
         return
     if found:
-        desk.screen.say(f"{found}; the run starts from {start} and leaves that alone.")
+        local_session.screen.say(f"{found}; the run starts from {start} and leaves that alone.")
 
 
 def _forge_branch(branch: str) -> str:
@@ -171,18 +187,18 @@ def _forge_branch(branch: str) -> str:
     return f"{flat}-base" if flat.startswith("minion") else flat
 
 
-async def _check_ready(desk: LocalSession, record: Record) -> None:
+async def _check_ready(local_session: LocalSession, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
-    settings, choice = await desk.settings(record)
+    settings, choice = await local_session.settings(record)
     if not choice.told:  # what was found by itself has just answered
-        await preflight.check_models(desk, settings)
+        await preflight.check_models(local_session, settings)
     await (await choose_runner(settings, falls_back=True)).close()
 
 
-def _check_alone(desk: LocalSession, number: int) -> None:
+def _check_alone(local_session: LocalSession, number: int) -> None:
     """One run at a time: each is worked with its own scope, budget and model. Raises Refused."""
-    busy = desk.read(
-        lambda c: [job for job in _moving(c, desk.place.repository) if job.issue.number != number]
+    busy = local_session.read(
+        lambda c: [job for job in _moving(c, local_session.place.repository) if job.issue.number != number]
     )
     if busy:
         raise Refused(
@@ -201,25 +217,25 @@ def _has_answers(connection: sqlite3.Connection, job: Job) -> bool:
     return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
 
 
-def _waits(desk: LocalSession, record: Record) -> bool:
+def _waits(local_session: LocalSession, record: Record) -> bool:
     """Whether a run goes on only when somebody answers, and nobody has yet."""
-    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
     if job is None or job.state is not JobState.WAITING:
         return False
-    return not desk.read(lambda c: _has_answers(c, job))
+    return not local_session.read(lambda c: _has_answers(c, job))
 
 
-def _is_open(desk: LocalSession, record: Record) -> bool:
+def _is_open(local_session: LocalSession, record: Record) -> bool:
     """Whether something is left to do for a run: to work, to ask, or to bring home."""
-    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
     if job is None or job.state in ACTIVE or job.state is JobState.WAITING:
         return True
     return job.state in DONE and record.result(job.head_sha) is None
 
 
-def _is_done(desk: LocalSession, record: Record) -> bool:
+def _is_done(local_session: LocalSession, record: Record) -> bool:
     """Whether a run has passed, and only its branch is to be brought home."""
-    job = desk.read(lambda c: job_of(c, desk.place.repository, record.number))
+    job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
     return job is not None and job.state in DONE
 
 
@@ -234,9 +250,9 @@ def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
             commands.answer_decision(connection, command, at=datetime.now(UTC))
 
 
-async def _close(desk: LocalSession, job: Job) -> None:
+async def _close(local_session: LocalSession, job: Job) -> None:
     """Put a job that is over out of the way of the next one for its issue, at the forge too."""
-    name, number = desk.place.repository, job.issue.number
+    name, number = local_session.place.repository, job.issue.number
 
     def close(connection: sqlite3.Connection) -> None:
         if job.is_open:
@@ -245,8 +261,8 @@ async def _close(desk: LocalSession, job: Job) -> None:
         # Its last projection would take the work label off again, which is put on for the next job.
         jobs.repair(connection, job.id, projected=jobs.get(connection, job.id).state)
 
-    desk.write(Failpoint.JOB_STOPPED, close)
-    if job.pull_number is not None and desk.forge.pull(name, job.pull_number).open:
-        await desk.forge.close_pull(name, job.pull_number)
-    await desk.forge.reopen_issue(name, number)
-    await desk.forge.unlabel(name, number, *desk.forge.issue(name, number).labels)
+    local_session.write(Failpoint.JOB_STOPPED, close)
+    if job.pull_number is not None and local_session.forge.pull(name, job.pull_number).open:
+        await local_session.forge.close_pull(name, job.pull_number)
+    await local_session.forge.reopen_issue(name, number)
+    await local_session.forge.unlabel(name, number, *local_session.forge.issue(name, number).labels)

@@ -22,32 +22,38 @@ ROOM = {"sessions": {"concurrent": MANY}}
 """Beside a trial nothing is worked on; a session of a run that was interrupted is still on the books, and in nobody's way."""
 
 
-async def make(desk: LocalSession, runner: str, base: str) -> Trial | Refusal:
+async def make(local_session: LocalSession, runner: str, base: str) -> Trial | Refusal:
     """Try HEAD, or another commit. Raises what bringing it in and starting an Overlord raise."""
-    place = desk.place
-    commit = await _brought(desk, base)
-    await desk.forge.move_default(place.repository, BRANCH, commit)
-    async with desk.forge.serve() as url:
-        overrides = ROOM | {"forge": {"api_url": url, "token": desk.forge.token}}
-        settings = place.settings(desk.environment, **overrides, **({"runner": runner} if runner else {}))
+    place = local_session.place
+    commit = await _brought(local_session, base)
+    await local_session.forge.move_default(place.repository, BRANCH, commit)
+    async with local_session.forge.serve() as url:
+        overrides = ROOM | {"forge": {"api_url": url, "token": local_session.forge.token}}
+        settings = place.settings(
+            local_session.environment, **overrides, **({"runner": runner} if runner else {})
+        )
         conceal(settings.secrets())
         async with overlord(settings, needs_model=False, falls_back=True) as running:
             if not running.parts.runner.capabilities.isolates_files:
-                desk.screen.say(NO_WALLS)
-            with desk.screen.live():
-                return await _tried(desk, running, settings, commit)
+                local_session.screen.say(NO_WALLS)
+            with local_session.screen.live():
+                return await _tried(local_session, running, settings, commit)
 
 
-async def _brought(desk: LocalSession, base: str) -> Sha:
+async def _brought(local_session: LocalSession, base: str) -> Sha:
     """The commit, in the forge's repository."""
-    own = desk.place.checkout
+    own = local_session.place.checkout
     if own is None:
-        commit, _ = await address.fetch(desk.place.bare, desk.place.source, base or "HEAD")
+        commit, _ = await address.fetch(local_session.place.bare, local_session.place.source, base or "HEAD")
         return commit
-    return await transfer.bring_in(desk.place.bare, own, await checkout.commit_of(own, base or "HEAD"))
+    return await transfer.bring_in(
+        local_session.place.bare, own, await checkout.commit_of(own, base or "HEAD")
+    )
 
 
-async def _tried(desk: LocalSession, running: Overlord, settings: Settings, commit: Sha) -> Trial | Refusal:
+async def _tried(
+    local_session: LocalSession, running: Overlord, settings: Settings, commit: Sha
+) -> Trial | Refusal:
     parts = running.parts
     name = RepositoryName(settings.repositories[0])
     await trial.free(parts)
@@ -60,16 +66,16 @@ async def _tried(desk: LocalSession, running: Overlord, settings: Settings, comm
         return await trial.step(parts, job)
 
     steps: asyncio.Task[Trial | Refusal] = asyncio.create_task(running.pursue(step))
-    stop = asyncio.create_task(desk.interruption.came.wait())
+    stop = asyncio.create_task(local_session.interruption.came.wait())
     try:
         while not steps.done():
             seen = running.watchers.count
             for news in await watch.news():
                 if news.job == job.id:
-                    desk.screen.tell(news)
-            rung = asyncio.create_task(running.watchers.wait(seen, timeout_s=1.0))
-            await asyncio.wait({steps, stop, rung}, return_when=asyncio.FIRST_COMPLETED)
-            rung.cancel()
+                    local_session.screen.tell(news)
+            notified = asyncio.create_task(running.watchers.wait(seen, timeout_s=1.0))
+            await asyncio.wait({steps, stop, notified}, return_when=asyncio.FIRST_COMPLETED)
+            notified.cancel()
             if stop.done():
                 return Refusal(why="stopped")
         return steps.result()

@@ -31,7 +31,7 @@ from overlord.store.spaces import spaces
 from overlord.verbs import commands
 
 LOOK_S = 1.0
-"""The longest between two looks at where the run stands; every fact rings the bell."""
+"""The longest between two looks at where the run stands; every fact rings the wakeup."""
 TERMINATED = "terminated"
 """What a Minion's report says when it was told to stop."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -147,11 +147,11 @@ class Run:
 
     async def _closed(self, decision: Decision) -> None:
         while True:
-            seen = self.running.bell.count
+            seen = self.running.wakeup.count
             now = await self.running.parts.database.read(lambda c: decisions.get(c, decision.id))
             if now.state is not DecisionState.OPEN:
                 return
-            await self.running.bell.wait(seen, timeout_s=LOOK_S)
+            await self.running.wakeup.wait(seen, timeout_s=LOOK_S)
 
     async def _answer(self, decision: Decision, given: Given) -> bool:
         command = commands.AnswerDecision(
@@ -166,7 +166,7 @@ class Run:
             self.screen.say(str(error))
             self._left.discard(decision.id)
             return self.asks
-        self.running.bell.ring()
+        self.running.wakeup.notify()
         return True
 
 
@@ -242,12 +242,12 @@ async def _going(running: Overlord) -> AsyncIterator[None]:
         yield
     finally:
         stopped.set()
-        running.bell.ring()
+        running.wakeup.notify()
         await loop
 
 
 async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
-    """Stop what runs and take in what it leaves, while the doors are still open for its last words."""
+    """Stop what runs and take in what it leaves, while the session API are still open for its last words."""
     parts = running.parts
     await running.tick.close()
     grace_s = parts.settings.sessions.grace_s

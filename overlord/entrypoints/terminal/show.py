@@ -94,7 +94,7 @@ def diff(text: str) -> None:
         console.print(Text(visible(drawn), DIFF_COLOURS.get(drawn[:1], "")), soft_wrap=True)
 
 
-def say_command(words: str, *, indent: str = "", comment: str = "") -> None:
+def echo_command(words: str, *, indent: str = "", comment: str = "") -> None:
     """`overlord WORDS` on a line of its own, ready to paste; a shell leaves the comment out."""
     typed = f"{indent}{command(words)}"
     console.print(Text(visible(f"{typed:<47} # {line(comment)}" if comment else typed)), soft_wrap=True)

@@ -47,7 +47,7 @@ class Meter:
     ) -> None:
         self._parts = parts
         self._asked = asked
-        self._purse = balance
+        self._budget_balance = balance
         self._exchange = exchange
         self._model = model
         self._price = price
@@ -100,8 +100,10 @@ class Meter:
             )
         finally:
             self._parts.flight.end()
-            if self._purse.session:
-                self._parts.journal.asked(self._purse.session, self._exchange, answered=self.status == 200)
+            if self._budget_balance.session:
+                self._parts.journal.asked(
+                    self._budget_balance.session, self._exchange, answered=self.status == 200
+                )
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
         await self._record(usage, nusd)
@@ -111,9 +113,9 @@ class Meter:
     ) -> None:
         at, status = self._parts.clock.now(), self.status
         exchanges.settle(
-            connection, self._purse, self._exchange, usage=usage, nusd=nusd, status=status, at=at
+            connection, self._budget_balance, self._exchange, usage=usage, nusd=nusd, status=status, at=at
         )
-        skill_uses.load(connection, self._purse.session, skills, at=at)
+        skill_uses.load(connection, self._budget_balance.session, skills, at=at)
 
     def _usage(self) -> TokenUsage:
         """What the endpoint says it used; where it does not say, an estimate that errs on the dear side."""
@@ -132,10 +134,10 @@ class Meter:
     def _write(self, facts: Mapping[str, Any]) -> None:
         said = self._said()
         message = said.message if said is not None else None
-        self._parts.transcripts.write(self._purse.session, facts, self._asked.messages, message)
+        self._parts.transcripts.write(self._budget_balance.session, facts, self._asked.messages, message)
 
     async def _record(self, usage: TokenUsage, nusd: int | None) -> None:
-        if not self._purse.session:
+        if not self._budget_balance.session:
             return  # the transcript is a session's
         facts = {
             "at": self._parts.clock.now().isoformat(),
@@ -151,8 +153,8 @@ class Meter:
         except OSError as error:
             log.warning(
                 "transcript_not_written",
-                job_id=self._purse.job,
-                session_id=self._purse.session,
+                job_id=self._budget_balance.job,
+                session_id=self._budget_balance.session,
                 error=str(error),
             )
 

@@ -40,13 +40,13 @@ class Relay(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._owned:
             passing = asyncio.create_task(self._pass_on(send))
-            leaving = asyncio.create_task(_client_gone(receive))
+            retention_item = asyncio.create_task(_client_gone(receive))
             try:
-                await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({passing, retention_item}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 if not passing.done():
                     self._meter.status = CLIENT_GONE
-                await _ended(passing, leaving)
+                await _ended(passing, retention_item)
             if passing.cancelled():
                 return
             passing.result()

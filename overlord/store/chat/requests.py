@@ -29,7 +29,7 @@ class RequestState(StrEnum):
     HEARD = "heard"
     AWAITED = "awaited"
     """Obeyed, and what became of it is not known yet."""
-    OBEYED = "obeyed"
+    CARRIED_OUT = "obeyed"
     ANSWERED = "answered"
 
 

@@ -3,19 +3,19 @@
 import sqlite3
 
 from overlord.errors import StoreError
-from overlord.store.schema.care import CARE
 from overlord.store.schema.comments import COMMENTS
 from overlord.store.schema.disk import DISK
 from overlord.store.schema.drafts import DRAFTS
 from overlord.store.schema.homes import HOMES
+from overlord.store.schema.managed import CARE
 from overlord.store.schema.model import MODEL_OUTAGES
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.proposals import PROPOSALS
+from overlord.store.schema.skill_pulls import VETTINGS
 from overlord.store.schema.skills import SKILLS
 from overlord.store.schema.steering import STEERING
 from overlord.store.schema.totals import TOTALS
 from overlord.store.schema.untested import UNTESTED
-from overlord.store.schema.vettings import VETTINGS
 
 _FIRST = (
     """CREATE TABLE jobs (

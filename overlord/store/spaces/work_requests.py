@@ -9,7 +9,7 @@ from overlord.errors import NotFound
 from overlord.store.rows import insert, select, update
 
 
-class WishState(StrEnum):
+class WorkRequestState(StrEnum):
     OPEN = "open"
     GRANTED = "granted"
     REFUSED = "refused"
@@ -25,7 +25,7 @@ class WorkRequest:
     """Of the issue."""
     actor: str
     at: datetime
-    state: WishState = WishState.OPEN
+    state: WorkRequestState = WorkRequestState.OPEN
     answer: str = ""
     """A sentence for whoever asked."""
     job_id: int | None = None
@@ -38,7 +38,7 @@ def add(connection: sqlite3.Connection, *, space: str, number: int, actor: str, 
     query = "SELECT * FROM wishes WHERE state = 'open' AND space = ? AND number = ? AND actor = ?"
     if known := select(connection, WorkRequest, query, space, number, actor):
         return known[0]
-    columns = {"space": space, "number": number, "actor": actor, "at": at, "state": WishState.OPEN}
+    columns = {"space": space, "number": number, "actor": actor, "at": at, "state": WorkRequestState.OPEN}
     return get(connection, insert(connection, "wishes", columns))
 
 
@@ -64,7 +64,7 @@ def of_space(connection: sqlite3.Connection, space: str) -> list[WorkRequest]:
 def answer(
     connection: sqlite3.Connection,
     wish_id: int,
-    state: WishState,
+    state: WorkRequestState,
     said: str,
     *,
     at: datetime,

@@ -49,7 +49,7 @@ CORE = (
         name="write a report down before it is acknowledged",
         file="overlord/session_api/sessions.py",
         before="""    taken = await parts.database.write(Failpoint.REPORT_TAKEN, take)
-    parts.bell.ring()
+    parts.wakeup.notify()
     if not taken:
         return wire.error_response(409, "reported", "this session has reported already, or has ended")
     return Response(status_code=204)

@@ -69,7 +69,7 @@ FORGE = (
         before="    except (ForgeRefused, GitFailed) as error:\n        refused.append(error)\n",
         after="    except ForgeMissing as error:\n        refused.append(error)\n",
         tests=(
-            "tests/engine/test_project.py::test_a_refused_listing_keeps_neither_labels_nor_comment_from_saying_that_a_job_waits",
+            "tests/engine/test_projection.py::test_a_refused_listing_keeps_neither_labels_nor_comment_from_saying_that_a_job_waits",
         ),
         says="in-progress",
     ),

@@ -2,7 +2,7 @@
 
 from tests.faults.mutants.mutant import Mutant
 
-_MODELS = "tests/door/test_gateway_models.py"
+_MODELS = "tests/session_api/test_gateway_models.py"
 GATEWAY = (
     Mutant(
         name="a session asks for no model but its own",

@@ -90,7 +90,7 @@ INBOUND = (
         before='"SELECT * FROM steering WHERE job_id = ? ORDER BY id"',
         after='"SELECT * FROM steering WHERE job_id > 0 OR job_id = ? ORDER BY id"',
         tests=(
-            "tests/door/test_session_calls.py::test_a_message_is_given_until_the_session_has_it_and_only_to_its_own_job",
+            "tests/session_api/test_session_calls.py::test_a_message_is_given_until_the_session_has_it_and_only_to_its_own_job",
         ),
         says="use tabs|assert",
     ),

@@ -2,7 +2,7 @@
 
 from tests.faults.mutants.mutant import Mutant
 
-LISTENER = "tests/door/test_listener.py"
+LISTENER = "tests/session_api/test_listener.py"
 HOME = "tests/store/test_home_closed.py"
 SESSION_API = (
     Mutant(

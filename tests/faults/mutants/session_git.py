@@ -3,7 +3,7 @@
 from tests.faults.mutants.mutant import Mutant
 
 _READ = "tests/adapters/test_git_bounds.py"
-_PUSHED = "tests/door/test_git_bounds.py"
+_PUSHED = "tests/session_api/test_git_bounds.py"
 SESSION_GIT = (
     Mutant(
         name="git holds nothing larger than a file may be at once",

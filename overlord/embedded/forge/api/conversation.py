@@ -18,7 +18,7 @@ async def list_events(call: Call) -> Response:
 async def get_permission(call: Call) -> Response:
     """What somebody may do here; a public repository may be read by everybody."""
     repository = call.repository(to_write=True)
-    user = call.state.shelf.get(User, call.request.path_params["username"])
+    user = call.state.records.get(User, call.request.path_params["username"])
     if user is None:
         raise missing()
     roles = {"OWNER": ("admin", "admin"), "MEMBER": ("write", "write"), "COLLABORATOR": ("write", "write")}
@@ -33,7 +33,7 @@ async def list_recent_comments(call: Call) -> Response:
     since = call.query("since")
     kept = [
         comment
-        for comment in call.state.shelf.all(Comment)
+        for comment in call.state.records.all(Comment)
         if comment.repository == repository.name
         and (not since or (moment(comment.updated_at) or "") >= since)
     ]

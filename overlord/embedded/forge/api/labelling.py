@@ -29,10 +29,10 @@ async def create_label(call: Call) -> Response:
     if any(known.name.casefold() == name.casefold() for known in call.state.labels(repository.name)):
         raise invalid("Label", "name", "already_exists")
     label = Label(
-        id=call.state.shelf.next_id(),
+        id=call.state.records.next_id(),
         repository=repository.name,
         name=name,
         color=color,
         description=description,
     )
-    return reply(call.shape.label(call.state.shelf.put(label)), 201)
+    return reply(call.shape.label(call.state.records.put(label)), 201)

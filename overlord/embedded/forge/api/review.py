@@ -78,7 +78,7 @@ async def get_combined_status(call: Call) -> Response:
 async def download_job_logs(call: Call) -> Response:
     """Where the log of a job is; nothing of it."""
     repository = call.repository()
-    run = call.state.shelf.get(CheckRun, str(call.request.path_params["job_id"]))
+    run = call.state.records.get(CheckRun, str(call.request.path_params["job_id"]))
     if run is None or run.repository != repository.name or not run.has_log:
         raise missing()
     return RedirectResponse(f"{call.shape.origin}{LOG_PATH.format(log_key=run.log_key)}", 302)
@@ -89,7 +89,7 @@ async def get_log(call: Call) -> Response:
     if "authorization" in call.request.headers:
         raise Problem(400, "Authentication information is not given in the correct format.")
     key = call.request.path_params["log_key"]
-    found = next((run for run in call.state.shelf.all(CheckRun) if run.log_key == key), None)
+    found = next((run for run in call.state.records.all(CheckRun) if run.log_key == key), None)
     if found is None:
         raise missing("The specified blob does not exist.")
     return PlainTextResponse(found.log)

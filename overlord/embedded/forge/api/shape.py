@@ -185,7 +185,7 @@ class Shape:
             "performed_via_github_app": None,
         }
         if item.label is not None:
-            known = self.state.shelf.get(Label, f"{item.repository}/{item.label}")
+            known = self.state.records.get(Label, f"{item.repository}/{item.label}")
             shown["label"] = {"name": item.label, "color": known.color if known else "ededed"}
         if item.renamed is not None:
             shown["rename"] = {"from": item.renamed[0], "to": item.renamed[1]}
@@ -282,7 +282,7 @@ class Shape:
 
     def _remarks(self, pull: Pull) -> int:
         """How many comments its diff has."""
-        found = self.state.shelf.all(ReviewComment)
+        found = self.state.records.all(ReviewComment)
         return sum((item.repository, item.number) == (pull.repository, pull.number) for item in found)
 
     def _avatar(self, user: User) -> str:

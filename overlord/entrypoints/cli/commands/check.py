@@ -37,10 +37,10 @@ def check(
     choose_repository(place.named)
 
     async def sitting() -> "Trial | Refusal":
-        async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:
-            made = await trial.make(desk, runner or "", base)
+        async with sit_down(place, screen.choose(json=json), environment(), json=json) as local_session:
+            made = await trial.make(local_session, runner or "", base)
             if isinstance(made, Trial):
-                desk.screen.end(asdict(made))
+                local_session.screen.end(asdict(made))
             return made
 
     found = asyncio.run(sitting())

@@ -16,10 +16,10 @@ from overlord.entrypoints.terminal.show import (
     as_json,
     card,
     console,
+    echo_command,
     line,
     person,
     say,
-    say_command,
     table,
 )
 from overlord.failpoints import Failpoint
@@ -64,7 +64,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if decision.answered_by:
         say(line(f"{decision.answered_by} answered: {decision.answer}"))
     for verb in decision.verbs if not decision.answered_by else ():
-        say_command(answer_command(decision, verb), comment=label_of(verb))
+        echo_command(answer_command(decision, verb), comment=label_of(verb))
     say(f"it blocks {decision.blocks} · shown as {decision.digest}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord import wakeup
-from overlord.domain.retention_item import Leaving, total
+from overlord.domain.retention_item import RetentionItem, total
 from overlord.domain.text.plain import count, size_text
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import as_json, person, say, table
@@ -51,11 +51,11 @@ def _ask(home: Home) -> bool:
     if not state.is_heard() or next(home.mirrors.glob("*/*.git"), None) is None:
         return False
     home.keep_asked.touch(mode=0o600)
-    wakeup.ring(home.bell)
+    wakeup.notify(home.wakeup)
     return True
 
 
-async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Leaving], str]:
+async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[RetentionItem], str]:
     from overlord.adapters.clock import SystemClock
     from overlord.adapters.git.mirrors import GitMirrors
     from overlord.engine.retention import retention
@@ -98,5 +98,5 @@ async def _runner(
         return None, str(error)
 
 
-def _row(item: Leaving) -> tuple[str, ...]:
+def _row(item: RetentionItem) -> tuple[str, ...]:
     return (item.kind, item.name[:50], size_text(item.size) if item.size else "", item.why)

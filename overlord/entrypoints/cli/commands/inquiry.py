@@ -17,7 +17,7 @@ from overlord.domain.inquiry import Cap
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Meant, Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import age, as_json, line, say, say_command, table
+from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, say, table
 from overlord.queries import overview
 
 
@@ -62,7 +62,7 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     say(line(f"{state_in_words(meant.state)}{said}"))
     for decision in found.decisions:
         say(f"decision {decision.id}: {line(decision.title)}")
-        say_command(f"decisions show {decision.id}", indent="    ")
+        echo_command(f"decisions show {decision.id}", indent="    ")
     for message in found.unread:
         say(line(f"{message.outcome()} {message.actor} says: {message.text[:200]}"))
     for finding in found.findings:
@@ -140,19 +140,19 @@ def brief(
         for asked in waiting:
             decision = asked.decision
             say("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
-            say_command(
+            echo_command(
                 answer_command(decision, decision.verbs[0]), indent="     ", comment=suggestion(asked)
             )
     if found.proposed:
         say("PROPOSALS")
     for proposal in found.proposed:
         say("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
-        say_command(f"proposals show {proposal.name}", indent="     ")
+        echo_command(f"proposals show {proposal.name}", indent="     ")
     if found.drafts:
         say("SKILL DRAFTS")
     for draft in found.drafts:
         say("  " + line(f"{draft.label}: {draft.title} ({draft.space})"))
-        say_command(f"skills drafts {draft.label}", indent="     ")
+        echo_command(f"skills drafts {draft.label}", indent="     ")
     for name, ended in (
         ("FINISHED", found.finished),
         ("FAILED OR ENDED", found.failed),

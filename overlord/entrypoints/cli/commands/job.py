@@ -21,10 +21,10 @@ from overlord.entrypoints.terminal.show import (
     as_json,
     card,
     console,
+    echo_command,
     line,
     person,
     say,
-    say_command,
     table,
 )
 from overlord.failpoints import Failpoint
@@ -54,7 +54,7 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     if json:
         jobs_now = [view.job for view in found.jobs]
         spaces = {
-            "spaces": found.troubles,
+            "spaces": found.poll_errors,
             "pauses": found.pauses,
             "models": found.outages,
             "settings": found.settings,
@@ -67,7 +67,7 @@ def status(json: Json = False, _repo: Repo = "") -> None:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
         say(f"decision {decision.id}: {line(decision.title)}")
-        say_command(f"decisions show {decision.id}", indent="    ")
+        echo_command(f"decisions show {decision.id}", indent="    ")
     say(f"Today: {cost_text(found.today)}.")
     for pause in found.pauses:
         say(line(pause.line))
@@ -76,7 +76,7 @@ def status(json: Json = False, _repo: Repo = "") -> None:
         say(line(f"{said[:1].upper()}{said[1:]}."))
     for said in found.settings:
         say(line(said))
-    for space in found.troubles:
+    for space in found.poll_errors:
         say(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
 
 

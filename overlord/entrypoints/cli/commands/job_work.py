@@ -28,7 +28,7 @@ from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.errors import ExternalServiceError, GitFailed, NotFound
 from overlord.ports import Runner, SessionId
 from overlord.queries import session as inquiries_session
-from overlord.settings.load import remade
+from overlord.settings.load import rebuilt
 from overlord.store import decisions, jobs, sessions
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
@@ -279,6 +279,6 @@ class _Logs:
             from overlord.adapters.runner_choice import choose_runner
 
             settings = state.settings()
-            chosen = remade(settings, runner=settings.space(space).runner)
+            chosen = rebuilt(settings, runner=settings.space(space).runner)
             self._runner = await choose_runner(chosen, falls_back=True)
         return self._runner

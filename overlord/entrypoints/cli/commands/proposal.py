@@ -12,7 +12,7 @@ from overlord.domain.text.reference import proposal_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
+from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, person, say, table
 from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
 from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
@@ -82,9 +82,9 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     if proposal.rests:
         say(line(f"it rests: {proposal.note}"))
     if proposal.rests or proposal.status is ProposalStatus.PENDING:
-        say_command(f"proposals approve {proposal.name}")
+        echo_command(f"proposals approve {proposal.name}")
     if proposal.status is ProposalStatus.PENDING:
-        say_command(f"proposals reject {proposal.name} 'why'")
+        echo_command(f"proposals reject {proposal.name} 'why'")
     say(f"shown as {proposal.digest}")
 
 

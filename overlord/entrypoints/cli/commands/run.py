@@ -63,7 +63,7 @@ def run(
     def begin() -> Act:
         from overlord.entrypoints.local import start
 
-        wish = start.WorkRequest(
+        work_request = start.WorkRequest(
             title=title.strip(),
             body=text,
             base=base,
@@ -72,9 +72,9 @@ def run(
             runner=runner or "",
             budget_usd=budget,
         )
-        return lambda desk: start.run(desk, wish)
+        return lambda local_session: start.run(local_session, work_request)
 
-    _at_the_desk(repo, json, begin)
+    _in_local_session(repo, json, begin)
 
 
 def resume(
@@ -94,10 +94,10 @@ def resume(
     def go_on() -> Act:
         from overlord.entrypoints.local import start
 
-        wish = _wish(model, runner, budget)
-        return lambda desk: start.resume(desk, number, wish)
+        work_request = _work_request(model, runner, budget)
+        return lambda local_session: start.resume(local_session, number, work_request)
 
-    _at_the_desk(repo, json, go_on)
+    _in_local_session(repo, json, go_on)
 
 
 def retry(
@@ -116,10 +116,10 @@ def retry(
     def again() -> Act:
         from overlord.entrypoints.local import start
 
-        wish = _wish(model, runner, budget)
-        return lambda desk: start.retry(desk, number, wish)
+        work_request = _work_request(model, runner, budget)
+        return lambda local_session: start.retry(local_session, number, work_request)
 
-    _at_the_desk(repo, json, again)
+    _in_local_session(repo, json, again)
 
 
 def history(
@@ -152,7 +152,7 @@ def history(
         table(("run", "job", "title", "state", "cost", "work", "branch", "age"), rows)
 
 
-def _wish(model: str, runner: RunnerName | None, budget: float | None) -> "WorkRequest":
+def _work_request(model: str, runner: RunnerName | None, budget: float | None) -> "WorkRequest":
     from overlord.entrypoints.local.start import WorkRequest
 
     return WorkRequest(model=model, runner=runner or "", budget_usd=budget)
@@ -172,7 +172,7 @@ def _body(body: str, file: str) -> str:
     return text
 
 
-def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
+def _in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported."""
     from overlord.entrypoints.local.place import place_of
 
@@ -187,13 +187,13 @@ def _at_the_desk(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     act = verb()
 
     async def sitting() -> int:
-        async with sit_down(place, screen.choose(json=json), environment(), json=json) as desk:
+        async with sit_down(place, screen.choose(json=json), environment(), json=json) as local_session:
             try:
-                return await act(desk)
+                return await act(local_session)
             except OverlordError:
-                if not desk.interruption.came.is_set():
+                if not local_session.interruption.came.is_set():
                     raise
-                desk.screen.say("Stopped. `overlord resume` goes on with what was begun.")
+                local_session.screen.say("Stopped. `overlord resume` goes on with what was begun.")
                 return INTERRUPTED
 
     raise typer.Exit(asyncio.run(sitting()))

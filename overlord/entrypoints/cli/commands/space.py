@@ -128,7 +128,7 @@ def list_spaces(json: Json = False) -> None:
     """Every repository in Overlord's care, how it came there, and what it is at."""
     settings = state.settings()
     with state.reading() as connection:
-        found = overview.care_of(connection, settings)
+        found = overview.managed_repositories(connection, settings)
     if json:
         as_json(found)
         return

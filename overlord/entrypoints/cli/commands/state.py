@@ -1,4 +1,4 @@
-"""Reaching the state beside a running daemon: read what it wrote, write a fact, ring its bell.
+"""Reaching the state beside a running daemon: read what it wrote, write a fact, ring its wakeup.
 
 The state is that of OVERLORD_HOME, or with `--repo` that of a repository's local runs.
 """
@@ -112,13 +112,13 @@ def write(point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Resu
     """Write a fact in one transaction and wake the daemon."""
     place = home()
     result = write_beside(place.database, point, act)
-    wakeup.ring(place.bell)
+    wakeup.notify(place.wakeup)
     return result
 
 
 def is_heard() -> bool:
     """Whether a daemon listens to what is written now."""
-    return wakeup.is_heard(home().bell)
+    return wakeup.is_heard(home().wakeup)
 
 
 def space(said: str | None) -> str:

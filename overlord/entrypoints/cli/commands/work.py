@@ -21,7 +21,7 @@ from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store.spaces import work_requests
-from overlord.store.spaces.work_requests import WishState
+from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import commands
 
 WAIT_S = 10.0
@@ -42,19 +42,21 @@ def work(
     if found is None:
         raise typer.BadParameter("give an issue as '#42', owner/repo#42 or its address")
     command = commands.WorkOn(space=state.space(found.space), number=found.number, actor=person())
-    wish = state.write(Failpoint.WORK_WISHED, lambda c: commands.work_on(c, command, at=datetime.now(UTC)))
+    work_request = state.write(
+        Failpoint.WORK_WISHED, lambda c: commands.work_on(c, command, at=datetime.now(UTC))
+    )
     if not state.is_heard():
         say("It is written down, and taken up when the daemon runs: `overlord serve`.")
         return
     until = time.monotonic() + wait
-    while wish.state is WishState.OPEN and time.monotonic() < until:
+    while work_request.state is WorkRequestState.OPEN and time.monotonic() < until:
         time.sleep(_LOOKS_EVERY_S)
         with state.reading() as connection:
-            wish = work_requests.get(connection, wish.id)
-    if wish.state is WishState.REFUSED:
-        raise Refused(wish.answer)
+            work_request = work_requests.get(connection, work_request.id)
+    if work_request.state is WorkRequestState.REFUSED:
+        raise Refused(work_request.answer)
     say(
-        line(wish.answer)
+        line(work_request.answer)
         or "It is asked for; the daemon has not answered yet. `overlord status` shows what it does."
     )
 

@@ -18,7 +18,7 @@ from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.terminal.show import age, as_json, line, person, say, say_command, table
+from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, person, say, table
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store.skills import drafts
@@ -94,9 +94,9 @@ def _show(draft: SkillDraft, *, json: bool) -> None:
         verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
         say(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
     if draft.is_editable:
-        say_command(f"skills edit {draft.label}")
+        echo_command(f"skills edit {draft.label}")
     if draft.is_approvable:
-        say_command(f"skills approve {draft.label} --digest {draft.digest}")
+        echo_command(f"skills approve {draft.label} --digest {draft.digest}")
 
 
 def edit(

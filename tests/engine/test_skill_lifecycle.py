@@ -25,7 +25,7 @@ from overlord.store.checks import evaluations
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills
 from overlord.store.spaces import work_requests
-from overlord.store.spaces.work_requests import WishState
+from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs.proposal import ApproveProposal, approve_proposal
 from overlord.verbs.skill import (
     ApproveDraft,
@@ -218,8 +218,8 @@ async def test_an_approved_one_becomes_an_issue_and_a_wish_in_the_name_of_who_ap
     issue = stage.world.forge.issue(REPO, found.issue_number or 0)
     assert f"Write the file `{PATH}`" in issue.body
     assert found.key in issue.body
-    [wish] = await stage.read(work_requests.of_space, REPO)
-    assert (wish.number, wish.actor) == (issue.number, ALICE.actor)
+    [work_request] = await stage.read(work_requests.of_space, REPO)
+    assert (work_request.number, work_request.actor) == (issue.number, ALICE.actor)
     assert (await stage.read(proposals.get, 1)).issue_number == issue.number
 
 
@@ -246,7 +246,9 @@ async def test_an_issue_that_the_forge_refuses_ends_it(stage: Stage) -> None:
 async def test_one_whose_issue_is_not_taken_up_says_why(stage: Stage) -> None:
     found = await approved(stage)
     at = stage.parts.clock.now()
-    await stage.write(work_requests.answer, found.wish_id or 0, WishState.REFUSED, "It is closed.", at=at)
+    await stage.write(
+        work_requests.answer, found.wish_id or 0, WorkRequestState.REFUSED, "It is closed.", at=at
+    )
     [given_up] = await stage.read(drafts.not_taken_up)
     await stage.write(lifecycle.give_up, stage.parts, given_up)
     assert (await draft(stage)).note == "its issue was not taken up: It is closed."

@@ -10,7 +10,7 @@ import pytest
 from minion.protocol import COMPLETIONS_PATH, SessionKind
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
-from tests.door.gate import CANARY, Gate, open_gate, request
+from tests.session_api.gate import CANARY, Gate, open_gate, request
 
 CALL = play.call("read_file", path="calc.py")
 

@@ -1,10 +1,10 @@
-"""Budgets at the door: a 402 that names the budget, and no cap passed however many ask at once."""
+"""Budgets at the session API: a 402 that names the budget, and no cap passed however many ask at once."""
 
 import asyncio
 
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
-from tests.door.gate import open_gate
+from tests.session_api.gate import open_gate
 
 PRICES = {"scripted": {"input": 1, "output": 1_000_000}}
 """A token of a reply costs a dollar."""

@@ -16,7 +16,7 @@ async def test_a_session_that_starts_while_the_runner_is_asked_what_it_holds_is_
         async def slowly(real: Instead) -> Any:
             runner.is_well()
             while not world.is_holding():
-                await world.overlord.bell.wait(world.overlord.bell.count, timeout_s=1.0)
+                await world.overlord.wakeup.wait(world.overlord.wakeup.count, timeout_s=1.0)
             return await real()
 
         runner.instead["sessions"] = slowly

@@ -43,7 +43,7 @@ async def waiting(world: World) -> Decision:
     return decision
 
 
-async def put_off(world: World) -> None:
+async def delayed(world: World) -> None:
     """Something that was begun failed, and is to be tried again later."""
     await world.until(lambda: world.overlord.tick.next_delay_s() is not None)
 
@@ -67,7 +67,7 @@ async def test_what_failed_half_way_is_put_right_also_when_the_row_says_the_old_
 
         forge.fails("edit_comment", UNWELL)
         await stands(JobState.IN_REVIEW, "")
-        await put_off(world)
+        await delayed(world)
         assert (labels(world), comments(world)) == ({"in-review"}, said)
         await stands(before.state, before.reason)
         forge.is_well()
@@ -117,7 +117,7 @@ async def test_the_end_of_a_job_that_is_told_late_leaves_the_labels_to_the_next_
         await waiting(world)
         forge.fails("edit_comment", UNWELL, about=await comment_id(world))
         await world.stop_job()
-        await put_off(world)
+        await delayed(world)
         await world.forge.label(REPO, 1, WORK)
         await world.settle()
         forge.is_well()
@@ -134,7 +134,7 @@ async def test_the_end_of_a_job_that_is_told_late_leaves_a_label_that_asks_for_t
         await waiting(world)
         forge.fails("issue", UNWELL)
         await world.stop_job()
-        await put_off(world)
+        await delayed(world)
         await world.forge.label(REPO, 1, WORK)
         forge.is_well()
         await told(world)

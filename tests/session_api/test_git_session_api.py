@@ -1,4 +1,4 @@
-"""git through a door: a session clones base and its own branch, pushes to one ref, and learns nothing else of the mirror."""
+"""git through a session API: a session clones base and its own branch, pushes to one ref, and learns nothing else of the mirror."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 
 from minion.protocol import SessionKind
 from overlord.domain.session import Session
-from tests.door.ground import Clone, Ground, cloned, visitor
 from tests.plumbing import commit, plant, run
+from tests.session_api.ground import Clone, Ground, cloned, visitor
 
 INFO = "/session/repo.git/info/refs?service=git-upload-pack"
 BRANCH = "minion/issue-7"

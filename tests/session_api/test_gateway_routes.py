@@ -5,7 +5,7 @@ import pytest
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import Turn
-from tests.door.gate import CANARY, open_gate
+from tests.session_api.gate import CANARY, open_gate
 
 PASSING = [play.status(429), play.status(500), play.status(529), play.status(408), play.cut()]
 

@@ -22,7 +22,7 @@ from overlord.store import decisions, sessions
 from overlord.store.conversation import steering
 from overlord.verbs.commands import AnswerDecision, answer_decision
 from overlord.verbs.message import SendMessage, send_message
-from tests.door.ground import DEADLINE_S, Ground, Visitor, visitor
+from tests.session_api.ground import DEADLINE_S, Ground, Visitor, visitor
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)
 STEP = StepResult(
@@ -35,10 +35,10 @@ async def asked(ground: Ground) -> list[Decision]:
 
 
 async def answered(ground: Ground, decision: Decision, verb: Verb, text: str = "") -> None:
-    """A person answers, as the daemon writes it down, and the bell rings."""
+    """A person answers, as the daemon writes it down, and the wakeup rings."""
     command = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor="cli:alice")
     await ground.database.write("by hand", lambda c: answer_decision(c, command, at=ground.clock.now()))
-    ground.bell.ring()
+    ground.wakeup.notify()
 
 
 async def question(inside: Visitor, name: str = "q", **given: Any) -> int:
@@ -81,14 +81,14 @@ async def test_only_what_moves_a_job_wakes_the_daemon_and_progress_those_who_wat
     session = await ground.session()
     watchers = ground.keeper.parts.watchers
     async with visitor(ground, session) as inside:
-        silent, unwatched = ground.bell.count, watchers.count
+        silent, unwatched = ground.wakeup.count, watchers.count
         for turn in range(40):
             await inside.say(EventKind.PROGRESS, turn=turn, text="reads")
         await inside.say(EventKind.LOG, text="a line")
         await inside.say(EventKind.HEARTBEAT)
-        assert (ground.bell.count - silent, watchers.count - unwatched) == (0, 40)
+        assert (ground.wakeup.count - silent, watchers.count - unwatched) == (0, 40)
         await inside.say(EventKind.QUESTION, text="Which way?", question_id="q1")
-        assert ground.bell.count == silent + 1
+        assert ground.wakeup.count == silent + 1
 
 
 @pytest.mark.parametrize(("said", "noted"), [(-5, 0), (10**30, 1_000_000)])
@@ -176,9 +176,9 @@ async def test_a_report_is_taken_once(ground: Ground) -> None:
     session = await ground.session()
     ground.clock.move(7)
     async with visitor(ground, session) as inside:
-        seen = ground.bell.count
+        seen = ground.wakeup.count
         assert (await inside.post("/session/report", encode(DONE))).status_code == 204
-        assert ground.bell.count > seen
+        assert ground.wakeup.count > seen
         assert (await inside.post("/session/report", encode(DONE))).status_code == 204, (
             "the same again is fine"
         )
@@ -325,7 +325,7 @@ async def test_an_answer_is_heard_as_soon_as_it_is_given(ground: Ground) -> None
         await question(inside)
         waiting = asyncio.create_task(inside.get("/session/answers/q"))
         async with asyncio.timeout(DEADLINE_S):
-            await ground.bell.waited_for.wait()
+            await ground.wakeup.waited_for.wait()
         [decision] = await asked(ground)
         await answered(ground, decision, Verb.REPLY, "left")
         async with asyncio.timeout(DEADLINE_S):
@@ -338,9 +338,9 @@ async def test_without_an_answer_a_poll_ends_and_may_be_repeated(ground: Ground)
         await question(inside)
         waiting = asyncio.create_task(inside.get("/session/answers/q"))
         async with asyncio.timeout(DEADLINE_S):
-            await ground.bell.waited_for.wait()
+            await ground.wakeup.waited_for.wait()
         ground.clock.move(26)
-        ground.bell.ring()
+        ground.wakeup.notify()
         async with asyncio.timeout(DEADLINE_S):
             assert (await waiting).status_code == 204
         [decision] = await asked(ground)

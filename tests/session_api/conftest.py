@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.door.ground import Ground, made_ground
+from tests.session_api.ground import Ground, made_ground
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from overlord.domain.skills.pull_review import (
     TOO_LARGE,
     Change,
     Outcome,
-    VettedFile,
-    Vetting,
+    ReviewedFile,
+    SkillPullReview,
     agreed,
     fingerprint,
     judge,
@@ -28,7 +28,7 @@ from tests.drafting import PATH, skill
 OTHER = ".nebulus/skills/other.yaml"
 HEAD = "a" * 40
 TOKEN = "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC4"
-ROW = Vetting(space="acme/calc", number=7, head_sha=HEAD, outcome=Outcome.UNTOUCHED)
+ROW = SkillPullReview(space="acme/calc", number=7, head_sha=HEAD, outcome=Outcome.UNTOUCHED)
 
 
 def changed(*paths: str, gone: tuple[str, ...] = ()) -> Change:
@@ -109,8 +109,8 @@ def test_what_touches_no_skills_has_nothing_to_say_unless_it_did_or_everything_i
     assert len({every.stamp(HEAD), before.stamp(HEAD), every.stamp("b" * 40)}) == 3
 
 
-def vetted(outcome: Outcome, *findings: SkillFinding, trouble: str = "", path: str = PATH) -> Vetting:
-    files = (VettedFile(path=path, findings=findings),)
+def vetted(outcome: Outcome, *findings: SkillFinding, trouble: str = "", path: str = PATH) -> SkillPullReview:
+    files = (ReviewedFile(path=path, findings=findings),)
     return replace(ROW, outcome=outcome, files=files, trouble=trouble, is_marked=True)
 
 
@@ -140,8 +140,10 @@ NOTED = SkillFinding(rule="skill/noted", level=Level.NOTE, message="It is noted.
         ),
     ],
 )
-def test_each_outcome_is_a_status_of_its_own(vetting: Vetting, state: str, description: str) -> None:
-    said = saying(vetting, every=False)
+def test_each_outcome_is_a_status_of_its_own(
+    pull_review: SkillPullReview, state: str, description: str
+) -> None:
+    said = saying(pull_review, every=False)
     assert (said.state, said.description, said.is_labelled) == (state, description, True)
     assert said.body.endswith(MARK) and "a person must read this and approve it" in said.body
 
@@ -204,5 +206,5 @@ def test_of_many_findings_the_gravest_are_kept() -> None:
         return SkillFinding(rule="skill/a", level=level, message="A.", line=line)
 
     many = [found(Level.NOTE, line) for line in range(100)] + [found(Level.REJECT, 200)]
-    file = shortened(VettedFile(path=PATH, findings=tuple(many)))
+    file = shortened(ReviewedFile(path=PATH, findings=tuple(many)))
     assert (len(file.findings), file.findings[0].line, outcome_of([file])) == (40, 200, Outcome.REJECT)

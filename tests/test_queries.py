@@ -102,7 +102,7 @@ def test_status_shows_everything_that_needs_somebody(store: sqlite3.Connection) 
         (asked.id, REPO, 7),
         (asked.id + 1, OTHER, None),
     ]
-    assert [(item.name, item.trouble, item.is_gone) for item in found.troubles] == [
+    assert [(item.name, item.trouble, item.is_gone) for item in found.poll_errors] == [
         (REPO, "the forge is away", False),
         (OTHER, "", True),
     ]

@@ -8,7 +8,7 @@ from overlord.domain.pause import EVERYTHING, Pause
 from overlord.errors import NotFound
 from overlord.store.database import Database
 from overlord.store.spaces import pauses, work_requests
-from overlord.store.spaces.work_requests import WishState
+from overlord.store.spaces.work_requests import WorkRequestState
 from tests.records import NOW, REPO, later
 
 
@@ -22,7 +22,8 @@ async def test_a_wish_waits_until_it_is_answered_and_is_then_told_once(database:
     first, second = await database.read(work_requests.waiting)
     at = later(60)
     await database.write(
-        "by hand", lambda c: work_requests.answer(c, first.id, WishState.REFUSED, "It is closed.", at=at)
+        "by hand",
+        lambda c: work_requests.answer(c, first.id, WorkRequestState.REFUSED, "It is closed.", at=at),
     )
     assert await database.read(work_requests.waiting) == [second]
     assert await database.read(lambda c: work_requests.of_space(c, "acme/other")) == []

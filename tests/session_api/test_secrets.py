@@ -18,8 +18,8 @@ from minion.protocol import (
 )
 from overlord.domain.session import SessionState
 from overlord.store import decisions
-from tests.door.ground import Ground, cloned, made_ground, visitor
 from tests.records import REPO
+from tests.session_api.ground import Ground, cloned, made_ground, visitor
 
 CANARY = "canary-91c5e3d7a4"
 INDEX = f"https://reader:{CANARY}@pypi.example.com/simple"
@@ -132,7 +132,7 @@ async def test_a_setup_reports_once(ground: Ground) -> None:
 
 
 async def test_what_a_setup_says_is_kept_without_its_secrets_however_it_spells_them(ground: Ground) -> None:
-    """Its commands know the secrets and can reach the door: what they say in its name is no way around."""
+    """Its commands know the secrets and can reach the session API: what they say in its name is no way around."""
     session = await ground.session(kind=SessionKind.SETUP)
     spelt = "".join(f"\\u{ord(letter):04x}" for letter in CANARY)
     output = f'plain {CANARY} url {INDEX} spelt SPELT quoted {CANARY}"\\ü'

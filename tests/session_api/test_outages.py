@@ -10,7 +10,7 @@ from overlord.embedded.model import EmbeddedModel, Refusal
 from overlord.session_api.gateway.model_watch import ModelWatch
 from overlord.session_api.outages import SAID_AFTER_S
 from overlord.store.budgets import model_outages
-from tests.door.gate import Gate, open_gate
+from tests.session_api.gate import Gate, open_gate
 
 BUSY = Refusal(status=429, message="Rate limit reached.", retry_after_s=1)
 CHAT: dict[str, Any] = {

@@ -33,8 +33,8 @@ class Rung:
 
 
 async def test_what_happens_while_a_step_looks_is_looked_at_as_soon_as_that_has_ended() -> None:
-    rung, look = Rung(), Looks()
-    background_steps = BackgroundSteps(rung)
+    notified, look = Rung(), Looks()
+    background_steps = BackgroundSteps(notified)
     background_steps.start("job 1", look)
     assert not await background_steps.news()
     look.fact = True
@@ -42,12 +42,12 @@ async def test_what_happens_while_a_step_looks_is_looked_at_as_soon_as_that_has_
     assert not await background_steps.news()
     look.go.set()
     await background_steps.rest()
-    assert (look.saw, rung.times) == ([False, True], 1)
+    assert (look.saw, notified.times) == ([False, True], 1)
 
 
 async def test_a_step_that_ended_between_two_passes_is_begun_again_by_the_second() -> None:
-    rung, look = Rung(), Looks()
-    background_steps = BackgroundSteps(rung)
+    notified, look = Rung(), Looks()
+    background_steps = BackgroundSteps(notified)
     background_steps.start("job 1", look)
     assert not await background_steps.news()
     look.go.set()
@@ -55,12 +55,12 @@ async def test_a_step_that_ended_between_two_passes_is_begun_again_by_the_second
     look.fact = True
     background_steps.start("job 1", look)
     assert await background_steps.news()
-    assert (look.saw, rung.times) == ([False, True], 0)
+    assert (look.saw, notified.times) == ([False, True], 0)
 
 
 async def test_slow_looks_that_find_nothing_wake_nobody_however_they_overlap() -> None:
-    rung, looks = Rung(), {f"job {number}": Looks() for number in range(5)}
-    background_steps = BackgroundSteps(rung)
+    notified, looks = Rung(), {f"job {number}": Looks() for number in range(5)}
+    background_steps = BackgroundSteps(notified)
     for _ in range(3):
         for key, look in looks.items():
             background_steps.start(key, look)
@@ -69,27 +69,27 @@ async def test_slow_looks_that_find_nothing_wake_nobody_however_they_overlap() -
         look.go.set()
         await asyncio.sleep(0)
     await background_steps.rest()
-    assert rung.times == 0
+    assert notified.times == 0
     assert [len(look.saw) for look in looks.values()] == [2] * 5, (
         "once, and once for all that was wanted since"
     )
 
 
 async def test_what_has_moved_something_is_for_the_next_pass_to_look_at_again() -> None:
-    rung, look = Rung(), Looks()
-    background_steps = BackgroundSteps(rung)
+    notified, look = Rung(), Looks()
+    background_steps = BackgroundSteps(notified)
     look.fact = True
     background_steps.start("job 1", look)
     assert not await background_steps.news()
     background_steps.start("job 1", look)
     look.go.set()
     await background_steps.rest()
-    assert (look.saw, rung.times) == ([True], 1)
+    assert (look.saw, notified.times) == ([True], 1)
 
 
 async def test_what_moved_is_not_kept_waiting_by_what_takes_its_time() -> None:
-    rung, slow, quick = Rung(), Looks(), Looks()
-    background_steps = BackgroundSteps(rung)
+    notified, slow, quick = Rung(), Looks(), Looks()
+    background_steps = BackgroundSteps(notified)
     quick.fact = True
     quick.go.set()
     background_steps.start("job 1", slow)
@@ -98,12 +98,12 @@ async def test_what_moved_is_not_kept_waiting_by_what_takes_its_time() -> None:
     assert background_steps.is_under_way("job 1")
     slow.go.set()
     await background_steps.rest()
-    assert rung.times == 0
+    assert notified.times == 0
 
 
 async def test_what_a_late_step_raises_wakes_the_loop_which_meets_it() -> None:
-    rung, go = Rung(), asyncio.Event()
-    background_steps = BackgroundSteps(rung)
+    notified, go = Rung(), asyncio.Event()
+    background_steps = BackgroundSteps(notified)
 
     async def fail() -> bool:
         await go.wait()
@@ -113,7 +113,7 @@ async def test_what_a_late_step_raises_wakes_the_loop_which_meets_it() -> None:
     assert not await background_steps.news()
     go.set()
     await background_steps.rest()
-    assert rung.times == 1
+    assert notified.times == 1
     with pytest.raises(LookupError, match="over"):
         await background_steps.news()
 

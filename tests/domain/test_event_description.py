@@ -94,7 +94,7 @@ def test_every_event_can_be_told(name: EventName) -> None:
             EventName.SKILLS_CHOSEN,
             "the Minion may load order 1.0.0; style 2.1.0; left out: b.yaml is not read: skill/schema: It is no text.",
         ),
-        (EventName.SKILLS_VETTED, "the skills in pull request acme/calc#3 are accepted"),
+        (EventName.SKILLS_REVIEWED, "the skills in pull request acme/calc#3 are accepted"),
         (EventName.SKILL_LOADED, "the Minion loaded the skill order 1.0.0"),
         (EventName.REBASED, "the base branch was brought in at bbbbbbbbbbbb; cccccccccccc is judged again"),
         (

@@ -9,7 +9,7 @@ from minion.protocol import COMPLETIONS_PATH
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.session_api.gateway import gateway, relay
-from tests.door.gate import open_gate
+from tests.session_api.gate import open_gate
 
 USER = {"role": "user"}
 

@@ -9,8 +9,8 @@ from minion.protocol import SessionKind
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.session_api.gateway.assistant import GatewayAssistant
-from tests.door.gate import Gate, open_gate
 from tests.records import REPO
+from tests.session_api.gate import Gate, open_gate
 
 OTHER = "acme/other"
 MODELS = {

@@ -1,4 +1,4 @@
-"""A keeper with real sockets on a temporary home: what a session on the other side of a door can do, and what it cannot."""
+"""A keeper with real sockets on a temporary home: what a session on the other side of a session API can do, and what it cannot."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import httpx
 
-from minion.loopback import Shim
+from minion.loopback import Loopback
 from minion.protocol import Event, EventKind, SessionKind, encode
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
@@ -60,7 +60,7 @@ class Ground:
     base: Sha
     secret: Sha
     clock: WorldClock = field(default_factory=WorldClock)
-    bell: HeardBell = field(default_factory=HeardBell)
+    wakeup: HeardBell = field(default_factory=HeardBell)
     keeper: SessionApiServer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Ground:
                 database=self.database,
                 model=self.client,
                 clock=self.clock,
-                bell=self.bell,
+                wakeup=self.wakeup,
             )
         )
 
@@ -129,7 +129,7 @@ class Ground:
 
 @dataclass
 class Visitor:
-    """A session's side of its door."""
+    """A session's side of its session API."""
 
     http: httpx.AsyncClient
 
@@ -159,12 +159,12 @@ def visitor(ground: Ground, session: Session) -> Visitor:
 class Clone:
     """A git client inside a session, through the shim it would use."""
 
-    shim: Shim
+    loopback: Loopback
     directory: Path
 
     @property
     def url(self) -> str:
-        return f"{self.shim.url}/session/repo.git"
+        return f"{self.loopback.url}/session/repo.git"
 
     async def git(self, *arguments: str) -> tuple[int, str]:
         identity = {
@@ -201,14 +201,14 @@ class Clone:
 
 @asynccontextmanager
 async def cloned(ground: Ground, session: Session) -> AsyncIterator[Clone]:
-    shim = Shim(ground.home.socket(session.id), patience_s=5)
+    loopback = Loopback(ground.home.socket(session.id), patience_s=5)
     try:
-        clone = Clone(shim, ground.home.root.parent / f"clone-{session.id}")
+        clone = Clone(loopback, ground.home.root.parent / f"clone-{session.id}")
         await clone.good("clone", "--quiet", clone.url, str(clone.directory))
         await clone.good("checkout", "--quiet", session.branch)
         yield clone
     finally:
-        shim.close()
+        loopback.close()
 
 
 @asynccontextmanager

@@ -9,9 +9,9 @@ import pytest
 from overlord import git_limits
 from overlord.domain.session import Session
 from overlord.session_api import push_limits
-from tests.door.ground import Ground, cloned, visitor
-from tests.door.test_git_door import BRANCH, packet, pushed
 from tests.plumbing import delta_bomb
+from tests.session_api.ground import Ground, cloned, visitor
+from tests.session_api.test_git_session_api import BRANCH, packet, pushed
 
 MIB = 1024 * 1024
 

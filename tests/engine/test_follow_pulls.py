@@ -22,16 +22,16 @@ async def delivered(stage: Stage, title: str = "add() subtracts") -> Job:
 
 async def pulls(stage: Stage) -> str:
     """The pull requests are followed; what was in the way."""
-    troubles = PollErrors()
-    await follow_pulls.pulls(stage.parts, NAME, troubles)
-    return str(troubles)
+    poll_errors = PollErrors()
+    await follow_pulls.pulls(stage.parts, NAME, poll_errors)
+    return str(poll_errors)
 
 
 async def issues(stage: Stage) -> str:
     stage.world.clock.move(1)
-    troubles = PollErrors()
-    await follow_pulls.issues(stage.parts, NAME, troubles)
-    return str(troubles)
+    poll_errors = PollErrors()
+    await follow_pulls.issues(stage.parts, NAME, poll_errors)
+    return str(poll_errors)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The keeper: a listener for each live session, told by rows; a check session's door listens to nobody once it reports."""
+"""The keeper: a listener for each live session, told by rows; a check session's session API listens to nobody once it reports."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from minion.protocol import (
     encode,
 )
 from overlord.domain.session import Session
-from tests.door.ground import DEADLINE_S, Ground, visitor
+from tests.session_api.ground import DEADLINE_S, Ground, visitor
 
 DONE = encode(Report(outcome=Outcome.COMPLETE))
 CHECKED = encode(CheckReport(steps=(StepResult(name="tests", outcome=StepOutcome.RAN, exit_code=0),)))
@@ -71,7 +71,7 @@ async def test_an_ended_sessions_door_is_closed(ground: Ground) -> None:
         assert (await inside.post("/session/report", DONE)).status_code == 410
         await ground.keeper.reconcile()
     assert not ground.knocks(session)
-    assert not ground.home.door(session.id).exists()
+    assert not ground.home.session_api(session.id).exists()
     assert ground.knocks(other)
 
 
@@ -102,12 +102,12 @@ async def test_a_door_that_cannot_be_opened_keeps_no_other_closed(ground: Ground
     session = await ground.session(job)
     await ground.keeper.close()
     ground.home.socket(session.id).unlink(missing_ok=True)
-    ground.home.door(session.id).rmdir()
-    ground.home.door(session.id).touch()
+    ground.home.session_api(session.id).rmdir()
+    ground.home.session_api(session.id).touch()
     ground.keeper = ground.another_keeper()
     second = await ground.session(other)
     assert ground.knocks(second)
-    ground.home.door(session.id).unlink()
+    ground.home.session_api(session.id).unlink()
     await ground.keeper.reconcile()
     assert ground.knocks(session), "it is tried again"
 
@@ -120,7 +120,7 @@ async def test_closing_does_not_wait_for_a_question_nobody_answers(
         await inside.say(EventKind.QUESTION, question_id="q", text="which?")
         waiting = asyncio.create_task(inside.get("/session/answers/q"))
         async with asyncio.timeout(DEADLINE_S):
-            await ground.bell.waited_for.wait()
+            await ground.wakeup.waited_for.wait()
             await ground.keeper.close()
             assert (await waiting).status_code == 503
     assert not ground.knocks(session)
@@ -175,7 +175,7 @@ class Held:
         self.reader, self.writer = reader, writer
 
     async def sealed(self) -> None:
-        """Wait until the door says that it reads the report: from then on it listens to nobody."""
+        """Wait until the session API says that it reads the report: from then on it listens to nobody."""
         async with asyncio.timeout(DEADLINE_S):
             assert await self.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -217,7 +217,9 @@ async def test_a_sealed_door_stays_sealed_after_a_restart(ground: Ground) -> Non
     assert not ground.knocks(session)
     await ground.end(session)
     await ground.keeper.reconcile()
-    assert not ground.home.door(session.id).exists() or not any(ground.home.door(session.id).iterdir())
+    assert not ground.home.session_api(session.id).exists() or not any(
+        ground.home.session_api(session.id).iterdir()
+    )
     held.writer.close()
 
 
@@ -272,7 +274,7 @@ async def test_whoever_comes_in_the_turn_in_which_a_door_closes_is_hung_up_on(
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
         client.connect(str(ground.home.socket(session.id)))
-        for _ in range(turns):  # not accepted yet, accepted and not yet anybody's, or with the door
+        for _ in range(turns):  # not accepted yet, accepted and not yet anybody's, or with the session API
             await asyncio.sleep(0)
         await ground.keeper.close()
         async with asyncio.timeout(DEADLINE_S):

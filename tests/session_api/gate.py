@@ -54,7 +54,7 @@ class Gate:
             return await client.post(COMPLETIONS_PATH, content=request(**fields))
 
     async def another_session(self, number: int = 8, space: str = REPO, **given: Any) -> Session:
-        """A door for a further session, of another job."""
+        """A session API for a further session, of another job."""
 
         def made(connection: sqlite3.Connection) -> Session:
             return prepare(connection, claim(connection, number, space), **given)
@@ -94,7 +94,7 @@ def request(**fields: Any) -> bytes:
 async def open_gate(
     model: EmbeddedModel, /, *spares: EmbeddedModel, kind: SessionKind = SessionKind.WORK, **overrides: Any
 ) -> AsyncIterator[Gate]:
-    """A door in front of `model`; `spares` are the endpoints `spare0`, `spare1`…, tried after it."""
+    """A session API in front of `model`; `spares` are the endpoints `spare0`, `spare1`…, tried after it."""
     async with contextlib.AsyncExitStack() as stack:
         root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-", dir="/tmp")))
         url = await stack.enter_async_context(model.serve())
@@ -122,7 +122,7 @@ async def open_gate(
                 model=adapters["primary"],
                 spare_models=adapters,
                 clock=clock,
-                bell=Wakeup(),
+                wakeup=Wakeup(),
                 pause=pause,
             )
         )

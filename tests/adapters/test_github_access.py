@@ -65,7 +65,7 @@ async def test_a_token_of_an_app_alone_belongs_to_no_account(
     people: EmbeddedForge, of_app: GitHubStanding, url: str
 ) -> None:
     await of_app.labels(REPO)
-    [grant] = people.shelf.all(Grant)
+    [grant] = people.records.all(Grant)
     borrowed = GitHubStanding.with_token(grant.token, base_url=url, retry_wait_s=0)
     assert "no account" in (await borrowed.identity(REPO)).shown
     await borrowed.close()
