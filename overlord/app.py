@@ -38,7 +38,7 @@ from overlord.errors import (
 from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
-from overlord.ports import Clock, Model
+from overlord.ports import Clock
 from overlord.process_limits import raise_descriptor_limit
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
@@ -73,7 +73,7 @@ class Overlord:
     """Everything that runs, put together."""
 
     parts: Parts
-    session_apis: SessionApiServer
+    session_api: SessionApiServer
     tick: Tick
     renewal: Renewal
     wakeup: Wakeup
@@ -91,7 +91,7 @@ class Overlord:
         """
         began_at = self.parts.clock.monotonic()
         await self._attempt("settings", self.renewal.look)
-        opened = await self._attempt("doors", self.session_apis.reconcile)
+        opened = await self._attempt("doors", self.session_api.reconcile)
         moved = await self._attempt("jobs", self.tick.run)
         self.pulse.beat_at = self.parts.clock.monotonic()
         self.parts.meters.tick_s.observe(self.pulse.beat_at - began_at)
@@ -120,7 +120,7 @@ class Overlord:
         async with self.beside("runner_events", self._follow_runner):
             while True:
                 seen = self.wakeup.count
-                opened = await self.session_apis.reconcile()
+                opened = await self.session_api.reconcile()
                 if (result := await step()) is not None:
                     return result
                 if not opened:
@@ -177,13 +177,23 @@ async def overlord(
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
         held = _held(settings, await database.read(managed.added))
-        models, forge = _models(settings), _forge(settings, clock, meters := Meters())
-        for close in (*(model.close for model in models.values()), forge.close):
-            stack.push_async_callback(close)
+        models, forge, meters = _external_services(settings, clock, stack)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
-        session_apis = _session_apis(held, home, database, models, clock, wakeup, watchers, meters)
-        stack.push_async_callback(session_apis.close)
+        session_api = SessionApiServer(
+            SessionApiParts(
+                held=held,
+                home=home,
+                database=database,
+                model=models[PRIMARY],
+                spare_models=models,
+                clock=clock,
+                wakeup=wakeup,
+                watchers=watchers,
+                meters=meters,
+            )
+        )
+        stack.push_async_callback(session_api.close)
         parts = Parts(
             held=held,
             home=home,
@@ -193,7 +203,7 @@ async def overlord(
             git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
             runner=runner,
             clock=clock,
-            assistant=GatewayAssistant(session_apis.parts),
+            assistant=GatewayAssistant(session_api.parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             notify=wakeup.notify,
             meters=meters,
@@ -201,39 +211,20 @@ async def overlord(
         )
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
+        renewal = Renewal(parts, settings)
         yield Overlord(
-            parts=parts,
-            session_apis=session_apis,
-            tick=tick,
-            renewal=Renewal(parts, settings),
-            wakeup=wakeup,
-            watchers=watchers,
+            parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
         )
 
 
-def _session_apis(
-    held: CurrentSettings,
-    home: Home,
-    database: Database,
-    models: Mapping[str, Model],
-    clock: Clock,
-    wakeup: Wakeup,
-    watchers: Wakeup,
-    meters: Meters,
-) -> SessionApiServer:
-    return SessionApiServer(
-        SessionApiParts(
-            held=held,
-            home=home,
-            database=database,
-            model=models[PRIMARY],
-            spare_models=models,
-            clock=clock,
-            wakeup=wakeup,
-            watchers=watchers,
-            meters=meters,
-        )
-    )
+def _external_services(
+    settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack
+) -> tuple[dict[str, OpenAIModel], GitHubForge, Meters]:
+    """The models and the forge, with what is measured of them; closed with the stack."""
+    models, forge = _models(settings), _forge(settings, clock, meters := Meters())
+    for close in (*(model.close for model in models.values()), forge.close):
+        stack.push_async_callback(close)
+    return models, forge, meters
 
 
 def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) -> None:

@@ -45,7 +45,7 @@ async def serve(settings: Settings) -> None:
         chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
-        running.beside("models", ModelWatch(running.session_apis.parts).follow),
+        running.beside("models", ModelWatch(running.session_api.parts).follow),
     ):
         ending.wake = running.wakeup.notify
 

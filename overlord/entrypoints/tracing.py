@@ -101,7 +101,7 @@ class Tracer:
     ) -> Iterator[Span]:
         session = sessions.get(connection, identifier)
         asked = [_asked(one) for one in exchanges.of_session(connection, identifier) if one.settled_at]
-        turned, called = self._running.session_apis.parts.journal.take(identifier)
+        turned, called = self._running.session_api.parts.journal.take(identifier)
         start = session.started_at or session.prepared_at
         yield trace.session(identifier, session.kind, start, end, ending=session.ending)
         yield from trace.within_session(identifier, asked, turned, called)

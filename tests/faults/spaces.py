@@ -68,22 +68,22 @@ async def start(world: World, stand_ins: StandIns, *, timeout_s: float = 20.0) -
         return stand_ins[port](given) if port in stand_ins else given
 
     database = before("database", running.parts.database)
-    model = before("model", running.session_apis.parts.model)
-    session_apis = SessionApiServer(
-        replace(running.session_apis.parts, database=database, model=model, pause=_no_pause)
+    model = before("model", running.session_api.parts.model)
+    session_api = SessionApiServer(
+        replace(running.session_api.parts, database=database, model=model, pause=_no_pause)
     )
-    stack.push_async_callback(session_apis.close)
+    stack.push_async_callback(session_api.close)
     parts = replace(
         running.parts,
         database=database,
         forge=before("forge", forge),
         git=before("git", running.parts.git),
         runner=before("runner", running.parts.runner),
-        assistant=before("assistant", GatewayAssistant(session_apis.parts)),
+        assistant=before("assistant", GatewayAssistant(session_api.parts)),
     )
     tick = Tick(parts)
     stack.push_async_callback(tick.close)
-    world._running = replace(running, parts=parts, session_apis=session_apis, tick=tick)
+    world._running = replace(running, parts=parts, session_api=session_api, tick=tick)
 
 
 def _signed_in(world: World, timeout_s: float) -> GitHubForge:

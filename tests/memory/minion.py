@@ -71,7 +71,7 @@ SESSION_API_GONE = 5
 SEEN_PASSES = 2
 
 
-class Doors:
+class SessionApis:
     """The session API of the daemon that runs now: a session waits for the next one where there is none."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Ground:
     root: Path
     git: MemoryGit
     objects: Objects
-    session_apis: Doors
+    session_api: SessionApis
     passes: Wakeup
     """Rung after each pass of the loop."""
     layers: ProcessLayers
@@ -113,7 +113,7 @@ class Ground:
     async def run(self, held: Held) -> int:
         """A session's program."""
         session = held.launch.session
-        told = await self.session_apis.ask(session, "GET", BRIEF_PATH)
+        told = await self.session_api.ask(session, "GET", BRIEF_PATH)
         if told.status != 200:
             return SESSION_API_GONE
         brief = decode(Brief, b"".join(told.pieces))
@@ -121,7 +121,7 @@ class Ground:
             return await self._in_thread(held, brief)
         await self._takes_its_time()
         report = self._checked(brief)
-        done = await self.session_apis.ask(session, "POST", REPORT_PATH, encode(report))
+        done = await self.session_api.ask(session, "POST", REPORT_PATH, encode(report))
         held.printed.append(f"minion: {session} reported ({done.status})\n")
         return 0
 
@@ -132,7 +132,7 @@ class Ground:
 
     async def _in_thread(self, held: Held, brief: Brief) -> int:
         loop = asyncio.get_running_loop()
-        line = _Line(loop, self.session_apis, held.launch.session, self.root)
+        line = _Line(loop, self.session_api, held.launch.session, self.root)
         act = self._works if brief.kind is SessionKind.WORK else self._sets_up
         working = loop.run_in_executor(self.threads, act, held, brief, line)
         asking = asyncio.create_task(held.asked_to_stop.wait())
@@ -276,10 +276,10 @@ class _Line:
     """The way from a session's threads to its session API in the loop."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, session_apis: Doors, session: str, root: Path
+        self, loop: asyncio.AbstractEventLoop, session_api: SessionApis, session: str, root: Path
     ) -> None:
         self.loop = loop
-        self.session_apis = session_apis
+        self.session_api = session_api
         self.session = session
         self.interrupts = _Stops()
         self._root = root
@@ -293,7 +293,7 @@ class _Line:
         if not self._is_up:
             raise SessionApiGone("the session was killed")
         asking = asyncio.run_coroutine_threadsafe(
-            self.session_apis.ask(self.session, method, path, body), self.loop
+            self.session_api.ask(self.session, method, path, body), self.loop
         )
         while True:
             try:

@@ -40,7 +40,7 @@ from overlord.store.spaces import managed
 from overlord.wakeup import Wakeup
 from tests.memory.forge import WEB, MemoryForge
 from tests.memory.git import MemoryGit
-from tests.memory.minion import Doors, Ground
+from tests.memory.minion import Ground, SessionApis
 from tests.memory.model import MemoryModel
 from tests.memory.people import MemoryPeople
 from tests.memory.repository import Repository
@@ -52,8 +52,8 @@ StandIns = Mapping[str, Callable[[Any], Any]]
 """For each of `forge`, `git`, `runner` and `assistant`: what is put before it."""
 
 
-class MemoryDoors(SessionApiServer):
-    """Doors without sockets: a session API is open once its session's row says so."""
+class MemorySessionApis(SessionApiServer):
+    """SessionApis without sockets: a session API is open once its session's row says so."""
 
     async def reconcile(self) -> bool:
         live = await self.parts.database.read(rows.live)
@@ -77,7 +77,7 @@ class MemoryWorld(World):
     before: StandIns = field(default_factory=dict)
     git: MemoryGit = field(init=False)
     runner_state: State = field(default_factory=State)
-    session_apis: Doors = field(default_factory=Doors)
+    session_api: SessionApis = field(default_factory=SessionApis)
     passes: Wakeup = field(default_factory=Wakeup)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(32))
 
@@ -107,7 +107,7 @@ class MemoryWorld(World):
             stack.push_async_callback(database.close)
             held = _held(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
-            session_apis = MemoryDoors(
+            session_api = MemorySessionApis(
                 SessionApiParts(
                     held=held,
                     home=home,
@@ -122,7 +122,7 @@ class MemoryWorld(World):
             )
             layers = ProcessLayers(home.processes / ".layers", Trash(home.trash), python=sys.executable)
             world = Ground(
-                self.root, self.git, self.forge.objects, self.session_apis, self.passes, layers, self.threads
+                self.root, self.git, self.forge.objects, self.session_api, self.passes, layers, self.threads
             )
             runner = MemoryRunner(world.run, state=self.runner_state, layers=layers)
             stack.push_async_callback(runner.close)
@@ -134,7 +134,7 @@ class MemoryWorld(World):
                 forge=self._before("forge", MemoryForge(self.forge)),
                 git=self._before("git", self.git),
                 runner=self._before("runner", runner),
-                assistant=self._before("assistant", GatewayAssistant(session_apis.parts)),
+                assistant=self._before("assistant", GatewayAssistant(session_api.parts)),
                 clock=clock,
                 rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
                 notify=wakeup.notify,
@@ -143,11 +143,11 @@ class MemoryWorld(World):
             await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
             renewal = Renewal(parts, settings)
-            self.session_apis.open(session_apis.app_of)
-            stack.callback(self.session_apis.open, None)
+            self.session_api.open(session_api.app_of)
+            stack.callback(self.session_api.open, None)
             yield Overlord(
                 parts=parts,
-                session_apis=session_apis,
+                session_api=session_api,
                 tick=tick,
                 renewal=renewal,
                 wakeup=wakeup,

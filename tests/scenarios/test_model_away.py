@@ -59,7 +59,7 @@ async def test_a_jobs_card_says_that_its_model_is_away_while_it_is() -> None:
         world.model_will(world.hold(), edit(*FIX), submit())
         await world.issue("Fix add()")
         await world.until_holding()
-        outages = world.overlord.session_apis.parts.outages
+        outages = world.overlord.session_api.parts.outages
         await outages.note("scripted", ModelFault(kind=FaultKind.BUSY, detail="429"), left_s=60)
         said = "⚠️ the model scripted is busy (429)"
 

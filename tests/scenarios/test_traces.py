@@ -232,7 +232,7 @@ async def test_without_an_endpoint_nothing_is_told_of_tools() -> None:
             await world.issue("add() subtracts")
             world.model_will(edit(*FIX), submit())
             await world.settle()
-        turned, called = world.overlord.session_apis.parts.journal.take("j1-work-1")
+        turned, called = world.overlord.session_api.parts.journal.take("j1-work-1")
         assert called == () and len(turned) == 2
 
 
