@@ -12,12 +12,13 @@ from overlord.domain.contracts.contract import Contract
 from overlord.domain.conversation.pull_card import Story
 from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, EvaluationResult
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.session import Session, SessionState, session_id
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-REPO = "acme/calc"
-BASE, HEAD = "b" * 40, "c" * 40
+REPO = RepositoryName("acme/calc")
+BASE, HEAD = Sha("b" * 40), Sha("c" * 40)
 
 
 def later(seconds: float) -> datetime:

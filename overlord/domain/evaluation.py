@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from minion.protocol import Finding
+from overlord.domain.identifiers import Sha
 
 
 class CheckScore(StrEnum):
@@ -61,7 +62,7 @@ class EvaluationResult:
     job_id: int
     repo: str
     pr_number: int | None
-    head_sha: str
+    head_sha: Sha
     revision_number: int
     timestamp: datetime
     checks: tuple[CheckResult, ...]

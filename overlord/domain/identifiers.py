@@ -1,4 +1,4 @@
-"""The names by which things are known across rooms."""
+"""The names by which things are known in all packages."""
 
 from typing import NewType
 
@@ -6,6 +6,9 @@ RepositoryName = NewType("RepositoryName", str)
 """`owner/name`, as GitHub spells it."""
 SessionId = NewType("SessionId", str)
 Sha = NewType("Sha", str)
+"""A commit, as 40 hexadecimal digits."""
+NO_COMMIT = Sha("")
+"""Stands where a commit is still to come."""
 ChannelId = NewType("ChannelId", str)
 """A conversation of the chat, as `C0123456789`."""
 MessageTs = NewType("MessageTs", str)

@@ -8,6 +8,7 @@ from typing import NewType, TypedDict
 
 from minion.protocol import Issue
 from overlord.domain.event import EventName as E
+from overlord.domain.identifiers import NO_COMMIT, RepositoryName, Sha
 from overlord.errors import IllegalMove
 
 JobId = NewType("JobId", int)
@@ -128,7 +129,7 @@ class Job:
     """One task being worked, from claim to merge. A row; what moves it is in the ledger."""
 
     id: JobId
-    space: str
+    space: RepositoryName
     issue: Issue
     """As it stood when the job was claimed, or when a person last said that its new text counts."""
     state: JobState
@@ -139,15 +140,15 @@ class Job:
     created_at: datetime
     updated_at: datetime
     expires_at: datetime
-    base_sha: str | None = None
+    base_sha: Sha | None = None
     """Where the branch left its base; fixed by the first dispatch."""
-    head_sha: str | None = None
+    head_sha: Sha | None = None
     """The last canonical commit, or None before the first work came back."""
-    phase_sha: str | None = None
+    phase_sha: Sha | None = None
     """The head its current phase started from, when an earlier phase was completed."""
-    pushing_sha: str | None = None
+    pushing_sha: Sha | None = None
     """The commit that was last about to be pushed: where the branch may be at the forge, besides `pushed_sha`."""
-    pushed_sha: str | None = None
+    pushed_sha: Sha | None = None
     """What the job's branch at the forge was last seen at."""
     pull_number: int | None = None
     comment_id: int | None = None
@@ -172,9 +173,19 @@ class Job:
     """The labels and comment last seen at the forge; the tick repairs what differs."""
 
     @property
-    def phase_base(self) -> str:
-        """What this phase's work is measured against: its scope is about its own changes only."""
-        return self.phase_sha or self.base_sha or ""
+    def phase_base(self) -> Sha:
+        """What this phase's work is measured against: its scope is about its own changes only. `NO_COMMIT` before the first dispatch."""
+        return self.phase_sha or self.base_sha or NO_COMMIT
+
+    @property
+    def base(self) -> Sha:
+        """Where its branch left its base; `NO_COMMIT` before the first dispatch."""
+        return self.base_sha or NO_COMMIT
+
+    @property
+    def head(self) -> Sha:
+        """Its last canonical commit; `NO_COMMIT` before the first work came back."""
+        return self.head_sha or NO_COMMIT
 
     @property
     def issue_ref(self) -> str:
@@ -192,11 +203,11 @@ class JobChanges(TypedDict, total=False):
     branch: str
     phase: str
     expires_at: datetime
-    base_sha: str | None
-    head_sha: str | None
-    phase_sha: str | None
-    pushing_sha: str | None
-    pushed_sha: str | None
+    base_sha: Sha | None
+    head_sha: Sha | None
+    phase_sha: Sha | None
+    pushing_sha: Sha | None
+    pushed_sha: Sha | None
     pull_number: int | None
     comment_id: int | None
     round_kind: RoundKind

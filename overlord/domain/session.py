@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from minion.protocol import Brief, CheckReport, Outcome, Report, SessionKind, encode
 from overlord.domain.budgets.budget import Budget, Per, Unit
+from overlord.domain.identifiers import NO_COMMIT, Sha
 from overlord.domain.job import JobId
 
 MAX_LOSSES = 3
@@ -107,7 +108,7 @@ class Session:
     stop_reason: StopReason | None = None
     dropped: tuple[str, ...] = ()
     """Paths outside the scope whose changes were taken out of its work."""
-    taken_sha: str = ""
+    taken_sha: Sha = NO_COMMIT
     """The commit that its work became; empty while it runs, and where nothing was taken."""
     ending: str = ""
     """The runner's word for how it ended, with its detail."""

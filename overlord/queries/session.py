@@ -76,4 +76,4 @@ def change_of(connection: sqlite3.Connection, job_id: int, session: str = "") ->
     whose = session or f"job {job_id}"
     if not head or not job.base_sha or head == job.base_sha:
         raise NotFound(f"{whose} has changed nothing; `overlord job transcript {job_id}` shows what it did")
-    return Change(base=Sha(job.base_sha), head=Sha(head), session=session)
+    return Change(base=job.base_sha, head=Sha(head), session=session)

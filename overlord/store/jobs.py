@@ -10,6 +10,7 @@ from minion.protocol import Issue
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobChanges, JobId, JobState, branch_name, next_state
 from overlord.errors import NotFound
 from overlord.store import decisions, ledger
@@ -36,7 +37,7 @@ def claim(
     lifetime = timedelta(hours=contract.lifetime_h or 0)
     job = Job(
         id=JobId(0),
-        space=space,
+        space=RepositoryName(space),
         issue=issue,
         state=JobState.QUEUED,
         branch=branch_name(issue.number, taken=len(earlier)),

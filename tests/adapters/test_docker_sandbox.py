@@ -41,7 +41,7 @@ OPENED: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {
         {"sockets", "io_uring", "namespaces_new", "tracing", "keyring", "kernel", "other_bits"},
     ),
     "a writable root": ({"read_only": False}, {}, {"root_files"}),
-    "a writable door": ({"door_read_only": False}, {}, {"door", "mounts"}),
+    "a writable session API": ({"read_only_session_api": False}, {}, {"session_api", "mounts"}),
     "programs in /tmp": ({"tmp": "rw,exec,size=64m,mode=1777"}, {}, {"tmp_programs"}),
     "a larger /tmp": ({"tmp": "rw,noexec,size=80m,mode=1777"}, {}, {"disk"}),
     "the engine's disk": ({"work": ""}, {}, {"disk"}),

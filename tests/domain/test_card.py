@@ -17,7 +17,7 @@ from overlord.domain.conversation.pull_card import (
 from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
-from tests.records import HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
+from tests.records import BASE, HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="add() adds again.")
 
@@ -77,7 +77,7 @@ def test_a_card_before_anything_was_checked_says_so() -> None:
 def test_work_that_was_not_delivered_says_where_it_is() -> None:
     waiting = replace(a_job(), state=JobState.WAITING)
     assert where_work_is(waiting) == ""
-    kept = replace(waiting, head_sha=HEAD, base_sha="b" * 40)
+    kept = replace(waiting, head_sha=HEAD, base_sha=BASE)
     assert where_work_is(kept) == "Its work was not pushed; `overlord job diff 1` shows it."
     pushed = replace(kept, pushed_sha=HEAD)
     assert (

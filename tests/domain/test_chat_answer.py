@@ -109,7 +109,7 @@ def a_status(**given: Any) -> Status:
         "at": later(3 * 3600),
         "jobs": (a_view(),),
         "waiting": (ASKED,),
-        "troubles": (
+        "poll_errors": (
             SpaceError(name=REPO, trouble="the forge is away"),
             SpaceError(name="acme/old", trouble="404", is_gone=True),
         ),

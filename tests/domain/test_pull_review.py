@@ -120,7 +120,7 @@ NOTED = SkillFinding(rule="skill/noted", level=Level.NOTE, message="It is noted.
 
 
 @pytest.mark.parametrize(
-    ("vetting", "state", "description"),
+    ("pull_review", "state", "description"),
     [
         (
             vetted(Outcome.ACCEPT, NOTED),

@@ -118,8 +118,8 @@ class Stage:
         )
         await self.write(sessions.prepare, made)
         if is_started:
-            base = Sha(job.base_sha or "")
-            references = {"main": base, job.branch: Sha(job.head_sha or base)}
+            base = job.base
+            references = {"main": base, job.branch: job.head_sha or base}
             writable = job.branch if kind is SessionKind.WORK else None
             await self.parts.git.prepare_session(NAME, SessionId(made.id), references, writable)
             session_api = self.parts.home.session_api(made.id)
@@ -155,14 +155,14 @@ class Stage:
     async def commit(self, job: Job, files: Files) -> Sha:
         """A canonical commit over the job's head."""
         session = SessionId(f"by-hand-{job.id}")
-        base = Sha(job.base_sha or "")
+        base = job.base
         await self.parts.git.prepare_session(
-            NAME, session, {"main": base, job.branch: Sha(job.head_sha or base)}, job.branch
+            NAME, session, {"main": base, job.branch: job.head_sha or base}, job.branch
         )
         self.world.git.push_session(session, job.branch, files)
         tree = await self.parts.git.session_tree(session, job.branch)
         assert tree is not None
-        at, parent = self.parts.clock.now(), Sha(job.head_sha or base)
+        at, parent = self.parts.clock.now(), job.head_sha or base
         head = await self.parts.git.canonical_commit(
             NAME, session, tree=tree, parent=parent, message="Work", at=at
         )

@@ -6,6 +6,7 @@ import pytest
 
 from minion.protocol import Finding
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, EvaluationResult
+from overlord.domain.identifiers import Sha
 from overlord.engine.sessions.collect import clean_parent
 from tests.records import a_job
 
@@ -17,7 +18,7 @@ def judged(head: str, *rules: str, check: CheckName = CheckName.INTEGRITY) -> Ev
         job_id=1,
         repo="acme/calc",
         pr_number=None,
-        head_sha=head,
+        head_sha=Sha(head),
         revision_number=0,
         timestamp=datetime(2026, 11, 25, tzinfo=UTC),
         checks=(made,),

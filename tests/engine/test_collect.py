@@ -12,7 +12,7 @@ from overlord.domain.job import JobState
 from overlord.domain.model_fault import FaultKind, ModelOutage
 from overlord.domain.session import MAX_LOSSES, SessionState, StopReason
 from overlord.engine.sessions import collect, ending
-from overlord.ports import Ending, EndKind, SessionId, Sha
+from overlord.ports import Ending, EndKind, SessionId
 from overlord.store import jobs, sessions
 from overlord.store.budgets import exchanges, model_outages
 from tests.engine.stage import DONE, EXITED, FIXED, NAME, Stage, made_stage
@@ -32,7 +32,7 @@ async def test_what_was_pushed_becomes_one_commit_of_ours_with_its_evidence(stag
     await stage.ends(session, files=FIXED)
     job = await stage.step(collect.step)
     assert (job.state, job.losses) == (JobState.EVALUATING, 0)
-    commit = stage.world.forge.objects.commits[Sha(job.head_sha or "")]
+    commit = stage.world.forge.objects.commits[job.head]
     assert (commit.parents, commit.author.split(" <")[0]) == ((job.base_sha,), "Overlord")
     ended = await stage.read(sessions.get, session.id)
     assert (ended.state, ended.ending, ended.taken_sha) == (SessionState.ENDED, "exited", job.head_sha)
@@ -46,7 +46,7 @@ async def test_few_changes_outside_the_scope_are_taken_out_and_told() -> None:
         session = await stage.running()
         await stage.ends(session, files={**FIXED, "README.md": "mine\n"})
         job = await stage.step(collect.step)
-        changed = await stage.parts.git.changes(NAME, Sha(job.base_sha or ""), Sha(job.head_sha or ""))
+        changed = await stage.parts.git.changes(NAME, job.base, job.head)
         assert [change.path for change in changed] == ["calc.py"]
         assert (await stage.read(sessions.get, session.id)).dropped == ("README.md",)
 
@@ -137,7 +137,7 @@ async def test_work_that_a_lost_session_had_pushed_is_where_the_next_begins(stag
     await stage.ends(session, None, files=FIXED, ending=KILLED)
     job = await stage.step(collect.step)
     assert job.state is JobState.QUEUED
-    assert await stage.parts.git.read_file(NAME, Sha(job.head_sha or ""), "calc.py") is not None
+    assert await stage.parts.git.read_file(NAME, job.head, "calc.py") is not None
 
 
 async def test_a_session_the_runner_knows_nothing_of_was_lost(stage: Stage) -> None:

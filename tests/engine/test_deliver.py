@@ -6,7 +6,6 @@ from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.engine.delivery import deliver
 from overlord.errors import ForgeUnavailable
-from overlord.ports import Sha
 from overlord.store import jobs
 from tests.engine.between import heard
 from tests.engine.stage import NAME, Stage
@@ -39,7 +38,7 @@ async def test_a_push_and_a_pull_request_that_were_not_noted_are_found_and_not_m
     stage: Stage,
 ) -> None:
     job = await stage.passed()
-    head, remote = Sha(job.head_sha or ""), await stage.parts.forge.remote(NAME)
+    head, remote = job.head, await stage.parts.forge.remote(NAME)
     await stage.write(jobs.repair, job.id, pushing_sha=head)
     await stage.parts.git.push(NAME, remote, sha=head, branch=job.branch, expected=None)
     opened = await stage.parts.forge.open_pull(

@@ -216,5 +216,5 @@ async def test_what_the_forge_does_not_show_keeps_no_session_from_its_brief(stag
 
 async def test_what_the_mirror_has_is_told_from_what_it_has_not(stage: Stage) -> None:
     job = await stage.submitted(FIXED)
-    assert await dispatch._has(stage.parts, NAME, [Sha(job.head_sha or "")])
+    assert await dispatch._has(stage.parts, NAME, [job.head])
     assert not await dispatch._has(stage.parts, NAME, [Sha("f" * 40)])

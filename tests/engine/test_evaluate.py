@@ -217,7 +217,7 @@ async def test_a_review_can_send_back(stage: Stage) -> None:
 async def test_a_grave_finding_is_a_persons_and_its_commit_says_failure(stage: Stage) -> None:
     job = await reviewed(stage, answer(finding("security", "It opens a shell.")))
     assert (job.state, (await stage.asked()).subject) == (JobState.WAITING, Subject.FAILED)
-    assert stage.world.forge.statuses(REPO, job.head_sha or "")[-1].state == "failure"
+    assert stage.world.forge.statuses(REPO, job.head)[-1].state == "failure"
 
 
 async def test_a_review_out_of_form_is_asked_for_once_more_and_is_no_pass(stage: Stage) -> None:

@@ -15,7 +15,6 @@ from overlord.engine.evaluation import evaluate
 from overlord.engine.scope.allow import allowed
 from overlord.engine.sessions import apply_answers, dispatch, untested
 from overlord.errors import Refused
-from overlord.ports import Sha
 from overlord.store import decisions, ledger, sessions
 from overlord.store.checks import evaluations
 from overlord.store.spaces import untested_policies
@@ -78,7 +77,7 @@ async def test_it_is_asked_before_the_first_session_and_without_an_answer_none_b
 async def test_nobody_is_asked_where_there_is_something_to_run(files: dict[str, str]) -> None:
     async with made_stage(files) as stage:
         job = await stage.claimed()
-        assert await untested.ask_first(stage.parts, job, Sha(job.base_sha or "")) is None
+        assert await untested.ask_first(stage.parts, job, job.base) is None
 
 
 async def test_other_jobs_there_wait_for_the_one_answer_and_take_no_turn() -> None:
@@ -184,12 +183,12 @@ async def test_npm_s_tests_of_the_change_are_run_where_base_has_none() -> None:
         await asked_and_told(stage, Verb.WRITE_TESTS)
         script = {"package.json": '{"scripts": {"test": "node --test tests/"}}'}
         job = await stage.submitted(script, job=await stage.job())
-        found = await untested.own_tests(stage.parts, job, Sha(job.head_sha or ""), None)
+        found = await untested.own_tests(stage.parts, job, job.head, None)
         assert found is not None and found.tests is not None
         assert found.tests.words == "node --test tests/"
         command = AskAgain(space=REPO, actor="cli:bob")
         await stage.write(ask_again, command, at=stage.parts.clock.now())
-        assert await untested.own_tests(stage.parts, job, Sha(job.head_sha or ""), None) is None
+        assert await untested.own_tests(stage.parts, job, job.head, None) is None
 
 
 async def test_what_was_said_ends_when_there_are_tests() -> None:

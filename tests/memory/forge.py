@@ -428,7 +428,7 @@ class MemoryForge:
             node_id=node_id("PR", item.id),
             url=f"{WEB}/{item.repository}/pull/{item.number}",
             head_branch=item.head_branch,
-            head_sha=item.head_sha,
+            head_sha=Sha(item.head_sha),
             draft=item.draft,
             open=item.open,
             merged=item.merged,

@@ -100,9 +100,7 @@ class Ground:
         session = await self.database.write("by hand", lambda c: stored.prepare(c, job, kind, **given))
         refs = {job.base_branch: self.base, session.branch: self.base}
         writable = session.branch if kind is SessionKind.WORK else None
-        await GitMirrors(self.home).prepare_session(
-            RepositoryName(job.space), SessionId(session.id), refs, writable
-        )
+        await GitMirrors(self.home).prepare_session(job.space, SessionId(session.id), refs, writable)
         await self.keeper.reconcile()
         return session
 

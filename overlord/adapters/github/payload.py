@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field, RootModel
 
 from minion.protocol import Comment, Issue
 from overlord.domain.conversation.comment import Labelling, PostedComment
+from overlord.domain.identifiers import Sha
 from overlord.ports import IssueState, Pull, Repository, RepositoryName
 
 GHOST = "ghost"
@@ -183,7 +184,7 @@ class PullPayload(BaseModel):
             node_id=self.node_id,
             url=self.html_url,
             head_branch=self.head.ref,
-            head_sha=self.head.sha,
+            head_sha=Sha(self.head.sha),
             draft=self.draft,
             open=self.state == "open",
             merged=self.merged_at is not None,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from minion.protocol import Issue
-from overlord.domain.identifiers import RepositoryName
+from overlord.domain.identifiers import RepositoryName, Sha
 
 
 def web_of(api_url: str) -> str:
@@ -47,7 +47,7 @@ class Pull:
     node_id: str
     url: str
     head_branch: str
-    head_sha: str
+    head_sha: Sha
     draft: bool
     open: bool
     merged: bool

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from minion.protocol import Finding, Scope, ScopeError, ScopeMode, is_protected
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
+from overlord.domain.identifiers import Sha
 from overlord.domain.text.plain import count
 
 GITLINK_MODE = "160000"
@@ -23,7 +24,7 @@ ESCALATE_AT = 3
 class Merge:
     """Two sides made one. Files that both changed in the same place hold both, between conflict marks."""
 
-    commit: str
+    commit: Sha
     conflicts: tuple[str, ...] = ()
 
 

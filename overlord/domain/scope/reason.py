@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Scope
+from overlord.domain.identifiers import NO_COMMIT, Sha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class ScopeGrant:
     expires_at: datetime | None = None
     session_id: str = ""
     """The one session it is for; empty for all of the job's."""
-    taken_sha: str = ""
+    taken_sha: Sha = NO_COMMIT
     """What that session's work became; empty until that is known."""
     ended_at: datetime | None = None
     """When that session ended."""

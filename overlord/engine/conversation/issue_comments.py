@@ -15,7 +15,6 @@ from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
-from overlord.ports import RepositoryName
 from overlord.store.conversation import processed_comments
 
 MOST = 20
@@ -24,7 +23,7 @@ MOST = 20
 
 async def with_later_comments(parts: Parts, job: Job) -> Issue:
     """The text the job works on, with what was said since. What the forge refuses to show is left out."""
-    name = RepositoryName(job.space)
+    name = job.space
     try:
         posted = await parts.forge.comments(name, job.issue.number)
     except ForgeRefused:

@@ -7,7 +7,6 @@ from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.conversation import processed_comments, steering
 
@@ -23,7 +22,7 @@ async def acknowledge(parts: Parts, number: int) -> bool:
     if message.is_told:
         return False
     job = await parts.database.read(lambda c: jobs.get(c, message.job_id))
-    name, mark = RepositoryName(job.space), MARK.format(number)
+    name, mark = job.space, MARK.format(number)
     place = await parts.database.read(lambda c: processed_comments.place_of(c, name, message.comment_id or 0))
     try:
         present = await parts.forge.comments(name, place)

@@ -17,7 +17,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import apply_answers
 from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, RepositoryName, Sha
+from overlord.ports import Pull
 from overlord.store import jobs
 
 STATUS_CONTEXT = "overlord/evaluation"
@@ -27,7 +27,7 @@ REFUSALS = (ForgeRefused, PushRejected, PushRefused)
 
 async def step(parts: Parts, job: Job) -> bool:
     """Push, open or complete the pull request, mark it ready, and say so on the commit."""
-    name = RepositoryName(job.space)
+    name = job.space
     try:
         job = await _push(parts, job)
         pull = await _pull(parts, job, draft=False)
@@ -77,7 +77,7 @@ async def push_draft(parts: Parts, job: Job) -> bool:
 
 async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:
     """The commit status of the job's head. One the forge refuses is no reason to stop."""
-    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    name, head = job.space, job.head
     with contextlib.suppress(ForgeRefused):
         await parts.forge.set_status(name, head, state=state, context=STATUS_CONTEXT, description=description)
 
@@ -93,7 +93,7 @@ def _explained(parts: Parts, error: ExternalServiceError) -> str:
 
 async def _push(parts: Parts, job: Job) -> Job:
     """Bring the job's branch at the forge to its head, if it is not there yet."""
-    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    name, head = job.space, job.head
     if job.pushed_sha == head:
         return job
     remote = await parts.forge.remote(name)
@@ -103,7 +103,7 @@ async def _push(parts: Parts, job: Job) -> Job:
             # A push whose end was not noted; nobody else has this commit. It is forgotten once another one is ordered.
             job = await note_push(parts, job, seen)
         await parts.database.write(Failpoint.PUSH_ORDERED, lambda c: jobs.repair(c, job.id, pushing_sha=head))
-        expected = Sha(job.pushed_sha) if job.pushed_sha else None
+        expected = job.pushed_sha if job.pushed_sha else None
         await parts.git.push(name, remote, sha=head, branch=job.branch, expected=expected)
     return await note_push(parts, job, head)
 
@@ -113,7 +113,7 @@ async def _pull(parts: Parts, job: Job, *, draft: bool) -> Pull:
 
     Where a forge has no drafts (private repositories of free plans), nothing is shown before delivery.
     """
-    name = RepositoryName(job.space)
+    name = job.space
     if job.pull_number is not None:
         return await parts.forge.pull(name, job.pull_number)
     pull = await opened_pull(parts, job) or await _open(parts, job, draft=draft)
@@ -125,7 +125,7 @@ async def _open(parts: Parts, job: Job, *, draft: bool) -> Pull:
     story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
     try:
         return await parts.forge.open_pull(
-            RepositoryName(job.space),
+            job.space,
             branch=job.branch,
             base=job.base_branch,
             title=pull_title(job),

@@ -71,7 +71,7 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
 async def _tidy(parts: Parts, job: Job) -> str:
     """After a merge: the issue is done with, and so is the branch. What the forge does not let us do is left to people; returns
     what they are told of it."""
-    name, left = RepositoryName(job.space), list[str]()
+    name, left = job.space, list[str]()
     try:
         if await _is_issue_open(parts, name, job.issue.number):
             await parts.forge.close_issue(name, job.issue.number)

@@ -26,7 +26,7 @@ async def answer(parts: Parts, job: Job) -> None:
     owed = await parts.database.read(lambda c: follow_ups.owed(c, job.id))
     if not owed or job.pull_number is None:
         return
-    name = RepositoryName(job.space)
+    name = job.space
     worked = [
         session
         for session in await parts.database.read(lambda c: sessions.of_job(c, job.id))
@@ -41,7 +41,7 @@ async def answer(parts: Parts, job: Job) -> None:
     for item in owed:
         mark = ANSWER.format(item.id)
         reply = _reply(worked[item.sessions :], numbers.get(item.id, 0))
-        body = follow_up.answer(job.head_sha or "", reply, is_changed=job.head_sha != item.head_sha)
+        body = follow_up.answer(job.head, reply, is_changed=job.head_sha != item.head_sha)
         if item.thread is not None and not any(mark in comment.body for comment in present):
             with contextlib.suppress(ForgeMissing):  # the thread was deleted
                 await parts.forge.answer_review_comment(

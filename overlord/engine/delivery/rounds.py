@@ -22,7 +22,7 @@ from overlord.engine.issues.permissions import Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import lifecycle, review_pulls
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, RepositoryName, Sha
+from overlord.ports import Pull, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import follow_ups
 from overlord.store.conversation.follow_ups import FollowUp
@@ -47,7 +47,7 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
     if job.state not in {JobState.IN_REVIEW, JobState.WAITING}:
         return False
     if job.head_sha == job.pushed_sha != pull.head_sha:
-        return await _take_foreign(parts, job, Sha(pull.head_sha))
+        return await _take_foreign(parts, job, pull.head_sha)
     is_taken_up = await _take_up_said(parts, job, pull, has_news=has_news)
     if is_taken_up or job.state is JobState.WAITING:
         return is_taken_up
@@ -84,7 +84,7 @@ def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Se
 async def _said(parts: Parts, job: Job, pull: Pull) -> list[AskedChange]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
-    name = RepositoryName(job.space)
+    name = job.space
     standing = Permissions(parts, name)
     found = []
     for review in follow_up.standing_requests(await parts.forge.reviews(name, pull.number)):
@@ -108,7 +108,7 @@ async def _said(parts: Parts, job: Job, pull: Pull) -> list[AskedChange]:
 async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
     """The checks that failed on the head, once none is waited for any more."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
-    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    name, head = job.space, job.head
     checks = await parts.forge.checks_of(
         name, head, but=(deliver.STATUS_CONTEXT, review_pulls.STATUS_CONTEXT)
     )
@@ -170,7 +170,7 @@ def _taken_up(
         round=number,
         key=asked.key,
         finding=asked.finding,
-        head_sha=job.head_sha or "",
+        head_sha=job.head,
         sessions=sessions.count(connection, job.id, SessionKind.WORK),
         thread=asked.thread,
         is_owed=asked.thread is not None or asked.comment is not None,
@@ -179,11 +179,9 @@ def _taken_up(
 
 async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
     """Somebody pushed to the job's branch: it stays, and is judged as ours is; what people approved was another commit."""
-    name = RepositoryName(job.space)
+    name = job.space
     remote = await parts.forge.remote(name)
-    await parts.git.refresh_mirror(
-        name, remote, branches=[job.base_branch], commits=[Sha(job.base_sha or "")]
-    )
+    await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=[job.base])
     if await parts.git.branch_head(name, job.branch) != head:
         return False  # it has moved on since the forge was asked
     onto = await parts.git.branch_head(name, job.base_branch)
@@ -216,7 +214,7 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
 
 async def _rebase(parts: Parts, job: Job) -> bool:
     """Bring the base branch into the job's: as code can, to be judged again; else a session makes of both sides one."""
-    name, head = RepositoryName(job.space), Sha(job.head_sha or "")
+    name, head = job.space, job.head
     remote = await parts.forge.remote(name)
     await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=[head])
     onto = await parts.git.branch_head(name, job.base_branch)

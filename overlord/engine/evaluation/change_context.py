@@ -17,7 +17,6 @@ from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions.evaluation_input import EvaluationInput
-from overlord.ports import RepositoryName
 from overlord.store import sessions
 from overlord.store.checks import evaluations
 from overlord.store.rows import adapter
@@ -68,7 +67,7 @@ async def _sources(
         for change in evaluation_input.changes
         if not change.binary and language_of(change.path) and any(map(wanted, change.paths))
     ][:MOST_FILES]
-    name = RepositoryName(job.space)
+    name = job.space
     old = [change.old_path or change.path for change in changes if change.status != "A"]
     new = [change.path for change in changes if change.status != "D"]
     before, after = await asyncio.gather(
@@ -104,9 +103,7 @@ async def _importing(
     failed = (case for run in runs for case in run.failed)
     files = sorted({case.file for case in failed if case.file and known.fails(case.id)})
     code = [path for change in evaluation_input.changes if is_code(change) for path in change.paths]
-    found = await parts.git.read_files(
-        RepositoryName(job.space), evaluation_input.head, files[:MOST_RED_FILES]
-    )
+    found = await parts.git.read_files(job.space, evaluation_input.head, files[:MOST_RED_FILES])
     return frozenset(path for path, source in found.items() if imports_changed(path, source, code))
 
 

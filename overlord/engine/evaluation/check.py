@@ -33,7 +33,6 @@ from overlord.engine.sessions.evaluation_input import (
 )
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import Sha
 from overlord.store import jobs, sessions
 from overlord.store.checks import baselines, evaluations
 from overlord.store.checks.evaluations import EvaluationRow
@@ -148,7 +147,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
             return True
         if not await parts.database.read(lambda c: capacity.is_left(c, parts, job.space)):
             return False
-        need = await environment.allowed(parts, job, Sha(job.base_sha or ""))
+        need = await environment.allowed(parts, job, job.base)
         layer = await setup.ensure(parts, job, need)
         if layer is None:
             return False

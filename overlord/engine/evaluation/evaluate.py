@@ -48,7 +48,6 @@ from overlord.engine.sessions.evaluation_input import (
 )
 from overlord.engine.skills import lifecycle, select_skills
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow
@@ -104,7 +103,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     scope = await scope_of(parts, job)
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    own = await parts.git.changes(RepositoryName(job.space), Sha(job.phase_base), evaluation_input.head)
+    own = await parts.git.changes(job.space, job.phase_base, evaluation_input.head)
     dropped = last.dropped if last is not None else ()
     standing = (await settled(parts, job, evaluation_input.head, own)).standing
     scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
@@ -155,7 +154,7 @@ async def _link_targets(parts: Parts, job: Job, evaluation_input: EvaluationInpu
     targets = {}
     for change in evaluation_input.changes:
         if change.new_mode == SYMLINK_MODE:
-            content = await parts.git.read_file(RepositoryName(job.space), evaluation_input.head, change.path)
+            content = await parts.git.read_file(job.space, evaluation_input.head, change.path)
             if content is not None:
                 targets[change.path] = content.decode(errors="backslashreplace")
     return targets
@@ -165,7 +164,7 @@ async def _in_binaries(
     parts: Parts, job: Job, evaluation_input: EvaluationInput, sizes: Mapping[str, int]
 ) -> dict[str, str]:
     """How a secret of Overlord's is written in each binary file of a change; what is too large is left out."""
-    name, search, limit = RepositoryName(job.space), parts.held.redactor.search, IntegrityLimits().file_bytes
+    name, search, limit = job.space, parts.held.redactor.search, IntegrityLimits().file_bytes
     paths = [
         item.path
         for item in evaluation_input.changes
@@ -183,7 +182,7 @@ async def _in_binaries(
 
 async def _sizes(parts: Parts, job: Job, evaluation_input: EvaluationInput) -> dict[str, int]:
     changed = {change.path for change in evaluation_input.changes}
-    known = await parts.git.sizes(RepositoryName(job.space), evaluation_input.head)
+    known = await parts.git.sizes(job.space, evaluation_input.head)
     return {path: size for path, size in known.items() if path in changed}
 
 

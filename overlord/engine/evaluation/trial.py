@@ -82,7 +82,7 @@ async def _prepare(parts: Parts, job: Job) -> Refusal | None:
     past = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.CHECK))
     if past is not None:
         return Refusal(why=f"the check session ended before it could be read ({past.ending})")
-    layer = await setup.ensure(parts, job, await environment.need_of(parts, job, Sha(job.base_sha or "")))
+    layer = await setup.ensure(parts, job, await environment.need_of(parts, job, job.base))
     if layer is None:
         return None
     limits = parts.settings.space(job.space).checks

@@ -201,7 +201,7 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
     # A waiting job whose labels are known to be ours carries the work label only if a person put it on since.
     if job.state is not JobState.WAITING or not job.projected.startswith(JobState.WAITING):
         return False
-    name = RepositoryName(job.space)
+    name = job.space
     if not await _is_labelled(parts, name, job.issue.number):
         return False
     if not await claim.may_begin(parts, name, state):

@@ -63,7 +63,7 @@ async def step(parts: Parts, job: Job) -> bool:
         await _label(parts, job, is_wished=is_wished)
     if not any(isinstance(error, ForgeMissing) for error in unlabelled):  # of an issue that is gone
         with _kept(refused):
-            comment = await _told(parts, RepositoryName(job.space), job)
+            comment = await _told(parts, job.space, job)
     refused += unlabelled
     if not job.is_open:  # its issue was deleted or transferred: nothing is left to label
         refused = [error for error in refused if not isinstance(error, ForgeMissing)]
@@ -134,7 +134,7 @@ def _is_wished(job: Job) -> bool:
 async def _label(parts: Parts, job: Job, *, is_wished: bool) -> None:
     """See to the labels, and note that some are ours now; an issue whose next job has begun is left to that one."""
     if job.is_open or not await parts.database.read(lambda c: jobs.is_succeeded(c, job)):
-        await _labels(parts, RepositoryName(job.space), job, is_wished=is_wished)
+        await _labels(parts, job.space, job, is_wished=is_wished)
         if not job.projected:
             await parts.database.write(
                 Failpoint.PROJECTION_NOTED, lambda c: jobs.repair(c, job.id, projected=UNSURE)

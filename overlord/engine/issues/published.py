@@ -6,13 +6,13 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, RepositoryName, Sha
+from overlord.ports import Pull, Sha
 from overlord.store import jobs
 
 
 async def adopt(parts: Parts, job: Job) -> Job:
     """Note what a crash kept us from noting: a push or a pull request of ours that the row does not tell."""
-    name = RepositoryName(job.space)
+    name = job.space
     if job.pushing_sha is None:
         return job
     if job.pushed_sha != job.pushing_sha:
@@ -46,7 +46,7 @@ async def note_push(parts: Parts, job: Job, head: Sha, *, adopting: bool = False
 
 async def opened_pull(parts: Parts, job: Job) -> Pull | None:
     """The open pull request from the job's branch."""
-    found = await parts.forge.pulls_from(RepositoryName(job.space), job.branch)
+    found = await parts.forge.pulls_from(job.space, job.branch)
     return next((pull for pull in found if pull.open), None)
 
 

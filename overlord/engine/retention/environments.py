@@ -6,7 +6,7 @@ from datetime import timedelta
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.runtime.parts import Caretaker, Parts
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import RepositoryName
 from overlord.store import environments, jobs, ledger
 from overlord.store.environments import Environment
 
@@ -19,7 +19,7 @@ async def step(parts: Parts) -> bool:
     removed = await environments_due(Caretaker.of(parts))
     open_jobs = await parts.database.read(jobs.open_jobs)
     for name in parts.settings.repositories:
-        keep = {Sha(job.base_sha) for job in open_jobs if job.space == name and job.base_sha}
+        keep = {job.base_sha for job in open_jobs if job.space == name and job.base_sha}
         await parts.git.forget_ready(RepositoryName(name), keep=keep)
     return bool(removed)
 

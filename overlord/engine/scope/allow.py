@@ -15,6 +15,7 @@ from datetime import datetime
 from minion.protocol import Issue, Scope, ScopeError, ScopeMode, SessionKind, is_protected
 from overlord.domain.contracts.contract import Contract, ScopeRule
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.scope.approval import approved
 from overlord.domain.scope.check import Change, effective_scope, exact_pattern
@@ -24,7 +25,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.infer import inferred
 from overlord.engine.skills.lifecycle import of_job, scope_for
 from overlord.errors import GitFailed
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import Sha
 from overlord.settings.load import Settings
 from overlord.store import decisions, ledger, sessions
 from overlord.store.budgets import grants
@@ -56,7 +57,7 @@ async def allowed(
     """What sessions of this job may write, from this base where the job has none yet; with what was granted once to the
     session that is named. Raises ScopeError where role and settings do not go together, or `.nebulus/scope.yaml` does not parse.
     """
-    at, commit = parts.clock.now(), base or Sha(job.base_sha or "")
+    at, commit = parts.clock.now(), base or job.base
     facts = await parts.database.read(lambda c: facts_of(c, job, at=at))
     told = None
     if is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
@@ -68,7 +69,7 @@ async def allowed(
 class Facts:
     """What the database says of what may be written for an issue."""
 
-    space: str
+    space: RepositoryName
     issue: Issue
     draft: SkillDraft | None = None
     """The approved draft it is for."""
@@ -218,7 +219,7 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
         for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
             if session.kind is SessionKind.WORK and session.taken_sha:
                 paths = frozenset(filter(Scope.parse(session.scope).allows, written))
-                at, commit = session.ended_at or session.prepared_at, Sha(session.taken_sha)
+                at, commit = session.ended_at or session.prepared_at, session.taken_sha
                 found.append(_Left(at=at, commit=commit, paths=paths))
     for grant in await _granted_once(parts, job):
         if grant.taken_sha:
@@ -262,7 +263,7 @@ def by_commit(paths: Iterable[str], settled: Settled, base: Sha) -> dict[Sha, li
 
 
 async def _paths_between(parts: Parts, job: Job, one: Sha, other: Sha) -> frozenset[str]:
-    changes = await parts.git.changes(RepositoryName(job.space), one, other)
+    changes = await parts.git.changes(job.space, one, other)
     return frozenset(path for change in changes for path in change.paths)
 
 

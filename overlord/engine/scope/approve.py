@@ -14,7 +14,7 @@ from overlord.domain.scope.tree import Tree
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import Sha
 from overlord.store import decisions, jobs
 
 MOST_SUGGESTED = 8
@@ -22,7 +22,7 @@ MOST_SUGGESTED = 8
 
 async def ask_first(parts: Parts, job: Job, allowed: Allowed, base: Sha) -> bool:
     """Put it to a person; whether that was news. The answer takes the job back to the queue, or ends it."""
-    paths = await parts.git.listing(RepositoryName(job.space), base)
+    paths = await parts.git.listing(job.space, base)
     suggested = await asyncio.to_thread(suggestion, frozenset(paths))
     body = question(job.issue, [reason.why for reason in allowed.reasons], suggested)
     options = tuple(filter(None, (text_key(job.issue), suggested)))

@@ -21,9 +21,7 @@ async def inferred(parts: Parts, job: Job, base: Sha) -> Inference:
     labels = tuple(sorted(parts.settings.space(job.space).scope_map.items()))
     key = (job.space, base, job.issue, labels)
     if (known := parts.inferred.get(key)) is None:
-        known = parts.inferred[key] = await worked_out(
-            parts.git, RepositoryName(job.space), job.issue, base, dict(labels)
-        )
+        known = parts.inferred[key] = await worked_out(parts.git, job.space, job.issue, base, dict(labels))
         while len(parts.inferred) > MOST_REMEMBERED:
             del parts.inferred[next(iter(parts.inferred))]
     return known

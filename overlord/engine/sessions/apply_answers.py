@@ -12,7 +12,6 @@ from overlord.domain.session import Ending, EndKind
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import ending as endings
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import decisions, environments, jobs, sessions
 from overlord.store.budgets import grants
 from overlord.store.budgets.grants import GrantKind
@@ -45,7 +44,7 @@ async def step(parts: Parts, job: Job) -> bool:
     if not due:
         return False
     # They may have granted a permission that was missing, and then answered.
-    parts.forge.renew_sign_in(RepositoryName(job.space))
+    parts.forge.renew_sign_in(job.space)
     await parts.database.write(Failpoint.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
     return True
 

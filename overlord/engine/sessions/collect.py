@@ -31,7 +31,7 @@ from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, SessionId, Sha
+from overlord.ports import SessionId, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
 from overlord.store.checks import evaluations
@@ -72,10 +72,10 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     The few changes that went outside the scope are not in it: nothing out of scope is ever in a branch's history. Nor are
     changes of what Git LFS keeps.
     """
-    name, identifier = RepositoryName(job.space), SessionId(session.id)
-    base = Sha(job.phase_base)
+    name, identifier = job.space, SessionId(session.id)
+    base = job.phase_base
     tree = await parts.git.session_tree(identifier, session.branch)
-    before = Sha(job.head_sha) if job.head_sha else None
+    before = job.head_sha if job.head_sha else None
     if tree is None or tree == await parts.git.tree_of(name, before or base):
         failed = await asyncio.to_thread(_failed_edits, parts.home.transcript(session.id))
         return _Work(head=before, failed_edits=failed)
@@ -106,7 +106,7 @@ def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
     judged = [item for item in past if any(made.name is CheckName.INTEGRITY for made in item.checks)]
     holds = {item.head_sha: any(map(holds_secret, item.checks)) for item in judged}
     if job.head_sha and not holds.get(job.head_sha):
-        return Sha(job.head_sha)
+        return job.head_sha
     return Sha(next((sha for sha in reversed(holds) if not holds[sha]), job.phase_base))
 
 

@@ -32,7 +32,7 @@ async def approved(parts: Parts, job: Job, base: Sha) -> tuple[str, ...]:
 
 async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     """Let the job wait for a person when its change asks for other dependencies. Raises EnvironmentFailed."""
-    asked = await environment.unapproved(parts, job, Sha(job.base_sha or ""))
+    asked = await environment.unapproved(parts, job, job.base)
     if asked is None:
         return False
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)

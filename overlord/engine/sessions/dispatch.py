@@ -128,8 +128,8 @@ async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
 async def _base(parts: Parts, job: Job) -> Sha | None:
     """The commit the job starts from, in a mirror that has all its session needs: where the base branch is now, until
     there is work on top of it. None when there is no such branch."""
-    name, known = RepositoryName(job.space), Sha(job.base_sha) if job.base_sha else None
-    needed = [known, Sha(job.head_sha)] if known and job.head_sha else []
+    name, known = job.space, job.base_sha if job.base_sha else None
+    needed = [known, job.head_sha] if known and job.head_sha else []
     if needed and await _has(parts, name, needed):
         return known
     remote = await parts.forge.remote(name)
@@ -150,12 +150,12 @@ async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bo
 async def launch(parts: Parts, job: Job, session: Session) -> None:
     """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused, or EnvironmentFailed
     when what its base names beside itself cannot be had."""
-    name = RepositoryName(job.space)
+    name = job.space
     brief = _references(job, session)
     writable = session.branch if session.kind is SessionKind.WORK else None
     identifier = SessionId(session.id)
     try:
-        ready = await parts.git.ready_copy(name, Sha(job.base_sha or ""), partial(parts.forge.remote, name))
+        ready = await parts.git.ready_copy(name, job.base, partial(parts.forge.remote, name))
     except Unobtainable as error:
         raise EnvironmentFailed(defused_line(str(error))) from None
     await parts.git.prepare_session(name, identifier, brief, writable)
@@ -176,8 +176,8 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
 
 
 def _references(job: Job, session: Session) -> Mapping[str, Sha]:
-    base = Sha(job.base_sha or "")
-    return {job.base_branch: base, session.branch: Sha(job.head_sha or base)}
+    base = job.base
+    return {job.base_branch: base, session.branch: job.head_sha or base}
 
 
 async def _free_branch(parts: Parts, job: Job) -> str:
@@ -185,7 +185,7 @@ async def _free_branch(parts: Parts, job: Job) -> str:
     taken = 0
     while True:
         branch = branch_name(job.issue.number, taken)
-        if await parts.git.branch_head(RepositoryName(job.space), branch) is None:
+        if await parts.git.branch_head(job.space, branch) is None:
             return branch
         taken += 1
 
@@ -198,7 +198,7 @@ async def _work_session(
     budget = contract.role_of(job.phase).budget or SessionBudget()
     limits = capacity.limits_of(parts, job.space, turns=budget.turns, time_s=budget.time_s)
     tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
-    listing = await parts.git.listing(RepositoryName(job.space), base)
+    listing = await parts.git.listing(job.space, base)
     named = files_named_in(job.issue, listing)
     about = {*named, *(item.file for item in known.findings if item.file)}
     chosen = await select_skills.skills_for(parts, job, base, listing, files=about, scope=writable.scope)
@@ -283,7 +283,7 @@ _GUIDANCE_CHARS = 8000
 
 async def guidance(parts: Parts, job: Job, base: Sha) -> str:
     """What the repository says to those who work on it, at base; cut, and fenced by whoever shows it to a model."""
-    found = await parts.git.read_files(RepositoryName(job.space), base, _GUIDANCE_FILES)
+    found = await parts.git.read_files(job.space, base, _GUIDANCE_FILES)
     texts = [(path, found[path].decode(errors="replace")) for path in _GUIDANCE_FILES if found.get(path)]
     return "\n\n".join(f"{path}:\n{text[:_GUIDANCE_CHARS]}" for path, text in texts)
 
@@ -300,9 +300,9 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
         role="check",
         repository=job.space,
         base_branch=job.base_branch,
-        base_sha=job.base_sha or "",
+        base_sha=job.base,
         branch=job.branch,
-        head_sha=job.head_sha or "",
+        head_sha=job.head,
         issue=job.issue,
         scope=Scope.unrestricted(),
         limits=capacity.limits_of(parts, job.space, time_s=time_limit_s),

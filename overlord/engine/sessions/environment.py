@@ -43,7 +43,7 @@ async def allowed(parts: Parts, job: Job, base: Sha) -> Need | None:
     """What the job's sessions run in: base's environment, with its own dependency files once a person allowed them."""
     asked = await unapproved(parts, job, base)
     if asked is None and job.head_sha:
-        return await need_of(parts, job, base, head=Sha(job.head_sha))
+        return await need_of(parts, job, base, head=job.head_sha)
     return await need_of(parts, job, base)
 
 
@@ -51,7 +51,7 @@ async def unapproved(parts: Parts, job: Job, base: Sha) -> Need | None:
     """The environment the job's head asks for by changing dependency files, if no person allowed that yet."""
     if not job.head_sha:
         return None
-    need = await need_of(parts, job, base, head=Sha(job.head_sha))
+    need = await need_of(parts, job, base, head=job.head_sha)
     if need is None or not need.taken:
         return None
     may = await parts.database.read(lambda c: grants.may_install(c, job.id, need.digest))
@@ -60,7 +60,7 @@ async def unapproved(parts: Parts, job: Job, base: Sha) -> Need | None:
 
 async def recipe_at(parts: Parts, job: Job, commit: Sha) -> Recipe:
     """What a commit of the job's repository needs. Raises EnvironmentFailed for settings that do not parse."""
-    name = RepositoryName(job.space)
+    name = job.space
     blobs = await parts.git.listing(name, commit)
     try:
         return recipe(await parts.git.read_files(name, commit, wanted(blobs)), blobs)
@@ -73,7 +73,7 @@ async def need_of(parts: Parts, job: Job, base: Sha, *, head: Sha | None = None)
 
     With `head`, a change whose dependency files a person allowed to be installed: those, over everything else of base.
     """
-    name = RepositoryName(job.space)
+    name = job.space
     blobs = dict(await parts.git.listing(name, base))
     files = dict(await parts.git.read_files(name, base, wanted(blobs)))
     taken: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from overlord.domain.repositories.lfs import LARGEST_POINTER, parse_pointer
 from overlord.domain.scope.check import Change
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import environment
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import Sha
 
 DIFF_BYTES = 4_000_000
 
@@ -28,7 +28,7 @@ class EvaluationInput:
 
 async def evaluation_input_of(parts: Parts, job: Job, head_sha: str) -> EvaluationInput:
     """Read the diff from the mirror."""
-    name, base, head = RepositoryName(job.space), Sha(job.base_sha or ""), Sha(head_sha)
+    name, base, head = job.space, job.base, Sha(head_sha)
     changes, diff = await asyncio.gather(
         parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
     )
@@ -42,7 +42,7 @@ async def checks_of(parts: Parts, job: Job) -> ChecksFile | None:
     """
     found = await _at_base(parts, job, (CHECKS_PATH,))
     checks = parse_checks(found.get(CHECKS_PATH))
-    usual = await environment.recipe_at(parts, job, Sha(job.base_sha or ""))
+    usual = await environment.recipe_at(parts, job, job.base)
     if usual.tests is None and usual.lint is None:
         return checks
     return ChecksFile(
@@ -63,10 +63,10 @@ async def kept_in_lfs(parts: Parts, job: Job, paths: Sequence[str]) -> list[str]
     """
     if not paths or not parts.settings.extent(job.space).lfs:
         return []
-    name, base = RepositoryName(job.space), Sha(job.phase_base)
+    name, base = job.space, job.phase_base
     found = await parts.git.read_files(name, base, paths, limit_bytes=LARGEST_POINTER + 1)
     return [path for path, content in found.items() if parse_pointer(content) is not None]
 
 
 async def _at_base(parts: Parts, job: Job, paths: Sequence[str]) -> Mapping[str, bytes]:
-    return await parts.git.read_files(RepositoryName(job.space), Sha(job.base_sha or ""), paths)
+    return await parts.git.read_files(job.space, job.base, paths)

@@ -6,7 +6,6 @@ It is not done a second time unless a person, who is asked once, wants that.
 from overlord.domain.decision import Subject
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import RepositoryName
 from overlord.store import decisions
 
 
@@ -14,7 +13,7 @@ async def is_taken(parts: Parts, job: Job) -> bool:
     """Whether the branch of a job without any work is at the forge all the same. The mirror must be fresh."""
     if job.head_sha is not None:
         return False
-    return await parts.git.branch_head(RepositoryName(job.space), job.branch) is not None
+    return await parts.git.branch_head(job.space, job.branch) is not None
 
 
 async def question(parts: Parts, job: Job) -> str | None:
@@ -22,7 +21,7 @@ async def question(parts: Parts, job: Job) -> str | None:
     answered = await parts.database.read(lambda c: decisions.answered(c, job.id))
     if any(decision.subject is Subject.FOUND_WORK for decision in answered):
         return None
-    pulls = await parts.forge.pulls_from(RepositoryName(job.space), job.branch)
+    pulls = await parts.forge.pulls_from(job.space, job.branch)
     standing = [pull for pull in pulls if pull.open or pull.merged]
     if not standing:
         return None

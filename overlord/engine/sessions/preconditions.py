@@ -10,7 +10,6 @@ from overlord.engine.sessions import capacity, environment, setup, untested
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.errors import GitFailed
 from overlord.failpoints import Failpoint
-from overlord.ports import Sha
 from overlord.store import jobs
 from overlord.store.spaces import pauses
 
@@ -91,7 +90,7 @@ async def _is_being_set_up(parts: Parts, job: Job) -> bool:
     if job.base_sha is None:
         return False
     try:
-        need = await environment.allowed(parts, job, Sha(job.base_sha))
+        need = await environment.allowed(parts, job, job.base_sha)
     except (EnvironmentFailed, GitFailed):
         return False  # a fetch may change that
     return need is not None and await setup.is_being_made(parts, need)

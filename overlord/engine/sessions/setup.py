@@ -27,7 +27,7 @@ from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed, Need
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import Launch, RepositoryName, SessionId, Sha
+from overlord.ports import Launch, SessionId, Sha
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.spaces import spaces
@@ -168,10 +168,10 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
             await parts.runner.prepare_layer(
                 made.id, image=made.image, packages=made.packages, space=job.space
             )
-        base = Sha(job.base_sha or "")
+        base = job.base
         # The job's own commits come along only when a person allowed files of them to be taken.
         references = {job.base_branch: base, session.branch: Sha(json.loads(session.brief)["head_sha"])}
-        await parts.git.prepare_session(RepositoryName(job.space), identifier, references, None)
+        await parts.git.prepare_session(job.space, identifier, references, None)
         await parts.runner.start(
             Launch(
                 session=identifier,

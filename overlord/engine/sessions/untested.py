@@ -69,7 +69,7 @@ async def ask_first(parts: Parts, job: Job, base: Sha) -> bool | None:
     """Put the question where it is to be put; None where the session may be prepared, else whether that was news."""
     if job.id not in await parts.database.read(lambda c: untested_policies.unworked(c, job.space)):
         return None
-    seen = await look(parts.git, RepositoryName(job.space), base)
+    seen = await look(parts.git, job.space, base)
     if seen.has_tests or await parts.database.read(lambda c: untested_policies.of(c, job.space)) is not None:
         return None
     body = untested.question(seen.names, seen.lint, review=parts.settings.space(job.space).checks.review)
@@ -133,7 +133,7 @@ async def told(parts: Parts, job: Job, base: Sha) -> Guidance:
     policy = await parts.database.read(lambda c: untested_policies.of(c, job.space))
     if policy is None:
         return Guidance()
-    seen = await look(parts.git, RepositoryName(job.space), base)
+    seen = await look(parts.git, job.space, base)
     if seen.has_tests or policy.choice is not Verb.WRITE_TESTS:
         return Guidance(policy=policy, is_over=seen.has_tests)
     node = untested.is_node(seen.names)
@@ -162,10 +162,7 @@ async def own_tests(parts: Parts, job: Job, head: Sha, checks: ChecksFile | None
     if policy is None or policy.choice is not Verb.WRITE_TESTS:
         return None
     theirs = (await environment.recipe_at(parts, job, head)).tests
-    if (
-        theirs is None
-        or (await look(parts.git, RepositoryName(job.space), Sha(job.base_sha or ""))).has_tests
-    ):
+    if theirs is None or (await look(parts.git, job.space, job.base)).has_tests:
         return None
     return ChecksFile(tests=theirs, lint=checks.lint if checks else None)
 

@@ -29,7 +29,7 @@ from overlord.engine.skills import model_review
 from overlord.engine.skills.draft import NotDrafted, at_base, fail
 from overlord.errors import ForgeRefused, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, RepositoryName, Sha
+from overlord.ports import Pull, Sha
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills
 from overlord.store.spaces import work_requests
@@ -181,7 +181,7 @@ async def judged(  # noqa: PLR0917
     reviews: Sequence[SkillReview],
 ) -> CheckResult:
     """The check `skill` of a draft's change."""
-    name, base = RepositoryName(job.space), Sha(job.base_sha or "")
+    name, base = job.space, job.base
     return check_skill(
         draft,
         changes,
@@ -193,7 +193,7 @@ async def judged(  # noqa: PLR0917
 
 async def is_outdated(parts: Parts, job: Job, draft: SkillDraft) -> bool:
     """Whether the draft's file at base is another one by now than the draft was approved over. Raises ForgeUnavailable."""
-    name = RepositoryName(job.space)
+    name = job.space
     await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[job.base_branch])
     head = await parts.git.branch_head(name, job.base_branch)
     return head is not None and is_moved_on(draft, await parts.git.read_file(name, head, draft.path))
@@ -204,7 +204,7 @@ async def answer_review(
 ) -> None:
     """Tell reviewers who ask for changes how they get them: no session may change what was approved."""
     keys = sha256("\n".join(sorted(item.key for item in asked)).encode()).hexdigest()[:16]
-    mark, name = ANSWERED.format(keys), RepositoryName(job.space)
+    mark, name = ANSWERED.format(keys), job.space
     present = await parts.forge.comments(name, pull.number)
     if any(mark in comment.body for _, comment in present):
         return

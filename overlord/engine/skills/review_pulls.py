@@ -188,7 +188,7 @@ class _Look:
     ) -> tuple[tuple[ReviewedFile, ...], bool]:
         """Its files, and whether a model gave no reply about one of them, so that they are looked at again."""
         self._count(3)
-        head = await self.parts.forge.folder(self.name, Sha(pull.head_sha), SKILLS_DIRECTORY)
+        head = await self.parts.forge.folder(self.name, pull.head_sha, SKILLS_DIRECTORY)
         seen = [path for path in change.left[:MOST_CHANGED] if is_skill_path(path)]
         entries = {path: head.get(path.rpartition("/")[2]) for path in seen}
         if sum((entry.size or 0) for entry in entries.values() if entry is not None) > MOST_READ:
@@ -299,7 +299,7 @@ async def _tell(parts: Parts, name: RepositoryName, pull_review: SkillPullReview
         if said.body:
             comment = await _comment(parts, name, pull_review, said.body)
     try:
-        head, words = Sha(pull_review.head_sha), said.description
+        head, words = pull_review.head_sha, said.description
         await parts.forge.set_status(name, head, state=said.state, context=STATUS_CONTEXT, description=words)
     except ForgeRefused as error:
         stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told

@@ -19,7 +19,7 @@ from overlord.domain.skills.review import SkillReview, review_changed, review_sk
 from overlord.domain.text.plain import visible
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import RepositoryName, Sha
+from overlord.ports import Sha
 from overlord.store import jobs
 from overlord.store.skills import skill_uses, skills
 
@@ -40,9 +40,7 @@ async def skills_for(
         return Chosen()
     if not paths:
         return Chosen(at_base=())
-    contents = await parts.git.read_files(
-        RepositoryName(job.space), base, paths[:MOST_FILES], limit_bytes=MAX_BYTES + 1
-    )
+    contents = await parts.git.read_files(job.space, base, paths[:MOST_FILES], limit_bytes=MAX_BYTES + 1)
     reviews = await asyncio.to_thread(review_skills, contents)
     if scope.mode is ScopeMode.SKILL:
         return Chosen(at_base=at_base_of(reviews))
@@ -76,7 +74,7 @@ async def changed_skills(
     touched = {path for change in changes for path in change.paths if touches_skills(path)}
     if not touched:
         return ()
-    name = RepositoryName(job.space)
+    name = job.space
     there = [path for path in await parts.git.listing(name, head) if touches_skills(path)]
     there = sorted(there, key=lambda path: path not in touched)[: MOST_FILES + len(touched)]
     contents = await parts.git.read_files(name, head, there, limit_bytes=MAX_BYTES + 1)

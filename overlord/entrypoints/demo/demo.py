@@ -25,7 +25,7 @@ from overlord.entrypoints.terminal.show import card, console, say
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, ImageUnusable
-from overlord.ports import RepositoryName, SessionId, Sha
+from overlord.ports import RepositoryName, SessionId
 from overlord.settings.load import Settings, load, rebuilt
 from overlord.store import jobs, ledger, sessions
 
@@ -176,7 +176,7 @@ async def _show(world: _World, running: Overlord) -> None:
     for job in reversed(await _jobs(running)):
         if job.head_sha and job.base_sha:
             diff = await running.parts.git.diff(
-                RepositoryName(REPOSITORY), Sha(job.base_sha), Sha(job.head_sha), limit_bytes=20_000
+                RepositoryName(REPOSITORY), job.base_sha, job.head_sha, limit_bytes=20_000
             )
             console.print()
             say_diff(diff)

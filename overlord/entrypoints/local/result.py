@@ -78,9 +78,9 @@ async def deliver(outcome: Outcome) -> Outcome:
         place.home.mirror(place.repository),
         target,
         branch=job.branch,
-        head=Sha(job.head_sha),
-        base=Sha(job.base_sha or ""),
-        onto=Sha(record.base if place.checkout else job.base_sha or ""),
+        head=job.head_sha,
+        base=job.base,
+        onto=Sha(record.base if place.checkout else job.base),
     )
     landed = Landed(head=job.head_sha, branch=branch, commit=commit)
     record = records.save(place, replace(record, landed=(*record.landed, landed)))
@@ -156,7 +156,7 @@ def _headline(outcome: Outcome) -> str:
 
 async def _diffstat(outcome: Outcome) -> str:
     mirror, job = outcome.place.home.mirror(outcome.place.repository), outcome.job
-    output = await git(mirror, "diff", "--stat=100", *_PLAIN_DIFF, job.base_sha or "", job.head_sha or "")
+    output = await git(mirror, "diff", "--stat=100", *_PLAIN_DIFF, job.base, job.head)
     return output.decode(errors="replace")
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from overlord.domain.budgets.budget import Unit
+from overlord.domain.identifiers import NO_COMMIT, Sha
 from overlord.domain.scope.reason import ScopeGrant
 from overlord.store.rows import insert
 
@@ -68,7 +69,7 @@ def _scope_grant(row: sqlite3.Row) -> ScopeGrant:
         by=row["granted_by"],
         expires_at=_moment(row["expires_at"]),
         session_id=row["session_id"] if is_once else "",
-        taken_sha=(row["taken_sha"] or "") if is_once else "",
+        taken_sha=Sha(row["taken_sha"] or "") if is_once else NO_COMMIT,
         ended_at=_moment(row["ended_at"]) if is_once else None,
     )
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from overlord.domain.evaluation import CheckName, CheckResult, EvaluationResult, overall
 from overlord.domain.event import EventName, LedgerEvent
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
@@ -17,7 +18,7 @@ class EvaluationRow:
 
     id: int
     job_id: int
-    head_sha: str
+    head_sha: Sha
     revision: int
     at: datetime
     checks: tuple[CheckResult, ...]

@@ -56,8 +56,8 @@ FORGE = (
     Mutant(
         name="an answer drops what was granted before it",
         file="overlord/engine/sessions/apply_answers.py",
-        before="    parts.forge.renew_sign_in(RepositoryName(job.space))",
-        after="    RepositoryName(job.space)",
+        before="    parts.forge.renew_sign_in(job.space)",
+        after="    job.space",
         tests=(
             "tests/engine/test_deliver_refused.py::test_an_answer_lets_the_next_call_be_made_with_what_was_granted_before_it",
         ),

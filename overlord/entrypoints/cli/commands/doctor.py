@@ -32,7 +32,7 @@ WALLS = {
     "other_bits": "no 32-bit and x32 system calls",
     "root_files": "the image's files cannot be written",
     "mounts": "only its own two directories can be written",
-    "door": "the door's files cannot be changed",
+    "session_api": "the session API's files cannot be changed",
     "tmp_programs": "no program can be run from its temporary files",
     "disk": "disk space is bounded",
     "limits": "files and open files are bounded",

@@ -98,9 +98,9 @@ async def _of_job(settings: Settings, job: Job) -> _Foretold:
 
     with state.reading() as connection:
         facts = facts_of(connection, job, at=datetime.now(UTC))
-    name = RepositoryName(job.space)
+    name = job.space
     if job.base_sha and (own := _own(settings, name)) is not None:
-        return await _foretold(settings, own, facts, job.phase, Sha(job.base_sha))
+        return await _foretold(settings, own, facts, job.phase, job.base_sha)
     async with _forge(settings) as forge, _mirror(settings, forge, name, job.base_branch) as git:
         return await _foretold(settings, git, facts, job.phase, await git.branch_head(name, job.base_branch))
 
@@ -138,7 +138,7 @@ async def _foretold(
     contract, told = contract_for(settings, facts.space), None
     if is_told_by_issue(settings, contract, phase, facts.issue, facts):
         labels = settings.space(facts.space).scope_map
-        told = await worked_out(git, RepositoryName(facts.space), facts.issue, base, labels)
+        told = await worked_out(git, facts.space, facts.issue, base, labels)
     return _Foretold(allowed=composed(settings, contract, phase, facts, told), base=base)
 
 
