@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.forge import PulledFile, TreeEntry
 from overlord.domain.skills.file import SKILLS_DIRECTORY, is_skill_path, touches_skills
 from overlord.domain.skills.finding import SkillFinding
@@ -77,7 +78,7 @@ class SkillPullReview:
 
     space: str
     number: int
-    head_sha: str
+    head_sha: Sha
     outcome: Outcome
     base_branch: str = ""
     """The branch it was for: what it changes is told from there."""
