@@ -171,7 +171,7 @@ async def test_nobody_at_the_address_is_unavailable_and_said_in_one_plain_line(u
     assert isinstance(error, ForgeUnavailable)
     assert str(error) == (
         f"GET /repos/{REPO}: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
-        " check the network, firewall and proxy (ClientConnectorError)"
+        " check the network, firewall and proxy (ConnectError)"
     )
     [line] = lines
     assert (line["event"], line["trouble"], line["forge"]) == ("forge_does_not_answer", str(error), url)
@@ -187,7 +187,7 @@ async def test_once_the_forge_has_answered_its_next_silence_is_said_too(
             await forge.issue(REPO, 1)
     assert [line["event"] for line in lines] == ["forge_does_not_answer"] * 2
     assert {line["trouble"] for line in lines} == {
-        f"GET /repos/{REPO}/issues/1: the connection broke (ServerDisconnectedError)"
+        f"GET /repos/{REPO}/issues/1: the connection broke (RemoteProtocolError)"
     }
 
 

@@ -5,12 +5,9 @@ import gzip
 import json
 from pathlib import Path
 
-import aiohttp
 import pytest
-from aiohttp.client_reqrep import ConnectionKey
 
 from overlord.adapters.github.client import AT_ONCE, GitHubClient
-from overlord.adapters.github.transport import why_unanswered
 from overlord.errors import ForgeUnavailable
 from overlord.metrics import Meters
 from tests.adapters.github_calls import failure
@@ -57,7 +54,7 @@ async def test_what_an_address_leaves_unquoted_is_quoted() -> None:
         _, following = await client.ask("GET", "/thing", SIGN_IN, {})
         assert following is not None
         await ask(client, path=following)
-    assert server.heads[1].startswith(b"GET /next?a=b+c&d=%C3%A9 HTTP/1.1\r\n")
+    assert server.heads[1].startswith(b"GET /next?a=b%20c&d=%C3%A9 HTTP/1.1\r\n")
 
 
 async def test_a_cookie_is_not_kept() -> None:
@@ -150,12 +147,23 @@ async def test_a_redirect_is_not_followed(status: int) -> None:
 # What goes wrong
 
 
-def test_a_name_that_nobody_knows_is_said_with_what_to_look_at() -> None:
-    key = ConnectionKey("api.github.com", 443, True, True, None, None, None)
-    error = aiohttp.ClientConnectorDNSError(key, OSError(-2, "Name or service not known"))
-    assert why_unanswered(error) == (
-        "the name api.github.com is not known here; check this machine's network and name servers"
-        " (ClientConnectorDNSError)"
+async def test_a_name_that_nobody_knows_is_said_with_what_to_look_at() -> None:
+    async with client_of("https://forge.invalid") as client:
+        error = await failure(ask(client))
+    assert str(error) == (
+        "GET /thing: the name forge.invalid is not known here; check this machine's network and name servers"
+        " (ConnectError)"
+    )
+
+
+async def test_a_far_end_where_nobody_listens_is_said_with_its_address() -> None:
+    async with wire(lambda *_: answer()) as server:
+        url = server.url
+    async with client_of(url) as client:
+        error = await failure(ask(client))
+    where = url.removeprefix("http://")
+    assert str(error) == (
+        f"GET /thing: {where} cannot be reached (Connection refused); check the network, firewall and proxy (ConnectError)"
     )
 
 
@@ -163,21 +171,21 @@ def test_a_name_that_nobody_knows_is_said_with_what_to_look_at() -> None:
 @pytest.mark.parametrize(
     ("respond", "why"),
     [
-        pytest.param(lambda *_: b"", "the connection broke (ServerDisconnectedError)", id="nothing"),
+        pytest.param(lambda *_: b"", "the connection broke (RemoteProtocolError)", id="nothing"),
         pytest.param(
             lambda *_: b"HTTP/1.1 200 OK\r\ncontent-",
-            "the connection broke (ServerDisconnectedError)",
+            "the connection broke (RemoteProtocolError)",
             id="half a head",
         ),
         pytest.param(
             lambda *_: answer(BODY[:5], length=14),
-            "the answer is no whole HTTP (ClientPayloadError)",
+            "the answer is no whole HTTP (RemoteProtocolError)",
             id="half a body",
         ),
         pytest.param(lambda *_: answer(BODY[:5], length=5), "the answer makes no sense", id="too short"),
         pytest.param(
             lambda *_: answer(BODY, "content-encoding: gzip"),
-            "the answer is no whole HTTP (ClientPayloadError)",
+            "the answer is no whole HTTP (DecodingError)",
             id="not packed",
         ),
         pytest.param(
@@ -187,17 +195,17 @@ def test_a_name_that_nobody_knows_is_said_with_what_to_look_at() -> None:
         ),
         pytest.param(
             lambda *_: answer(BODY, "content-length: 3"),
-            "the answer is no whole HTTP (ClientResponseError)",
+            "the answer is no whole HTTP (RemoteProtocolError)",
             id="two lengths",
         ),
         pytest.param(
             lambda *_: b"SSH-2.0-OpenSSH_9.9\r\n\r\n",
-            "the answer is no whole HTTP (ClientResponseError)",
+            "the answer is no whole HTTP (RemoteProtocolError)",
             id="no HTTP",
         ),
         pytest.param(
-            lambda *_: answer(BODY, f"x: {'y' * 70_000}"),
-            "the answer is no whole HTTP (ClientResponseError)",
+            lambda *_: answer(BODY, f"x: {'y' * 300_000}"),
+            "the answer is no whole HTTP (RemoteProtocolError)",
             id="endless head",
         ),
     ],

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from overlord.adapters.github.client import GitHubClient
+from overlord.adapters.github.client import AT_ONCE, GitHubClient
 from overlord.adapters.http import proxy_for
 from overlord.errors import SettingsError
 from tests.adapters.github_calls import failure
@@ -51,7 +51,7 @@ async def test_a_proxy_is_asked_for_a_tunnel_and_is_not_shown_the_token(
     assert head.startswith(b"CONNECT forge.example:443 HTTP/1.1\r\n")
     assert SECRET.encode() not in head
     told = "the proxy refuses it; check the proxy of the environment"
-    assert str(error) == f"GET /thing: {told} (ClientHttpProxyError)"
+    assert str(error) == f"GET /thing: {told} (ProxyError)"
 
 
 @asynccontextmanager
@@ -95,8 +95,8 @@ def write_certificate(path: Path, host: str) -> Path:
     ("host", "is_named", "said"),
     [
         ("forge.example", True, ""),
-        ("forge.example", False, "ClientConnectorCertificateError"),
-        ("another.example", True, "ClientConnectorCertificateError"),
+        ("forge.example", False, "ConnectError"),
+        ("another.example", True, "ConnectError"),
     ],
 )
 async def test_a_far_end_is_believed_whose_authority_the_environment_names(
@@ -118,6 +118,19 @@ async def test_a_far_end_is_believed_whose_authority_the_environment_names(
     assert len(behind.heads) == (0 if said else 2)
 
 
+async def test_tunnels_that_fail_leave_room_for_those_that_do_not(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each failed one would keep its place among the connections for good, and the ninth request would have none."""
+    certificate = write_certificate(tmp_path / "certificate.pem", "another.example")
+    environment.setenv("SSL_CERT_FILE", str(certificate))
+    async with tunnel(certificate, Wire(lambda *_: answer())) as url:
+        environment.setenv("https_proxy", url)
+        async with client_of("https://forge.example") as client:
+            for _ in range(2 * AT_ONCE):
+                assert "certificate of forge.example" in str(await failure(ask(client)))
+
+
 async def test_nobody_at_the_proxy_is_unavailable(
     environment: pytest.MonkeyPatch, unused_tcp_port: int
 ) -> None:
@@ -125,7 +138,7 @@ async def test_nobody_at_the_proxy_is_unavailable(
     async with client_of("https://forge.example") as client:
         assert str(await failure(ask(client))) == (
             f"GET /thing: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
-            " check the proxy of the environment (ClientProxyConnectionError)"
+            " check the proxy of the environment (ConnectError)"
         )
 
 

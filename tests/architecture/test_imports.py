@@ -76,6 +76,7 @@ ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.http_
 
 ORDER: dict[str, tuple[str, ...]] = {
     "domain": (
+        "identifiers",
         "person",
         "retention_item",
         "trace",
@@ -91,7 +92,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "session",
         "proposals",
         "review",
-        "identifiers",
         "repositories",
         "skills",
         "pause",
@@ -322,3 +322,17 @@ def test_every_package_has_its_place(layer: str) -> None:
         for path in modules(f"overlord/{layer}")
     }
     assert there - {"__init__"} == set(ORDER[layer])
+
+
+def test_aiohttp_is_there_for_slack_alone() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in modules("overlord")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
+        )
+        if name.split(".")[0] in {"aiohttp", "yarl"}
+    }
+    assert found == {"overlord/adapters/slack/client.py"}

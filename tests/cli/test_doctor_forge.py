@@ -150,7 +150,7 @@ async def test_a_github_that_cannot_be_reached_is_a_finding_and_nothing_else_is_
     assert (finding.health, finding.said) == (
         Health.BAD,
         f"GET /repos/{REPO}: 127.0.0.1:{unused_tcp_port} cannot be reached (Connection refused);"
-        " check the network, firewall and proxy (ClientConnectorError)",
+        " check the network, firewall and proxy (ConnectError)",
     )
     assert capsys.readouterr() == ("", "")
 

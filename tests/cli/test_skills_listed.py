@@ -4,6 +4,7 @@ import json
 import sqlite3
 from dataclasses import replace
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.skills.finding import SkillFinding
 from overlord.domain.skills.pull_review import Outcome, ReviewedFile, SkillPullReview
 from overlord.domain.skills.record import Origin, SkillAtBase
@@ -66,7 +67,7 @@ def test_open_pull_requests_that_change_skills_are_listed(overlord: Overlord, fi
     row = SkillPullReview(
         space=REPO,
         number=7,
-        head_sha="a" * 40,
+        head_sha=Sha("a" * 40),
         outcome=Outcome.REJECT,
         files=(ReviewedFile(path=ORDER.path, findings=(finding,)),),
     )

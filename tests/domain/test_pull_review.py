@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.forge import PulledFile, TreeEntry
 from overlord.domain.skills.finding import SkillFinding
 from overlord.domain.skills.pull_review import (
@@ -26,7 +27,7 @@ from overlord.domain.skills.scan.rule import Level
 from tests.drafting import PATH, skill
 
 OTHER = ".nebulus/skills/other.yaml"
-HEAD = "a" * 40
+HEAD = Sha("a" * 40)
 TOKEN = "ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC4"
 ROW = SkillPullReview(space="acme/calc", number=7, head_sha=HEAD, outcome=Outcome.UNTOUCHED)
 
@@ -189,7 +190,7 @@ def test_pull_requests_of_one_commit_say_the_gravest_of_what_is_held_against_the
         replace(ROW, number=number, outcome=outcome, is_marked=True)
         for number, outcome in ((1, Outcome.REJECT), (2, Outcome.ACCEPT), (3, Outcome.UNTOUCHED))
     ]
-    rows.append(replace(ROW, number=4, head_sha="b" * 40, outcome=Outcome.ACCEPT))
+    rows.append(replace(ROW, number=4, head_sha=Sha("b" * 40), outcome=Outcome.ACCEPT))
     said = {row.number: words for row, words in agreed([(row, saying(row, every=False)) for row in rows])}
     assert {number: words.state for number, words in said.items()} == {
         1: "failure",

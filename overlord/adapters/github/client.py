@@ -103,7 +103,7 @@ class GitHubClient(GitHubAPI):
         self._now = now
         self._meters = meters or Meters()
         self._turns = asyncio.Semaphore(AT_ONCE)
-        self._transport = GitHubTransport(base_url, connections=AT_ONCE)
+        self._transport = GitHubTransport(base_url)
 
     @property
     def web_url(self) -> str:
