@@ -29,6 +29,7 @@ from overlord.engine.issues import missing_repository
 from overlord.engine.reload import Renewal
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.tick import Tick
 from overlord.errors import (
     Fenced,
@@ -98,10 +99,10 @@ class Overlord:
         self.passes.notify()
         return moved or opened
 
-    async def _attempt(self, name: str, act: Callable[[], Awaitable[bool]]) -> bool:
+    async def _attempt(self, name: str, act: Callable[[], Awaitable[Progress | bool]]) -> bool:
         """One half of a pass; what the disk or the database does not allow now is there to be done in the next."""
         try:
-            return await act()
+            return bool(await act())
         except (sqlite3.DatabaseError, OSError) as error:
             log.warning("pass_cut_short", half=name, trouble=str(error))
             return False

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ContractError, SettingsError
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings, again, file_read, kept, with_added
@@ -60,13 +61,13 @@ class Renewal:
         """Read the file anew in the next pass, whatever it looks like."""
         self._is_asked = True
 
-    async def look(self) -> bool:
+    async def look(self) -> Progress:
         """Take what is new; whether there was anything."""
         word = await self._parts.database.read(managed.last)
         is_read = self._is_asked or self._is_due() or (self._has_failed and word != self._word)
         self._is_asked = False
         if word == self._word and not is_read:
-            return False
+            return Progress.IDLE
         added = await self._parts.database.read(managed.added)
         try:
             base, restart = (await self._read()) if is_read else (self._base, self._restart())
@@ -78,10 +79,10 @@ class Renewal:
         except (SettingsError, ContractError) as error:
             self._word, self._has_failed = word, is_read
             await self._refuse(str(error))
-            return True
+            return Progress.MOVED
         self._base, self._word, self._has_failed = base, word, False
         await self._accept(before, new, restart)
-        return True
+        return Progress.MOVED
 
     def _is_due(self) -> bool:
         """Whether the file says something else than it did, and is not being written."""

@@ -18,7 +18,7 @@ from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
 from overlord.engine.conversation import message_receipts
-from overlord.engine.delivery import deliver, follow_pulls
+from overlord.engine.delivery import deliver
 from overlord.engine.due import Due
 from overlord.engine.evaluation import evaluate
 from overlord.engine.intake import poll
@@ -30,6 +30,7 @@ from overlord.engine.runtime.background_steps import BackgroundSteps
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_outcome import is_alike
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import apply_answers, cleanup, collect, dispatch, ending
 from overlord.engine.skills import lifecycle
 from overlord.errors import ExternalServiceError, Fenced, IllegalMove
@@ -40,18 +41,17 @@ from overlord.store.chat import requests
 
 log = structlog.get_logger()
 
-Step = Callable[[Parts, Job], Awaitable[bool]]
+Step = Callable[[Parts, Job], Awaitable[Progress]]
 
 STEPS: Mapping[JobState, Step] = {
     JobState.QUEUED: dispatch.step,
     JobState.RUNNING: collect.step,
     JobState.EVALUATING: evaluate.step,
     JobState.DELIVERING: deliver.step,
-    JobState.IN_REVIEW: follow_pulls.step,
     JobState.WAITING: apply_answers.step,
 }
 
-Act = Callable[[], Awaitable[bool]]
+Act = Callable[[], Awaitable[Progress]]
 PROJECTION = " projection"
 RETRY_LATER = "waiting to try again: "
 """How the reason of a job begins whose step is tried again later."""
@@ -80,7 +80,7 @@ class Tick:
         self._shortage = ""
         self._is_behind = False
 
-    async def run(self) -> bool:
+    async def run(self) -> Progress:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
 
         A step that takes its time, because a far end does, goes on beside the next passes.
@@ -175,11 +175,11 @@ class Tick:
             wanted[key] = self._act(key, session.job_id, clearing, session_id=session.id)
         return wanted
 
-    async def _keep(self) -> bool:
+    async def _keep(self) -> Progress:
         """The house-keeping of a day, tried again until it went through."""
         await retention.step(self._parts)
         self._kept_at = self._parts.clock.monotonic()
-        return False
+        return Progress.IDLE
 
     async def _talk(self, chat_output: ChatOutput) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
@@ -238,18 +238,19 @@ class Tick:
             waits.append(chat_output.wait_s())
         return min(waits, default=None)
 
-    async def _step_later(self, job: Job) -> bool:
+    async def _step_later(self, job: Job) -> Progress:
         """A step that waited for the end of another of its job: the row may be another one by now."""
         now = await self._parts.database.read(lambda c: jobs.get(c, job.id))
-        return await self._step(now) if now.state in STEPS else False
+        return await self._step(now) if now.is_open else Progress.IDLE
 
-    async def _step(self, job: Job) -> bool:
+    async def _step(self, job: Job) -> Progress:
         if self._is_outlived(job):
             await self._parts.database.write(
                 Failpoint.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
             )
-            return True
-        return await STEPS[job.state](self._parts.still(), job)
+            return Progress.MOVED
+        step = STEPS.get(job.state)  # a job in review moves by what a poll of its repository sees
+        return await step(self._parts.still(), job) if step else Progress.IDLE
 
     def _is_outlived(self, job: Job) -> bool:
         """Whether a job's lifetime is over, and the wall clock has said so for a while: it may have been set wrong."""
@@ -263,16 +264,16 @@ class Tick:
         """`about`: what else the step's log lines say whose they are by."""
         return partial(_named, key, job_id, about, partial(self._guarded, key, job_id, act))
 
-    async def _guarded(self, key: str, job_id: JobId | None, act: Act) -> bool:
+    async def _guarded(self, key: str, job_id: JobId | None, act: Act) -> Progress:
         delay = self._delays.get(key)
         if delay is not None and self._parts.clock.monotonic() < delay.until:
-            return False
+            return Progress.IDLE
         try:
             moved = await act()
         except Fenced:
             raise  # this daemon is over: nothing of it is to be tried again
         except IllegalMove:
-            return True  # somebody else moved it since it was read; the next pass sees where it is
+            return Progress.MOVED  # somebody else moved it since it was read; the next pass sees where it is
         except ExternalServiceError as error:
             return await self._retry_later(key, job_id, str(error), error)
         except (sqlite3.DatabaseError, OSError) as error:
@@ -295,7 +296,7 @@ class Tick:
         others = (delay for other, delay in self._delays.items() if other != key and delay.job_id == job_id)
         return next((delay.trouble for delay in others), "")
 
-    async def _retry_later(self, key: str, job_id: JobId | None, trouble: str, error: Exception) -> bool:
+    async def _retry_later(self, key: str, job_id: JobId | None, trouble: str, error: Exception) -> Progress:
         """Try again later, and write the trouble down when it is a new one.
 
         True: people are to be shown it, and how long the loop may sleep is another question now.
@@ -308,16 +309,16 @@ class Tick:
         if before is None or not is_alike(before.trouble, trouble):
             log.warning("step_put_off", trouble=trouble)
         if job_id is None or (before is not None and before.trouble == trouble):
-            return True
+            return Progress.MOVED
         note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())
         try:
             await self._parts.database.write(Failpoint.TROUBLE_NOTED, note)
         except sqlite3.DatabaseError:
             log.exception("trouble_not_written")
-        return True
+        return Progress.MOVED
 
 
-async def _named(key: str, job_id: JobId | None, about: Mapping[str, str], act: Act) -> bool:
+async def _named(key: str, job_id: JobId | None, about: Mapping[str, str], act: Act) -> Progress:
     """Every line that is logged in a step says which step it was, of which job and session."""
     whose = {} if job_id is None else {"job_id": job_id}
     with bound_contextvars(step=key, **whose, **about):

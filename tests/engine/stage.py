@@ -17,6 +17,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.embedded.forge.repository import Content
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.ports import Ending, EndKind, Launch, RepositoryName, SessionId, Sha
 from overlord.store import decisions, jobs, ledger, sessions
 from overlord.store.checks import evaluations
@@ -68,7 +69,7 @@ class Stage:
         moved: Job = await self.write(jobs.move, job.id, event, at=self.parts.clock.now(), **changes)
         return moved
 
-    async def step(self, act: Callable[[Parts, Job], Awaitable[bool]], number: int = 1) -> Job:
+    async def step(self, act: Callable[[Parts, Job], Awaitable[Progress]], number: int = 1) -> Job:
         """One step of a job as it stands; the job after it."""
         await act(self.parts, await self.job(number))
         return await self.job(number)

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from overlord.engine.runtime.background_steps import BackgroundSteps
+from overlord.engine.runtime.progress import Progress
 
 
 class Looks:
@@ -15,11 +16,11 @@ class Looks:
         self.saw: list[bool] = []
         self.go = asyncio.Event()
 
-    async def __call__(self) -> bool:
+    async def __call__(self) -> Progress:
         self.saw.append(self.fact)
         found = self.fact
         await self.go.wait()
-        return found
+        return Progress.of(found)
 
 
 class Rung:
@@ -105,7 +106,7 @@ async def test_what_a_late_step_raises_wakes_the_loop_which_meets_it() -> None:
     notified, go = Rung(), asyncio.Event()
     background_steps = BackgroundSteps(notified)
 
-    async def fail() -> bool:
+    async def fail() -> Progress:
         await go.wait()
         raise LookupError("over")
 

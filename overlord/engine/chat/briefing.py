@@ -13,6 +13,7 @@ from overlord.domain.chat.message import Button, Buttons, ChatMessage
 from overlord.domain.inquiry import OpenDecision
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store.chat import briefings, buttons, messages
@@ -29,10 +30,10 @@ def is_due(connection: sqlite3.Connection, parts: Parts) -> bool:
     return parts.clock.now() >= next_briefing(last.at, hour, ZoneInfo(parts.settings.briefing.zone))
 
 
-async def step(parts: Parts, chat_output: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     """Compile the briefing that is due; whether there is something to tell."""
     compile_it = partial(_compile, chat_output=chat_output, at=parts.clock.now())
-    return await parts.database.write(Failpoint.BRIEFING_MADE, compile_it)
+    return Progress.of(await parts.database.write(Failpoint.BRIEFING_MADE, compile_it))
 
 
 def _compile(connection: sqlite3.Connection, *, chat_output: ChatOutput, at: datetime) -> bool:

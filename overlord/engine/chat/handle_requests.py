@@ -35,6 +35,7 @@ from overlord.engine.chat.message_projection import LOOKS_BACK
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, ledger
@@ -56,9 +57,9 @@ GONE = "That button is from an older card, and means nothing any more. The card 
 Act = Callable[[sqlite3.Connection, Person], Done]
 
 
-async def step(parts: Parts, chat_output: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     """Take every request a step on; whether anything moved. Raises ChatUnavailable once the others had their turn."""
-    moved, trouble = False, None
+    moved, trouble = Progress.IDLE, None
     for request in await parts.database.read(requests.unanswered):
         try:
             with bound_contextvars(request_id=request.id):
@@ -70,14 +71,14 @@ async def step(parts: Parts, chat_output: ChatOutput) -> bool:
     return moved
 
 
-async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> bool:
+async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
         await _check_standing(chat_output, request)
         planned = await parts.database.read(lambda c: _plan(c, parts, request))
         if planned is None:
             await _note(parts, request, RequestState.CARRIED_OUT)
-            return True
+            return Progress.MOVED
         space, act = planned
         by = await _person(parts, chat_output, request, space)
         await parts.database.write(Failpoint.REQUEST_CARRIED_OUT, lambda c: _settle(c, request, act(c, by)))
@@ -86,7 +87,7 @@ async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> boo
         await _refuse(parts, request, str(error))
     except (Refused, NotFound) as error:
         await _note(parts, request, RequestState.CARRIED_OUT, said=refused_message(str(error)).summary)
-    return True
+    return Progress.MOVED
 
 
 async def _check_standing(chat_output: ChatOutput, request: Request) -> None:
@@ -255,27 +256,27 @@ async def form_for(parts: Parts, chat_output: ChatOutput, request: Request) -> F
 # What is answered
 
 
-async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> bool:
+async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> Progress:
     """See whether the forge was asked about what somebody wishes to see worked on; or a message was read."""
     if request.message_id is not None:
         return await _read_or_not(parts, request, request.message_id)
     work_request = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))
     if work_request.state is WorkRequestState.OPEN:
-        return False
+        return Progress.IDLE
     await _note(parts, request, RequestState.CARRIED_OUT, said=work_request.answer)
-    return True
+    return Progress.MOVED
 
 
-async def _read_or_not(parts: Parts, request: Request, number: int) -> bool:
+async def _read_or_not(parts: Parts, request: Request, number: int) -> Progress:
     """Whether it is known what became of a message: then that is said as well."""
     message = await parts.database.read(lambda c: steering.get(c, number))
     is_open = await parts.database.read(lambda c: jobs.get(c, message.job_id).is_open)
     if message.is_under_way and is_open:
-        return False
+        return Progress.IDLE
     await _note(
         parts, request, RequestState.CARRIED_OUT, said=message.outcome(is_open=is_open), message_id=None
     )
-    return True
+    return Progress.MOVED
 
 
 def _next(request: Request) -> RequestState:
@@ -283,7 +284,7 @@ def _next(request: Request) -> RequestState:
     return RequestState.ANSWERED if request.message_id is None else RequestState.AWAITED
 
 
-async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) -> bool:
+async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
     """Answer, unless there is nothing to say that the cards do not show."""
     message = await parts.database.read(lambda c: _message(c, parts, chat_output, request))
     if message is None:
@@ -292,7 +293,7 @@ async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) 
         await _in_thread(parts, chat_output, request, message)
     else:
         await _in_private(parts, chat_output, request, message)
-    return True
+    return Progress.MOVED
 
 
 async def _done(parts: Parts, request: Request, state: RequestState) -> None:

@@ -15,6 +15,7 @@ from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.engine.chat import permissions
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatRefused, ChatUnavailable
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
@@ -34,7 +35,7 @@ def is_behind(connection: sqlite3.Connection, parts: Parts) -> bool:
     return bool(home_tabs.behind(connection, at=parts.clock.now()))
 
 
-async def step(parts: Parts, chat_output: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     """Show every tab that is behind; whether there was one. Raises ChatUnavailable once the others had their turn."""
     behind = await parts.database.read(lambda c: home_tabs.behind(c, at=parts.clock.now()))
     trouble = None
@@ -45,7 +46,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> bool:
             trouble = error
     if trouble is not None:
         raise trouble
-    return bool(behind)
+    return Progress.of(bool(behind))
 
 
 async def _show(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:

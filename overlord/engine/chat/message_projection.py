@@ -25,6 +25,7 @@ from overlord.engine.chat import briefing
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatRefused, ChatUnavailable, MessageMissing
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, ledger
@@ -56,7 +57,7 @@ def _is_wanting(connection: sqlite3.Connection, chat_output: ChatOutput) -> bool
     )
 
 
-async def step(parts: Parts, chat_output: ChatOutput) -> bool:
+async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     """Have a message for everything that needs one, then post or edit the one that is most due; whether there was one.
 
     Raises ChatUnavailable, after which others go first for a while unless the chat asked all to wait, and ChatRefused for a
@@ -66,12 +67,12 @@ async def step(parts: Parts, chat_output: ChatOutput) -> bool:
         await parts.database.write(Failpoint.MESSAGE_WANTED, partial(_want, chat_output=chat_output))
     due = await parts.database.read(lambda c: next(_due(c, chat_output), None))
     if due is None:
-        return False
+        return Progress.IDLE
     at = parts.clock.now()
     order = partial(_ordered, parts=parts, chat_output=chat_output, due=due, at=at)
     said = await parts.database.write(Failpoint.MESSAGE_ORDERED, order)
     if said is None:
-        return True
+        return Progress.MOVED
     try:
         await _say(parts, chat_output, said)
     except MessageMissing as error:
@@ -83,7 +84,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> bool:
         if error.retry_after_s is None:
             chat_output.put_last(due.message.id)
         raise
-    return True
+    return Progress.MOVED
 
 
 def _want(connection: sqlite3.Connection, *, chat_output: ChatOutput) -> None:

@@ -13,21 +13,22 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues import claim, projection
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs
 
 
-async def look(parts: Parts, name: RepositoryName, job: Job, issue: Issue) -> bool:
+async def look(parts: Parts, name: RepositoryName, job: Job, issue: Issue) -> Progress:
     """Take note of what an open job's issue says now. Whether that is news.
 
     It asks nothing of the forge while the text is the known one, and for the comments when it is another.
     """
     shown = await asyncio.to_thread(issue_without_hidden, issue)  # as a snapshot has it
     if issue_edit.is_same(job.edited_issue or job.issue, shown):
-        return False
+        return Progress.IDLE
     now, at = await claim.snapshot(parts, name, issue), parts.clock.now()
-    return await parts.database.write(Failpoint.FATE_NOTED, lambda c: _note(c, job, now, at))
+    return Progress.of(await parts.database.write(Failpoint.FATE_NOTED, lambda c: _note(c, job, now, at)))
 
 
 def _note(connection: sqlite3.Connection, read: Job, now: Issue, at: datetime) -> bool:
@@ -66,10 +67,10 @@ def _ask_anew(connection: sqlite3.Connection, job: Job, at: datetime) -> None:
         jobs.move(connection, job.id, EventName.WORK_RESUMED, at=at, actor="forge")
 
 
-async def asked(parts: Parts, job: Job) -> bool:
+async def asked(parts: Parts, job: Job) -> Progress:
     """Ask a person which text counts before a queued job gets its next brief. Whether the job waits for that now."""
     if not await parts.database.read(lambda c: is_to_ask(c, jobs.get(c, job.id))):
-        return False
+        return Progress.IDLE
     at = parts.clock.now()
 
     def put(connection: sqlite3.Connection) -> bool:
@@ -82,7 +83,7 @@ async def asked(parts: Parts, job: Job) -> bool:
         jobs.move(connection, job.id, EventName.DISPATCH_REFUSED, at=at, data=data, reason=reason)
         return True
 
-    return await parts.database.write(Failpoint.PERSON_ASKED, put)
+    return Progress.of(await parts.database.write(Failpoint.PERSON_ASKED, put))
 
 
 def is_to_ask(connection: sqlite3.Connection, job: Job) -> bool:

@@ -5,6 +5,7 @@ import structlog
 
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
@@ -15,12 +16,12 @@ log = structlog.get_logger()
 MARK = "<!-- overlord:message {} -->"
 
 
-async def acknowledge(parts: Parts, number: int) -> bool:
+async def acknowledge(parts: Parts, number: int) -> Progress:
     """Reply where a message was said; a reply that a crash kept from being noted is found again. What the forge refuses is left:
     the ledger tells it."""
     message = await parts.database.read(lambda c: steering.get(c, number))
     if message.is_told:
-        return False
+        return Progress.IDLE
     job = await parts.database.read(lambda c: jobs.get(c, message.job_id))
     name, mark = job.space, MARK.format(number)
     place = await parts.database.read(lambda c: processed_comments.place_of(c, name, message.comment_id or 0))
@@ -32,4 +33,4 @@ async def acknowledge(parts: Parts, number: int) -> bool:
     except ForgeRefused as error:
         log.warning("not_acknowledged", space=name, comment=message.comment_id, reason=str(error))
     await parts.database.write(Failpoint.STEERING_TOLD, lambda c: steering.mark_told(c, number))
-    return False
+    return Progress.IDLE

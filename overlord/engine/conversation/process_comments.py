@@ -28,6 +28,7 @@ from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
@@ -42,7 +43,7 @@ log = structlog.get_logger()
 REPLY = "<!-- overlord:reply {} -->"
 
 
-async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
+async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
     """Hear what was said in a space since it was last asked; whether that moved anything."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.heard_at or parts.clock.now() - LOOKS_BACK  # what is older was not for us
@@ -57,30 +58,30 @@ async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) 
     return moved
 
 
-async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) -> bool:
+async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) -> Progress:
     body, author = posted.comment.body, posted.comment.author
     if OURS in body or (posted.is_bot and author not in parts.settings.space(name).intake.bots):
-        return False  # there are many, and they are to leave no trace
+        return Progress.IDLE  # there are many, and they are to leave no trace
     asked, complaint = await _understood(parts, name, posted)
     if asked is None and not complaint:
-        return False
+        return Progress.IDLE
     if await parts.database.read(lambda c: processed_comments.is_known(c, name, posted.id)):
-        return False
+        return Progress.IDLE
     heard = Hearing(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
     if not await Permissions(parts, name).counts(author, is_bot=posted.is_bot, text=body):
         await _remember(parts, heard)
-        return False
+        return Progress.IDLE
     if asked is None:
         await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
-        return True
+        return Progress.MOVED
     if isinstance(asked, CommentRequest):
         await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: pull_comments.take(c, heard, body))
     else:
         await _carry_out(parts, name, heard, asked, posted.at)
     parts.notify()
-    return True
+    return Progress.MOVED
 
 
 async def _understood(

@@ -14,6 +14,7 @@ from overlord.engine.delivery import review_answers
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import note_pull, note_push, opened_pull
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import apply_answers
 from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
 from overlord.failpoints import Failpoint
@@ -25,7 +26,7 @@ REFUSALS = (ForgeRefused, PushRejected, PushRefused)
 """What only a person can change: it is put to one when the work is to be delivered, and not tried again before they answer."""
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """Push, open or complete the pull request, mark it ready, and say so on the commit."""
     name = job.space
     try:
@@ -42,7 +43,7 @@ async def step(parts: Parts, job: Job) -> bool:
         await apply_answers.wait_for_person(
             parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, body, ending="not needed"
         )
-        return True
+        return Progress.MOVED
     await parts.database.write(
         Failpoint.JOB_DELIVERED,
         lambda c: jobs.move(
@@ -53,26 +54,26 @@ async def step(parts: Parts, job: Job) -> bool:
             data={"pull": pull.number, "head": job.head_sha, "url": pull.url},
         ),
     )
-    return True
+    return Progress.MOVED
 
 
-async def push_draft(parts: Parts, job: Job) -> bool:
+async def push_draft(parts: Parts, job: Job) -> Progress:
     """Show in-scope work as a draft, once, while it is still judged; whether that did anything.
 
     A refusal waits until delivery, where people are asked.
     """
     head = job.head_sha
     if head is None or head in (job.pushed_sha, parts.drafts_refused.get(job.id)):
-        return False
+        return Progress.IDLE
     try:
         job = await _push(parts, job)
         await _pull(parts, job, draft=True)
     except REFUSALS:
         parts.drafts_refused[job.id] = head
-        return False
+        return Progress.IDLE
     parts.drafts_refused.pop(job.id, None)
     await say(parts, job, state="pending", description="evaluating")
-    return True
+    return Progress.MOVED
 
 
 async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:

@@ -11,6 +11,7 @@ from overlord.engine.delivery import rounds
 from overlord.engine.issues import missing_issue, projection
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.failpoints import Failpoint
 from overlord.ports import IssueState, Pull, RepositoryName
@@ -18,16 +19,11 @@ from overlord.store import jobs
 from overlord.store.spaces import spaces
 
 
-async def step(_parts: Parts, _job: Job) -> bool:
-    """Nothing to do between polls: `pulls` asks the forge once for the whole space."""
-    return False
-
-
 async def pulls(
     parts: Parts, name: RepositoryName, poll_errors: PollErrors, only: Collection[JobId] | None = None
-) -> bool:
+) -> Progress:
     """Follow the pull requests of a space's open jobs, or of some; one that cannot be read keeps no other waiting."""
-    moved = False
+    moved = Progress.IDLE
     for job in await parts.database.read(lambda c: jobs.with_pulls(c, name)):
         if job.state is not JobState.DELIVERING and job.pull_number and (only is None or job.id in only):
             parts.poll_schedule.saw_pull(job.id, parts.clock.monotonic())
@@ -46,10 +42,10 @@ def fate(pull: Pull) -> EventName | None:
     return None if pull.open else EventName.PR_CLOSED
 
 
-async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
+async def _follow(parts: Parts, job: Job, pull: Pull) -> Progress:
     event = fate(pull)
     if event is None:
-        return False
+        return Progress.IDLE
     reason = "its pull request was closed without a merge"
     if event is EventName.MERGED:
         reason = await _tidy(parts, job)
@@ -65,7 +61,7 @@ async def _follow(parts: Parts, job: Job, pull: Pull) -> bool:
             reason=reason,
         ),
     )
-    return True
+    return Progress.MOVED
 
 
 async def _tidy(parts: Parts, job: Job) -> str:
@@ -93,7 +89,7 @@ async def _is_issue_open(parts: Parts, name: RepositoryName, number: int) -> boo
         return False
 
 
-async def issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
+async def issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
     """Stop work on issues that were closed, that are gone, or whose label was taken off while it was under way; evidence
     stays. Take note of those that were edited."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
@@ -108,10 +104,10 @@ async def issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) ->
     return moved
 
 
-async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
+async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> Progress:
     job = await parts.database.read(lambda c: jobs.live_for(c, name, state.issue.number))
     if job is None:
-        return False
+        return Progress.IDLE
     await missing_issue.seen(parts, job)
     if not state.open:
         return await _closed(parts, name, job)
@@ -138,7 +134,7 @@ async def _taken_off(parts: Parts, name: RepositoryName, job: Job, state: IssueS
     return label if labelling is not None and labelling.is_off else None
 
 
-async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:
+async def _closed(parts: Parts, name: RepositoryName, job: Job) -> Progress:
     """An issue is closed: by the merge of its pull request, or because nobody wants it any more."""
     if job.pull_number is not None:
         found = [await parts.forge.pull(name, job.pull_number)]
@@ -152,7 +148,7 @@ async def _closed(parts: Parts, name: RepositoryName, job: Job) -> bool:
 
 async def _end(
     parts: Parts, job: Job, event: EventName, reason: str, *, only_in: Collection[JobState]
-) -> bool:
+) -> Progress:
     data: dict[str, Json] = {"reason": reason}
     at = parts.clock.now()
 
@@ -162,4 +158,4 @@ async def _end(
         jobs.move(connection, job.id, event, at=at, actor="forge", data=data, reason=reason)
         return True
 
-    return await parts.database.write(Failpoint.FATE_NOTED, end)
+    return Progress.of(await parts.database.write(Failpoint.FATE_NOTED, end))

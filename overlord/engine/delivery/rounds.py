@@ -20,6 +20,7 @@ from overlord.engine.conversation import pull_comments
 from overlord.engine.delivery import deliver
 from overlord.engine.issues.permissions import Permissions
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.skills import lifecycle, review_pulls
 from overlord.failpoints import Failpoint
 from overlord.ports import Pull, Sha
@@ -41,11 +42,11 @@ _WHY = {
 }
 
 
-async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
+async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progress:
     """See what has come up at an open pull request that nobody works on; whether that moved its job. Without news in its
     space nobody has said anything."""
     if job.state not in {JobState.IN_REVIEW, JobState.WAITING}:
-        return False
+        return Progress.IDLE
     if job.head_sha == job.pushed_sha != pull.head_sha:
         return await _take_foreign(parts, job, pull.head_sha)
     is_taken_up = await _take_up_said(parts, job, pull, has_news=has_news)
@@ -55,13 +56,13 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
         return await _rebase(parts, job)
     if (draft := await lifecycle.of_job(parts, job)) is not None:
         # No session could change anything for failed checks; what the draft was approved over may be another text by now.
-        return await lifecycle.is_outdated(parts, job, draft) and await _rebase(parts, job)
+        return Progress.of(await lifecycle.is_outdated(parts, job, draft) and await _rebase(parts, job))
     if parts.settings.space(job.space).delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
-    return False
+    return Progress.IDLE
 
 
-async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> bool:
+async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progress:
     asked = await _said(parts, job, pull) if has_news else []
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     asked += await parts.database.read(
@@ -70,8 +71,8 @@ async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -
     if asked and (draft := await lifecycle.of_job(parts, job)) is not None:
         await lifecycle.answer_review(parts, job, pull, draft, asked)
         await parts.database.write(Failpoint.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
-        return True
-    return bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked)
+        return Progress.MOVED
+    return Progress.of(bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked))
 
 
 def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[AskedChange]) -> None:
@@ -125,7 +126,7 @@ async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
 
 async def _begin(
     parts: Parts, job: Job, kind: RoundKind, asked: Sequence[AskedChange], **changes: Unpack[JobChanges]
-) -> bool:
+) -> Progress:
     """Make a round of these, or a person's decision when there were enough rounds."""
     at, most = parts.clock.now(), parts.settings.space(job.space).delivery.rounds
     listed = "\n".join(f"- {plain_line(item.finding.message, limit=200)}" for item in asked)
@@ -151,7 +152,7 @@ async def _begin(
         decisions.raise_decision(connection, ask(waits, Subject.ROUNDS, body, at=at))
         return True
 
-    return await parts.database.write(Failpoint.ROUND_BEGUN, begin)
+    return Progress.of(await parts.database.write(Failpoint.ROUND_BEGUN, begin))
 
 
 def _round(connection: sqlite3.Connection, job: Job) -> int:
@@ -177,13 +178,13 @@ def _taken_up(
     )
 
 
-async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
+async def _take_foreign(parts: Parts, job: Job, head: Sha) -> Progress:
     """Somebody pushed to the job's branch: it stays, and is judged as ours is; what people approved was another commit."""
     name = job.space
     remote = await parts.forge.remote(name)
     await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=[job.base])
     if await parts.git.branch_head(name, job.branch) != head:
-        return False  # it has moved on since the forge was asked
+        return Progress.IDLE  # it has moved on since the forge was asked
     onto = await parts.git.branch_head(name, job.base_branch)
     base = await parts.git.merge_base(name, head, onto) if onto else None
     at, data = parts.clock.now(), {"head": head, "before": job.head_sha}
@@ -209,17 +210,17 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> bool:
         )
         return True
 
-    return await parts.database.write(Failpoint.FOREIGN_PUSH_NOTED, take)
+    return Progress.of(await parts.database.write(Failpoint.FOREIGN_PUSH_NOTED, take))
 
 
-async def _rebase(parts: Parts, job: Job) -> bool:
+async def _rebase(parts: Parts, job: Job) -> Progress:
     """Bring the base branch into the job's: as code can, to be judged again; else a session makes of both sides one."""
     name, head = job.space, job.head
     remote = await parts.forge.remote(name)
     await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=[head])
     onto = await parts.git.branch_head(name, job.base_branch)
     if onto is None or onto == job.base_sha:
-        return False  # the forge has not looked at what there is now
+        return Progress.IDLE  # the forge has not looked at what there is now
     title = plain_line(job.issue.title, limit=60)
     message = f"Bring {job.base_branch} into the work on issue {job.issue.number}\n\n{title}"
     merge = await parts.git.merge(name, head, onto, message=message, at=job.updated_at)
@@ -237,4 +238,4 @@ async def _rebase(parts: Parts, job: Job) -> bool:
         jobs.move(connection, job.id, EventName.REBASED, at=at, data=data, **told)
         return True
 
-    return await parts.database.write(Failpoint.ROUND_BEGUN, rebased)
+    return Progress.of(await parts.database.write(Failpoint.ROUND_BEGUN, rebased))

@@ -22,6 +22,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
 from overlord.engine.evaluation.change_context import context_of
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import capacity, dependencies, dispatch, environment, setup, untested
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed
@@ -62,7 +63,7 @@ class _Judged:
     measured: StepResult | None
 
 
-async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+async def step(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Start the check session, or take in its report."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None or session.kind is SessionKind.SETUP:
@@ -71,10 +72,10 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         return await _start(parts, job, row, session)
     over = await endings.over(parts, session)
     if over is None:
-        return False
+        return Progress.IDLE
     if await _to_be_repeated(parts, job, row, over):
         await parts.database.write(Failpoint.CHECK_LOST, lambda c: _lose(c, parts, job, over))
-        return True
+        return Progress.MOVED
     plan = await _plan(parts, job, row, session.layer)
     judged = await _judge(parts, job, row, plan, over)
 
@@ -82,7 +83,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         _close(connection, parts, row, over, *_settled(connection, parts, job, plan, judged))
 
     await parts.database.write(Failpoint.CHECK_JUDGED, written)
-    return True
+    return Progress.MOVED
 
 
 async def _judge(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, over: endings.Over) -> _Judged:
@@ -138,27 +139,27 @@ def is_reviewed(parts: Parts, space: str, row: EvaluationRow) -> bool:
     return parts.settings.space(space).checks.review or row.made(CheckName.SKILL)
 
 
-async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | None) -> bool:
+async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | None) -> Progress:
     """Prepare the check session, once what it runs in is there."""
     try:
         if running is not None:
             return await setup.advance(parts, job, running)
         if await dependencies.ask_first(parts, job, row):
-            return True
+            return Progress.MOVED
         if not await parts.database.read(lambda c: capacity.is_left(c, parts, job.space)):
-            return False
+            return Progress.IDLE
         need = await environment.allowed(parts, job, job.base)
         layer = await setup.ensure(parts, job, need)
         if layer is None:
-            return False
+            return Progress.IDLE
         plan = await _plan(parts, job, row, layer)
         if (known := await _known(parts, job, row, plan, layer)) is not None:
             return await _judge_again(parts, job, row, plan, known)
     except (ChecksFileError, EnvironmentFailed) as error:
         results = _unavailable(str(error))
         await parts.database.write(Failpoint.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
-        return True
-    return await dispatch.check_session(parts, job, plan.steps, layer)
+        return Progress.MOVED
+    return Progress.of(await dispatch.check_session(parts, job, plan.steps, layer))
 
 
 async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer: str) -> Session | None:
@@ -184,7 +185,7 @@ async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer:
     return last if is_same and has_baseline else None
 
 
-async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, known: Session) -> bool:
+async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, known: Session) -> Progress:
     """Judge what was reported once more: what was said of the work since may count."""
     over = endings.Over(session=known, ending=Ending(kind=EndKind.EXITED))
     judged = await _judge(parts, job, row, plan, over)
@@ -193,7 +194,7 @@ async def _judge_again(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, 
         _add(connection, parts, row, *_settled(connection, parts, job, plan, judged))
 
     await parts.database.write(Failpoint.CHECK_JUDGED, written)
-    return True
+    return Progress.MOVED
 
 
 async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan:
@@ -223,9 +224,9 @@ async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan
     )
 
 
-async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> bool:
+async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> Progress:
     if session.door_opened_at is None:
-        return False
+        return Progress.IDLE
     try:
         await launch(parts, job, session)
     except (RunnerRefused, EnvironmentFailed) as error:
@@ -234,9 +235,9 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
         await parts.database.write(
             Failpoint.CHECK_REFUSED, lambda c: _close(c, parts, row, refused, *results)
         )
-        return True
+        return Progress.MOVED
 
-    return True
+    return Progress.MOVED
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:

@@ -37,6 +37,7 @@ from overlord.engine.delivery import deliver
 from overlord.engine.evaluation import check, review
 from overlord.engine.evaluation.change_context import compared_tests
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import scope_of, settled
 from overlord.engine.sessions import dependencies
 from overlord.engine.sessions.environment import EnvironmentFailed
@@ -60,7 +61,7 @@ READ_AT_ONCE = 8
 """Binary files that are held at a time while they are looked through."""
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """Make the next check that is missing, or conclude when none is."""
     row = await parts.database.write(
         Failpoint.EVALUATION_BEGUN, lambda c: evaluations.current(c, job, at=parts.clock.now())
@@ -91,11 +92,11 @@ def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
     )
 
 
-async def _show(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+async def _show(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Let people watch: what passed scope and integrity becomes a draft while it is checked."""
     if all(made.score is CheckScore.PASS for made in row.checks):
         return await deliver.push_draft(parts, job)
-    return False
+    return Progress.IDLE
 
 
 async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationRow:
@@ -186,7 +187,7 @@ async def _sizes(parts: Parts, job: Job, evaluation_input: EvaluationInput) -> d
     return {path: size for path, size in known.items() if path in changed}
 
 
-async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     contract = parts.contract(job.space)
     verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
@@ -195,7 +196,7 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> bool:
     await parts.database.write(
         Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, evaluation_input)
     )
-    return True
+    return Progress.MOVED
 
 
 def _write_verdict(  # noqa: PLR0917

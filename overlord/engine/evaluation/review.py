@@ -21,6 +21,7 @@ from overlord.domain.review.review_request import Part, messages_for, review_par
 from overlord.domain.review.rubric import Rubric, load_rubric
 from overlord.domain.session import Account, Session
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import dispatch
 from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
 from overlord.engine.skills import lifecycle
@@ -39,7 +40,7 @@ TRIES = 2
 """An answer out of form is asked for once more."""
 
 
-async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+async def step(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Ask for the review and write its score down."""
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     session = await account.of_review(parts, job, since=row.at)
@@ -59,7 +60,7 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         evaluations.add_check(connection, row, result, at=parts.clock.now())
 
     await parts.database.write(Failpoint.REVIEW_MADE, made)
-    return True
+    return Progress.MOVED
 
 
 async def _review(

@@ -16,6 +16,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors, wait_asked
 from overlord.engine.runtime.poll_outcome import UNSEEN
 from overlord.engine.runtime.poll_schedule import interval_s
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import cleanup
 from overlord.engine.skills import review_pulls
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeUnavailable, Refused
@@ -27,7 +28,7 @@ from overlord.store.spaces.spaces import Space
 from overlord.verbs import commands
 
 
-async def poll(parts: Parts, name: RepositoryName) -> bool:
+async def poll(parts: Parts, name: RepositoryName) -> Progress:
     """Look at issues that people wish to see worked on; ask a space whose turn it is for labelled ones and for the fate of
     its pull requests.
 
@@ -41,16 +42,16 @@ async def poll(parts: Parts, name: RepositoryName) -> bool:
     return moved
 
 
-async def _poll_in_turn(parts: Parts, name: RepositoryName) -> bool:
+async def _poll_in_turn(parts: Parts, name: RepositoryName) -> Progress:
     now = parts.clock.now()
     space = await parts.database.read(lambda c: spaces.get(c, name))
     hinted = parts.hints.is_due(name, parts.clock.monotonic())
     is_ours = name in parts.settings.repositories
     if not is_ours or not is_to_poll(space, now, interval_s(parts.settings), hinted=hinted):
-        return False
+        return Progress.IDLE
     if parts.hints.take(name, parts.clock.monotonic()):
         parts.poll_schedule.forget(name)  # also where this poll was due anyway, before its hint was
-    moved, poll_errors = False, PollErrors()
+    moved, poll_errors = Progress.IDLE, PollErrors()
     failure: ExternalServiceError | None = None
     try:
         if await renamed_repository.is_itself(parts, name):
@@ -93,14 +94,14 @@ def in_order(issues: Iterable[IssueState], priority_label: str) -> list[IssueSta
     )
 
 
-async def _poll_space(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
+async def _poll_space(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
     """See whether a space has news, and if so look at all of it; else only at pull requests whose turn it is."""
     now = parts.clock.monotonic()
     mark = await parts.forge.activity(name)
     if not parts.poll_schedule.is_new(name, mark, now):
         with poll_errors.kept():
             return await follow_pulls.pulls(parts, name, poll_errors, only=await _pulls_due(parts, now))
-        return False
+        return Progress.IDLE
     parts.poll_schedule.forget(name)
     looked = await _look_at_all(parts, name, poll_errors)
     if looked.is_all and not len(poll_errors):
@@ -117,7 +118,7 @@ async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
 class Looked:
     """What one look at a repository came to."""
 
-    moved: bool = False
+    moved: Progress = Progress.IDLE
     """Whether a job was begun or moved."""
     is_all: bool = True
     """Whether nothing is left that asks to be looked at again: no label that could not be acted on yet, no pull request unread."""
@@ -127,7 +128,7 @@ async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors)
     """Claim each labelled issue once, the most urgent first, and resume what was labelled again."""
     labels = parts.settings.space(name).labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
-    moved, is_all, base = False, True, ""
+    moved, is_all, base = Progress.IDLE, True, ""
     for state in in_order(labelled, labels.priority):
         number = state.issue.number
         live = await parts.database.read(partial(jobs.live_for, space=name, issue_number=number))
@@ -137,8 +138,8 @@ async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors)
             base = base or await claim.base_branch(parts, name)
             act = partial(_claim, parts, name, state, base)
         with poll_errors.kept():
-            is_taken = await act()
-            moved, is_all = moved or is_taken, is_all and is_taken
+            taken = await act()
+            moved, is_all = moved | taken, is_all and bool(taken)
     return Looked(moved=moved, is_all=is_all)
 
 
@@ -173,17 +174,17 @@ async def _look_at_all(parts: Parts, name: RepositoryName, poll_errors: PollErro
     return looked
 
 
-async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> bool:
+async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: str) -> Progress:
     issue = state.issue
     if await parts.database.read(shortages.now) is not None:
-        return False
+        return Progress.IDLE
     last = await parts.database.read(lambda c: jobs.last_for(c, name, issue.number))
     if last is not None and not (
         projection.has_labelled(last) and await _is_labelled(parts, name, issue.number)
     ):
-        return False  # it may be the label that the last one was taken up with
+        return Progress.IDLE  # it may be the label that the last one was taken up with
     if not await claim.may_begin(parts, name, state):
-        return False
+        return Progress.IDLE
     snapshot = await claim.snapshot(parts, name, issue)
     contract = parts.contract(name)
     urgent, at = parts.settings.space(name).labels.priority in issue.labels, parts.clock.now()
@@ -192,20 +193,20 @@ async def _claim(parts: Parts, name: RepositoryName, state: IssueState, base: st
     )
     claimed = await parts.database.write(Failpoint.JOB_CLAIMED, act)
     if claimed is None:
-        return False
+        return Progress.IDLE
     parts.notify()  # it is worked on while the rest of the poll is asked for
-    return True
+    return Progress.MOVED
 
 
-async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -> bool:
+async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -> Progress:
     # A waiting job whose labels are known to be ours carries the work label only if a person put it on since.
     if job.state is not JobState.WAITING or not job.projected.startswith(JobState.WAITING):
-        return False
+        return Progress.IDLE
     name = job.space
     if not await _is_labelled(parts, name, job.issue.number):
-        return False
+        return Progress.IDLE
     if not await claim.may_begin(parts, name, state):
-        return False
+        return Progress.IDLE
     snapshot = await claim.snapshot(parts, name, state.issue)
     command = commands.ResumeJob(job_id=job.id, actor="forge", issue=snapshot)
     at = parts.clock.now()
@@ -219,7 +220,7 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
             return False  # it is about to: by what a person answered
         return True
 
-    return await parts.database.write(Failpoint.JOB_RESUMED, resume)
+    return Progress.of(await parts.database.write(Failpoint.JOB_RESUMED, resume))
 
 
 async def _is_labelled(parts: Parts, name: RepositoryName, number: int) -> bool:

@@ -15,6 +15,7 @@ from overlord.domain.text.plain import defused_line
 from overlord.engine.issues import claim, renamed_repository
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
@@ -27,7 +28,7 @@ PATIENCE = timedelta(hours=1)
 """For so long the forge is asked about a wish; then whoever wished is told that it does not answer."""
 
 
-async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> bool:
+async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
     """Answer what is wished for in a space; whether anything moved. What the forge does not answer now waits."""
     moved = False
     for wished in await parts.database.read(lambda c: work_requests.of_space(c, name)):
@@ -37,7 +38,7 @@ async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
             moved = True
     if moved:
         parts.notify()
-    return moved
+    return Progress.of(moved)
 
 
 async def _answer(

@@ -14,6 +14,7 @@ from overlord.domain.job import Job
 from overlord.domain.text.plain import visible
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeMoved
 from overlord.failpoints import Failpoint
 from overlord.ports import IssueState, RepositoryName
@@ -23,13 +24,13 @@ EVERY = timedelta(minutes=55)
 """Less than an hour: a space is looked at as a whole once in an hour at least, and then its issues are due."""
 GONE = "the issue is gone: it was deleted, or moved to where Overlord does not see it"
 
-Act = Callable[[IssueState], Awaitable[bool]]
+Act = Callable[[IssueState], Awaitable[Progress]]
 
 
-async def look(parts: Parts, name: RepositoryName, poll_errors: PollErrors, found: Act) -> bool:
+async def look(parts: Parts, name: RepositoryName, poll_errors: PollErrors, found: Act) -> Progress:
     """Look for the issues that it is time for; `found` sees those that are there. To be asked after a list of the issues was
     had: that shows that we may see them."""
-    moved, now = False, parts.clock.now()
+    moved, now = Progress.IDLE, parts.clock.now()
     for job in await parts.database.read(lambda c: _due(c, name, now)):
         with poll_errors.kept():
             moved |= await _find(parts, name, job, found)
@@ -45,13 +46,15 @@ def _due(connection: sqlite3.Connection, name: RepositoryName, now: datetime) ->
     ]
 
 
-async def _find(parts: Parts, name: RepositoryName, job: Job, found: Act) -> bool:
+async def _find(parts: Parts, name: RepositoryName, job: Job, found: Act) -> Progress:
     try:
         state = await parts.forge.issue(name, job.issue.number)
     except ForgeMissing as error:
         await parts.forge.repository(name)  # which says when it is all of the repository that we do not see
         where = " ".join(visible(error.to).split())[:200] if isinstance(error, ForgeMoved) else None
-        return await parts.database.write(Failpoint.FATE_NOTED, lambda c: _missed(c, parts, job, where))
+        return Progress.of(
+            await parts.database.write(Failpoint.FATE_NOTED, lambda c: _missed(c, parts, job, where))
+        )
     there = partial(jobs.repair, job_id=job.id, issue_looked_at=parts.clock.now(), issue_missing_at=None)
     await parts.database.write(Failpoint.FATE_NOTED, there)
     return await found(state)

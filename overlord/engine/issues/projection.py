@@ -12,6 +12,7 @@ from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import says_locked
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, GitFailed
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
@@ -47,11 +48,11 @@ def label_for(state: JobState, labels: Labels) -> str | None:
     return by_state.get(state)
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """Bring the forge in line with the row, if it is not known to be; whether there is more to tell by now."""
     job = await parts.database.read(lambda c: jobs.get(c, job.id))
     if job.projected == projection_key(job):
-        return False
+        return Progress.IDLE
     if job.projected and not job.projected.startswith(UNSURE):
         job = await parts.database.write(Failpoint.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
     is_wished, refused = _is_wished(job), list[ExternalServiceError]()
@@ -82,7 +83,7 @@ async def step(parts: Parts, job: Job) -> bool:
     is_behind = await parts.database.write(Failpoint.PROJECTION_NOTED, note)
     if refused:
         raise refused[0]
-    return is_behind
+    return Progress.of(is_behind)
 
 
 @contextlib.contextmanager

@@ -7,13 +7,14 @@ from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
 from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
 from overlord.verbs.proposal import work_request_for
 
 
-async def step(parts: Parts, number: int) -> bool:
+async def step(parts: Parts, number: int) -> Progress:
     """Open an approved proposal's issue, and note it. Raises ForgeUnavailable."""
     proposal = await parts.database.read(lambda c: proposals.get(c, number))
     try:
@@ -27,7 +28,7 @@ async def step(parts: Parts, number: int) -> bool:
             Failpoint.PROPOSAL_DISPATCHED, lambda c: _dispatched(c, parts, proposal, issue)
         )
         parts.notify()
-    return True
+    return Progress.MOVED
 
 
 async def _issue(parts: Parts, proposal: EnhancementProposal) -> int:

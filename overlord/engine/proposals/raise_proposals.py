@@ -18,6 +18,7 @@ from overlord.domain.scope.pattern import fingerprint, normalised, of_finding, s
 from overlord.domain.skills.record import SkillRecord
 from overlord.domain.text.plain import unquoted
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.skills import lifecycle
 from overlord.failpoints import Failpoint
 from overlord.settings.work import Proposals
@@ -48,11 +49,11 @@ def _news(connection: sqlite3.Connection, *, limit: int) -> list[Entry]:
     return ledger.named(connection, names, after=patterns.read_up_to(connection), limit=limit)
 
 
-async def step(parts: Parts) -> bool:
+async def step(parts: Parts) -> Progress:
     """Count what happened since the last look; raise what is due, and end what is done."""
     act = partial(_weigh, parts=parts, settings=parts.settings.proposals, at=parts.clock.now())
     await parts.database.write(Failpoint.PROPOSALS_WEIGHED, act)
-    return True
+    return Progress.MOVED
 
 
 def _weigh(connection: sqlite3.Connection, *, parts: Parts, settings: Proposals, at: datetime) -> None:

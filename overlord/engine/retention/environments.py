@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.engine.runtime.parts import Caretaker, Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import environments, jobs, ledger
@@ -14,14 +15,14 @@ GIGABYTE = 10**9
 EVERY_S = 3600.0
 
 
-async def step(parts: Parts) -> bool:
+async def step(parts: Parts) -> Progress:
     """Remove what is due; whether there was anything."""
     removed = await environments_due(Caretaker.of(parts))
     open_jobs = await parts.database.read(jobs.open_jobs)
     for name in parts.settings.repositories:
         keep = {job.base_sha for job in open_jobs if job.space == name and job.base_sha}
         await parts.git.forget_ready(RepositoryName(name), keep=keep)
-    return bool(removed)
+    return Progress.of(bool(removed))
 
 
 async def environments_due(caretaker: Caretaker) -> list[Environment]:

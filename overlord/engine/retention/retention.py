@@ -14,6 +14,7 @@ from pathlib import Path
 from overlord.domain.retention_item import RetentionItem, RetentionKind, over
 from overlord.engine.retention import environments as prune
 from overlord.engine.runtime.parts import Caretaker, Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import retention
@@ -25,12 +26,12 @@ COPIES_KEPT = 2
 _NUMBER = re.compile(r"\d+$")
 
 
-async def step(parts: Parts) -> bool:
+async def step(parts: Parts) -> Progress:
     """Clear up, and let mirrors go of what no job needs. Moves no job."""
     caretaker = Caretaker.of(parts)
     await clear(caretaker, environments=False)  # which `prune` looks after every hour
     await tidy(caretaker)
-    return False
+    return Progress.IDLE
 
 
 async def look(caretaker: Caretaker) -> list[RetentionItem]:

@@ -9,11 +9,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from overlord.engine.runtime.progress import Progress
+
 QUICK_S = 0.05
 """How long a pass waits for the steps it started; most are done in a few milliseconds."""
 LAST_WAIT_S = 5.0
 
-Act = Callable[[], Awaitable[bool]]
+Act = Callable[[], Awaitable[Progress]]
 
 
 class BackgroundSteps:
@@ -21,9 +23,9 @@ class BackgroundSteps:
 
     def __init__(self, notify: Callable[[], None]) -> None:
         self._notify = notify
-        self._under_way: dict[str, asyncio.Task[bool]] = {}
+        self._under_way: dict[str, asyncio.Task[Progress]] = {}
         self._next: dict[str, Act] = {}
-        self._awaited: set[asyncio.Task[bool]] = set()
+        self._awaited: set[asyncio.Task[Progress]] = set()
         self._error: BaseException | None = None
 
     @property
@@ -42,7 +44,7 @@ class BackgroundSteps:
         else:
             self._awaited.add(self._begin(key, act))
 
-    async def news(self) -> bool:
+    async def news(self) -> Progress:
         """Wait a moment for what was just started; whether some of it has moved something. Raises what a step raised.
 
         What has moved is not kept waiting by what takes its time.
@@ -60,7 +62,7 @@ class BackgroundSteps:
             self._awaited.clear()
         if self._error is not None:
             raise self._error
-        return moved
+        return Progress.of(moved)
 
     async def rest(self) -> None:
         """Wait until nothing is under way."""
@@ -78,12 +80,12 @@ class BackgroundSteps:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begin(self, key: str, act: Act) -> asyncio.Task[bool]:
+    def _begin(self, key: str, act: Act) -> asyncio.Task[Progress]:
         task = self._under_way[key] = asyncio.ensure_future(_run(act))
         task.add_done_callback(partial(self._ended, key))
         return task
 
-    def _ended(self, key: str, task: asyncio.Task[bool]) -> None:
+    def _ended(self, key: str, task: asyncio.Task[Progress]) -> None:
         del self._under_way[key]
         following = self._next.pop(key, None)
         if task.cancelled():
@@ -96,5 +98,5 @@ class BackgroundSteps:
             self._notify()
 
 
-async def _run(act: Act) -> bool:
+async def _run(act: Act) -> Progress:
     return await act()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from overlord.engine.runtime.progress import Progress
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused
 
 News = TypeVar("News")
@@ -57,15 +58,15 @@ def says_locked(error: ForgeRefused) -> bool:
 
 async def through(
     news: Iterable[News],
-    act: Callable[[News], Awaitable[bool]],
+    act: Callable[[News], Awaitable[Progress]],
     poll_errors: PollErrors,
     *,
     since: datetime,
     at: Callable[[News], datetime],
-) -> tuple[bool, datetime]:
+) -> tuple[Progress, datetime]:
     """Act on each of what is new, oldest first. Whether anything moved, and the time to ask from next: what failed is
     asked for again, with all that came after it."""
-    before, moved = len(poll_errors), False
+    before, moved = len(poll_errors), Progress.IDLE
     for item in news:
         with poll_errors.kept():
             moved |= await act(item)

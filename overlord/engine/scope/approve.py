@@ -12,6 +12,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.scope.approval import approved, question, text_key
 from overlord.domain.scope.tree import Tree
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import Allowed
 from overlord.failpoints import Failpoint
 from overlord.ports import Sha
@@ -20,7 +21,7 @@ from overlord.store import decisions, jobs
 MOST_SUGGESTED = 8
 
 
-async def ask_first(parts: Parts, job: Job, allowed: Allowed, base: Sha) -> bool:
+async def ask_first(parts: Parts, job: Job, allowed: Allowed, base: Sha) -> Progress:
     """Put it to a person; whether that was news. The answer takes the job back to the queue, or ends it."""
     paths = await parts.git.listing(job.space, base)
     suggested = await asyncio.to_thread(suggestion, frozenset(paths))
@@ -40,7 +41,7 @@ async def ask_first(parts: Parts, job: Job, allowed: Allowed, base: Sha) -> bool
         decisions.raise_decision(connection, decision)
         return True
 
-    return await parts.database.write(Failpoint.SCOPE_ASKED, put)
+    return Progress.of(await parts.database.write(Failpoint.SCOPE_ASKED, put))
 
 
 def suggestion(paths: frozenset[str]) -> str:

@@ -10,6 +10,7 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges
 from overlord.domain.session import Ending, EndKind
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import ending as endings
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, environments, jobs, sessions
@@ -37,16 +38,16 @@ MOVES: Mapping[Verb, EventName] = {
 }
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """Carry out what people answered for a waiting job."""
     answered = await parts.database.read(lambda c: decisions.unapplied(c, job.id))
     due = [decision for decision in answered if decision.verb in MOVES]
     if not due:
-        return False
+        return Progress.IDLE
     # They may have granted a permission that was missing, and then answered.
     parts.forge.renew_sign_in(job.space)
     await parts.database.write(Failpoint.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
-    return True
+    return Progress.MOVED
 
 
 def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:

@@ -2,18 +2,19 @@
 
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import collect
 from overlord.errors import RunnerUnavailable
 from overlord.store import sessions
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """End the live session of a job that is closed."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None:
-        return False
+        return Progress.IDLE
     await collect.abandon(parts, session)
-    return True
+    return Progress.MOVED
 
 
 async def orphans(parts: Parts) -> None:

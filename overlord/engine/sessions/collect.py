@@ -27,6 +27,7 @@ from overlord.domain.session import (
 from overlord.domain.text.plain import defused_line, last_of, plain_line, quoted
 from overlord.domain.transcript import exchange_of, failed_edits
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
@@ -40,17 +41,17 @@ SHOWN_EDITS = 3
 """Reasons of failed edits that are told, the last ones."""
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """See whether the job's session is over, and take in what it leaves."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None:
         return await _lost_without_trace(parts, job)
     over = await endings.over(parts, session)
     if over is None:
-        return False
+        return Progress.IDLE
     work = await _canonical(parts, job, over.session)
     await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
-    return True
+    return Progress.MOVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,7 @@ def _outage(connection: sqlite3.Connection, session: Session) -> ModelOutage | N
     return model_outages.of_session(connection, session.id)
 
 
-async def _lost_without_trace(parts: Parts, job: Job) -> bool:
+async def _lost_without_trace(parts: Parts, job: Job) -> Progress:
     """A running job without a live session: only damage from outside makes one; it goes back to the queue."""
     await parts.database.write(
         Failpoint.LOSS_NOTED,
@@ -219,7 +220,7 @@ async def _lost_without_trace(parts: Parts, job: Job) -> bool:
             reason="its session is gone from the database",
         ),
     )
-    return True
+    return Progress.MOVED
 
 
 async def abandon(parts: Parts, session: Session) -> None:

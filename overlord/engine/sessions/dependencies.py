@@ -9,6 +9,7 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import environment
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import evaluation_input_of
@@ -30,11 +31,11 @@ async def approved(parts: Parts, job: Job, base: Sha) -> tuple[str, ...]:
     return need.taken if need is not None else ()
 
 
-async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
+async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Let the job wait for a person when its change asks for other dependencies. Raises EnvironmentFailed."""
     asked = await environment.unapproved(parts, job, job.base)
     if asked is None:
-        return False
+        return Progress.IDLE
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     named = [Finding(check="environment", rule="dependencies", message="", file=path) for path in asked.taken]
     diff = hunks_first(evaluation_input.changes, evaluation_input.diff, named, limit_chars=SHOWN_CHARS)
@@ -54,4 +55,4 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> bool:
         decisions.raise_decision(connection, decision)
 
     await parts.database.write(Failpoint.DEPENDENCIES_ASKED, wait)
-    return True
+    return Progress.MOVED

@@ -18,6 +18,7 @@ from overlord.domain.skills.match import Chosen
 from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import edited_issue, issue_comments
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
 from overlord.engine.scope.allow import Allowed, allowed
 from overlord.engine.sessions import apply_answers, capacity, environment, setup, untested
@@ -36,7 +37,7 @@ from overlord.store.conversation import follow_ups, steering
 from overlord.store.spaces import spaces
 
 
-async def step(parts: Parts, job: Job) -> bool:
+async def step(parts: Parts, job: Job) -> Progress:
     """Prepare a session for a queued job if there is room for one, then start it once its session API is open."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     try:
@@ -47,7 +48,7 @@ async def step(parts: Parts, job: Job) -> bool:
     except EnvironmentFailed as error:
         return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
     if session.door_opened_at is None:
-        return False
+        return Progress.IDLE
     try:
         await launch(parts, job, session)
     except RunnerRefused as error:
@@ -62,12 +63,12 @@ async def step(parts: Parts, job: Job) -> bool:
         jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data=data)
 
     await parts.database.write(Failpoint.WORK_STARTED, started)
-    return True
+    return Progress.MOVED
 
 
-async def _prepare_work(parts: Parts, job: Job) -> bool:
+async def _prepare_work(parts: Parts, job: Job) -> Progress:
     if (wait := await first_wait(parts, job)) is not None:
-        return wait is Wait.NEWS
+        return Progress.of(wait is Wait.NEWS)
     base = await _base(parts, job)
     if base is None:
         body = (
@@ -85,12 +86,12 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
     if writable.needs_approval:
         return await approve.ask_first(parts, job, writable, base)
     if (is_news := await untested.ask_first(parts, job, base)) is not None:
-        return is_news
+        return Progress.of(is_news)
     told = await untested.told(parts, job, base)
     job = await _begun_at(parts, job, base, branch)
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
-        return False
+        return Progress.IDLE
     session, chosen = await _work_session(
         parts, job, branch=branch, base=base, writable=told.widened(writable), layer=layer, told=told
     )
@@ -114,7 +115,7 @@ async def _prepare_work(parts: Parts, job: Job) -> bool:
         environments.mark(connection, layer, used_at=session.prepared_at)
         return True
 
-    return await parts.database.write(Failpoint.WORK_PREPARED, store)
+    return Progress.of(await parts.database.write(Failpoint.WORK_PREPARED, store))
 
 
 async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
@@ -320,9 +321,9 @@ async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], la
     return await parts.database.write(Failpoint.CHECK_PREPARED, store)
 
 
-async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> bool:
+async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> Progress:
     """No session can be started as things are: a person is asked."""
     await apply_answers.wait_for_person(
         parts, job, EventName.DISPATCH_REFUSED, subject, body, ending="never started"
     )
-    return True
+    return Progress.MOVED

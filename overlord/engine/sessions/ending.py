@@ -8,6 +8,7 @@ from minion.protocol import encode
 from overlord.domain.decision import DecisionState
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.ports import SessionId
 from overlord.settings.work import Sessions
@@ -128,7 +129,7 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
         record(connection, evidence_file)
 
 
-async def clear(parts: Parts, session: Session) -> bool:
+async def clear(parts: Parts, session: Session) -> Progress:
     """Free what an ended session held: its container, its repository. May be repeated; nothing waits for it."""
     parts.session_watchdog.forget(session.id)
     await parts.runner.remove(SessionId(session.id))
@@ -136,4 +137,4 @@ async def clear(parts: Parts, session: Session) -> bool:
     await parts.database.write(
         Failpoint.SESSION_CLEARED, lambda c: sessions.mark(c, session.id, cleared=True)
     )
-    return True
+    return Progress.MOVED

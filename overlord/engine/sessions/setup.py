@@ -22,6 +22,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState, prepared, session_id
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import capacity
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed, Need
@@ -127,13 +128,13 @@ def _session(parts: Parts, job: Job, need: Need, identifier: str) -> Session:
     return prepared(brief, job.id, at=parts.clock.now(), layer=need.key, time_limit_s=time_s + REPORT_S)
 
 
-async def advance(parts: Parts, job: Job, session: Session) -> bool:
+async def advance(parts: Parts, job: Job, session: Session) -> Progress:
     """Start a job's setup session, or take in what it made. Raises EnvironmentFailed once that is written down."""
     if session.state is SessionState.PREPARED:
-        return session.door_opened_at is not None and await _start(parts, job, session)
+        return Progress.of(session.door_opened_at is not None and await _start(parts, job, session))
     over = await endings.over(parts, session)
     if over is None:
-        return False
+        return Progress.IDLE
     trouble, is_lost = _trouble(parts, over), over.session.report is None
     if trouble is None:
         try:
@@ -145,10 +146,10 @@ async def advance(parts: Parts, job: Job, session: Session) -> bool:
             await parts.database.write(
                 Failpoint.SETUP_COMPLETED, lambda c: _finish(c, parts, job, over, size)
             )
-            return True
+            return Progress.MOVED
     if is_lost and await _is_worth_another(parts, over):
         await parts.database.write(Failpoint.SETUP_LOST, lambda c: _lose(c, parts, job, over))
-        return True
+        return Progress.MOVED
     await _give_up(parts, job, over, trouble)
     raise EnvironmentFailed(trouble)
 
@@ -160,7 +161,7 @@ async def _give_up(parts: Parts, job: Job, over: endings.Over, trouble: str) -> 
     await parts.runner.remove_layer(over.session.layer)
 
 
-async def _start(parts: Parts, job: Job, session: Session) -> bool:
+async def _start(parts: Parts, job: Job, session: Session) -> Progress:
     made = await parts.database.read(lambda c: environments.get(c, session.layer))
     identifier = SessionId(session.id)
     try:
@@ -195,7 +196,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> bool:
         raise EnvironmentFailed(trouble) from None
     at = parts.clock.now()
     await parts.database.write(Failpoint.SETUP_STARTED, lambda c: sessions.start(c, session, at=at))
-    return True
+    return Progress.MOVED
 
 
 def _trouble(parts: Parts, over: endings.Over) -> str | None:

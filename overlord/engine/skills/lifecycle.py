@@ -24,6 +24,7 @@ from overlord.domain.skills.verdict import SkillVerdict, verdict_of
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
 from overlord.engine.skills import draft as drafting
 from overlord.engine.skills import model_review
 from overlord.engine.skills.draft import NotDrafted, at_base, fail
@@ -40,19 +41,19 @@ MOST_NOTE = 600
 """Characters of what is noted of a draft."""
 
 
-async def step(parts: Parts, number: int) -> bool:
+async def step(parts: Parts, number: int) -> Progress:
     """Take a draft on that waits for nobody. Raises ForgeUnavailable, ModelUnavailable."""
     draft = await parts.database.read(lambda c: drafts.get(c, number))
     act = _STEPS.get(draft.state)
     if act is None:
-        return False
+        return Progress.IDLE
     try:
         await act(parts, draft)
     except NotDrafted as error:
         told = str(error)
         await parts.database.write(_FAILS[draft.state], lambda c: fail(c, draft, told, parts=parts))
     parts.notify()
-    return True
+    return Progress.MOVED
 
 
 async def _judged(parts: Parts, draft: SkillDraft) -> None:
