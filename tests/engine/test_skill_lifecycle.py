@@ -18,7 +18,8 @@ from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
 from overlord.domain.skills.record import Origin, SkillAtBase
 from overlord.embedded.play import say, status
 from overlord.engine.evaluation import evaluate
-from overlord.engine.skills import lifecycle
+from overlord.engine.skills import lifecycle, skill_job
+from overlord.engine.skills.skill_job import SkillJob
 from overlord.errors import ForgeUnavailable, ModelUnavailable, Refused
 from overlord.store import ledger, sessions
 from overlord.store.checks import evaluations
@@ -260,7 +261,7 @@ async def test_one_whose_issue_is_not_taken_up_says_why(stage: Stage) -> None:
 async def test_its_sessions_may_write_the_one_file_and_word_for_word_is_a_pass(stage: Stage) -> None:
     job = await worked(stage)
     known = await draft(stage)
-    scope = lifecycle.scope_for(known)
+    scope = SkillJob(draft=known).scope
     assert (scope.allows(PATH), scope.allows(".nebulus/skills/other.yaml"), scope.allows("calc.py")) == (
         True,
         False,
@@ -299,7 +300,7 @@ async def test_a_file_that_came_to_base_meanwhile_is_not_overwritten(stage: Stag
     known = await draft(stage)
     job = await stage.claimed_issue(known.issue_number or 0)
     job = await stage.submitted({PATH: skill()}, job=job)
-    assert await lifecycle.is_outdated(stage.parts, job, known)
+    assert await SkillJob(draft=known).is_outdated(stage.parts, job)
     job = await stage.step(evaluate.step, job.id)
     asked = await stage.asked()
     assert job.state is JobState.WAITING
@@ -320,7 +321,7 @@ async def test_what_became_of_its_job_is_what_becomes_of_it(
     stage: Stage, event: EventName, state: DraftState
 ) -> None:
     job = await worked(stage)
-    await stage.write(lifecycle.follow, stage.parts, event, job)
+    await stage.write(skill_job.follow, stage.parts, event, job)
     assert (await draft(stage)).state is state
 
 
@@ -330,7 +331,7 @@ async def test_what_became_of_its_job_is_what_becomes_of_it(
 async def merged(stage: Stage, files: dict[str, str | None]) -> SkillDraft:
     """A person merged the draft's pull request, and base has these files."""
     job = await worked(stage)
-    await stage.write(lifecycle.follow, stage.parts, EventName.MERGED, job)
+    await stage.write(skill_job.follow, stage.parts, EventName.MERGED, job)
     await stage.world.forge.push_files(REPO, "main", files, "Merged")
     return await stepped(stage)
 
@@ -351,7 +352,7 @@ async def test_what_a_person_merged_otherwise_is_what_counts_and_is_said(stage: 
 
 async def test_base_that_cannot_be_read_just_now_is_compared_later(stage: Stage) -> None:
     job = await worked(stage)
-    await stage.write(lifecycle.follow, stage.parts, EventName.MERGED, job)
+    await stage.write(skill_job.follow, stage.parts, EventName.MERGED, job)
     stage.world.forge.fail("repos/get", kind="404", times=1)
     with pytest.raises(ForgeUnavailable, match="cannot be compared"):
         await lifecycle.step(stage.parts, 1)

@@ -21,7 +21,7 @@ from overlord.engine.delivery import deliver
 from overlord.engine.issues.permissions import Permissions
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.skills import lifecycle, review_pulls
+from overlord.engine.skills import review_pulls, skill_job
 from overlord.failpoints import Failpoint
 from overlord.ports import Pull, Sha
 from overlord.store import decisions, jobs, sessions
@@ -54,9 +54,9 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progres
         return is_taken_up
     if pull.mergeable is False:
         return await _rebase(parts, job)
-    if (draft := await lifecycle.of_job(parts, job)) is not None:
+    if (special := await skill_job.of(parts, job)) is not None:
         # No session could change anything for failed checks; what the draft was approved over may be another text by now.
-        return Progress.of(await lifecycle.is_outdated(parts, job, draft) and await _rebase(parts, job))
+        return Progress.of(await special.is_outdated(parts, job) and await _rebase(parts, job))
     if parts.settings.space(job.space).delivery.follow_checks and (asked := await _failed(parts, job)):
         return await _begin(parts, job, RoundKind.CI, asked)
     return Progress.IDLE
@@ -68,14 +68,18 @@ async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -
     asked += await parts.database.read(
         lambda c: pull_comments.asked_at(c, job.space, pull.number, known=known)
     )
-    if asked and (draft := await lifecycle.of_job(parts, job)) is not None:
-        await lifecycle.answer_review(parts, job, pull, draft, asked)
-        await parts.database.write(Failpoint.ROUND_BEGUN, lambda c: _told(c, job, draft, asked))
+    if asked and (special := await skill_job.of(parts, job)) is not None:
+        await special.answer_review(parts, job, pull, asked)
+        await parts.database.write(
+            Failpoint.ROUND_BEGUN, lambda c: _note_answered(c, job, special.draft, asked)
+        )
         return Progress.MOVED
     return Progress.of(bool(asked) and await _begin(parts, job, RoundKind.REVIEW, asked))
 
 
-def _told(connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[AskedChange]) -> None:
+def _note_answered(
+    connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[AskedChange]
+) -> None:
     """What reviewers say of a skill begins no round: they were told how to have another text, and no commit will answer them."""
     told = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
     follow_ups.add(connection, [replace(item, is_owed=False) for item in told])

@@ -30,7 +30,6 @@ from overlord.domain.evaluation import (
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.scope.check import OUTSIDE, SYMLINK_MODE, check_scope
-from overlord.domain.skills.draft_judge import known_to_approver
 from overlord.domain.skills.file import touches_skills
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.delivery import deliver
@@ -47,7 +46,7 @@ from overlord.engine.sessions.evaluation_input import (
     evaluation_input_of,
     kept_in_lfs,
 )
-from overlord.engine.skills import lifecycle, select_skills
+from overlord.engine.skills import select_skills, skill_job
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, sessions
 from overlord.store.checks import evaluations
@@ -109,13 +108,12 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     standing = (await settled(parts, job, evaluation_input.head, own)).standing
     scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
     skills = await select_skills.changed_skills(parts, job, evaluation_input.head, evaluation_input.changes)
-    draft = await lifecycle.of_job(parts, job)
-    results = [scoped]
-    if draft is not None:
+    special, results = await skill_job.of(parts, job), [scoped]
+    if special is not None:
         results.append(
-            await lifecycle.judged(parts, job, draft, evaluation_input.head, evaluation_input.changes, skills)
+            await special.check(parts, job, evaluation_input.head, evaluation_input.changes, skills)
         )
-        skills = known_to_approver(draft, skills)
+        skills = special.with_approved_noted(skills)
     sizes = await _sizes(parts, job, evaluation_input)
     sound = await asyncio.to_thread(  # a large diff takes most of a second
         check_integrity,
@@ -126,7 +124,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         IntegrityLimits(),
         approved=await dependencies.approved(parts, job, evaluation_input.base),
         skills=skills,
-        approved_skill=draft.path if draft and results[-1].score is CheckScore.PASS else "",
+        approved_skill=special.draft.path if special and results[-1].score is CheckScore.PASS else "",
         known=parts.held.redactor,
         binaries=await _in_binaries(parts, job, evaluation_input, sizes),
         compared=await compared_tests(

@@ -6,7 +6,6 @@ It is asked only when every other check passed, and can only lower the verdict. 
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from structlog.contextvars import bind_contextvars
 
@@ -18,14 +17,13 @@ from overlord.domain.job import Job
 from overlord.domain.review.claim import Claim, claims_for, claims_of
 from overlord.domain.review.review import ReviewAnswer, ReviewProblem, judge_review, parse_review
 from overlord.domain.review.review_request import Part, messages_for, review_parts
-from overlord.domain.review.rubric import Rubric, load_rubric
 from overlord.domain.session import Account, Session
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import dispatch
 from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
-from overlord.engine.skills import lifecycle
 from overlord.engine.skills import model_account as account
+from overlord.engine.skills import skill_job
 from overlord.errors import ModelRefused
 from overlord.failpoints import Failpoint
 from overlord.store import sessions
@@ -67,7 +65,8 @@ async def _review(
     parts: Parts, job: Job, row: EvaluationRow, evaluation_input: EvaluationInput, session: Session
 ) -> CheckResult:
     pieces = review_parts(evaluation_input.diff, evaluation_input.changes, PART_CHARS)
-    rubric = parts.rubric if await lifecycle.of_job(parts, job) is None else skill_rubric()
+    special = await skill_job.of(parts, job)
+    rubric = special.rubric if special else parts.rubric
     guidance = await dispatch.guidance(parts, job, evaluation_input.base)
     claims, asked_for = claims_of(row.checks), await _asked_for(parts, job)
     issue = f"{job.issue.title}\n{job.issue.body}\n{asked_for}"
@@ -106,12 +105,6 @@ async def _asked_for(parts: Parts, job: Job) -> str:
             told |= dict.fromkeys(message.text for message in brief.messages)
             told |= dict.fromkeys(f"{found.message}\n{found.evidence}" for found in people)
     return "\n\n".join(told)
-
-
-@cache
-def skill_rubric() -> Rubric:
-    """What is looked for in a skill, whose text a person has approved already."""
-    return load_rubric(packaged("rubric_skill.yaml"), "the built-in rubric of skills")
 
 
 async def _asked(

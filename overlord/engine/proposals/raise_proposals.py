@@ -19,7 +19,7 @@ from overlord.domain.skills.record import SkillRecord
 from overlord.domain.text.plain import unquoted
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.skills import lifecycle
+from overlord.engine.skills import lifecycle, skill_job
 from overlord.failpoints import Failpoint
 from overlord.settings.work import Proposals
 from overlord.store import decisions, jobs, ledger
@@ -63,7 +63,7 @@ def _weigh(connection: sqlite3.Connection, *, parts: Parts, settings: Proposals,
             if patterns.see(connection, sighting):
                 _consider(connection, settings, sighting.pattern, at)
         if name in FOLLOWED:
-            lifecycle.follow(connection, parts, name, jobs.get(connection, entry.job_id or 0))
+            skill_job.follow(connection, parts, name, jobs.get(connection, entry.job_id or 0))
         if name in ENDINGS:
             _follow(connection, entry, at)
         if name in DECIDED:

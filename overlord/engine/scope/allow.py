@@ -20,17 +20,16 @@ from overlord.domain.job import Job
 from overlord.domain.scope.approval import approved
 from overlord.domain.scope.check import Change, effective_scope, exact_pattern
 from overlord.domain.scope.reason import Inference, Reason, ScopeGrant
-from overlord.domain.skills.draft import SkillDraft
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.infer import inferred
-from overlord.engine.skills.lifecycle import of_job, scope_for
+from overlord.engine.skills import skill_job
+from overlord.engine.skills.skill_job import SkillJob
 from overlord.errors import GitFailed
 from overlord.ports import Sha
 from overlord.settings.load import Settings
 from overlord.store import decisions, ledger, sessions
 from overlord.store.budgets import grants
 from overlord.store.conversation import follow_ups
-from overlord.store.skills import drafts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +70,8 @@ class Facts:
 
     space: RepositoryName
     issue: Issue
-    draft: SkillDraft | None = None
-    """The approved draft it is for."""
+    skill_job: SkillJob | None = None
+    """What is special about it where it writes a skill."""
     answered: Inference | None = None
     """What a person said for want of anything else."""
     granted: tuple[ScopeGrant, ...] = ()
@@ -86,7 +85,7 @@ def facts_of(connection: sqlite3.Connection, job: Job, *, at: datetime) -> Facts
     return Facts(
         space=job.space,
         issue=job.issue,
-        draft=drafts.worked_on(connection, job.space, job.issue.number),
+        skill_job=skill_job.read(connection, job),
         answered=approved(decisions.answered(connection, job.id), job.issue),
         granted=grants.scope_granted(connection, job.id, at=at),
         once=grants.scope_once(connection, job.id),
@@ -98,7 +97,7 @@ def is_told_by_issue(settings: Settings, contract: Contract, phase: str, issue: 
     """Whether nothing goes before what the issue says. Raises ScopeError."""
     space = settings.space(facts.space)
     is_said = (
-        facts.draft is not None or facts.answered is not None or space.scope_of(issue.number) is not None
+        facts.skill_job is not None or facts.answered is not None or space.scope_of(issue.number) is not None
     )
     return space.infer_scope and not is_said and _rule(contract, phase).mode is ScopeMode.UNRESTRICTED
 
@@ -119,9 +118,8 @@ def composed(
     session_id: str | None = None,
 ) -> Allowed:
     """What may be written by all that is known; `told` is what the issue says, where it is asked. Raises ScopeError."""
-    if (draft := facts.draft) is not None:  # no grant widens it
-        reason = Reason(pattern=draft.path, why=f"draft {draft.label}, as a person approved it")
-        return Allowed(scope=scope_for(draft), reasons=(reason,))
+    if (special := facts.skill_job) is not None:
+        return Allowed(scope=special.scope, reasons=(special.scope_reason,))
     ground, is_open = _ground(settings, contract, phase, facts, told)
     own = (grant for grant in facts.once if grant.session_id == session_id)
     more = [reason for grant in (*facts.granted, *own) for reason in grant.reasons]
@@ -231,7 +229,7 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
 
 async def _left_by_people(parts: Parts, job: Job, written: set[str]) -> list[_Left]:
     """What others pushed to the branch; of what is closed to sessions nothing, since that is for people to look at."""
-    if await of_job(parts, job) is not None:  # what was approved is one text, word for word
+    if await skill_job.of(parts, job) is not None:  # what was approved is one text, word for word
         return []
     pushes = await parts.database.read(lambda c: _pushes(c, job))
     found = []

@@ -5,21 +5,13 @@ Between a person's yes and the merge nothing decides but the judge: the change i
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
-from hashlib import sha256
 
-from minion.protocol import Scope, ScopeMode
 from overlord.domain.chat.draft_card import issue_body
-from overlord.domain.conversation.follow_up import AskedChange
-from overlord.domain.evaluation import CheckResult
-from overlord.domain.event import EventName
-from overlord.domain.job import Job
-from overlord.domain.scope.check import Change
 from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
-from overlord.domain.skills.draft_judge import at_base_instead, check_skill, is_moved_on, judge_draft
+from overlord.domain.skills.draft_judge import at_base_instead, judge_draft
 from overlord.domain.skills.match import at_base_of
 from overlord.domain.skills.record import Origin
-from overlord.domain.skills.review import SkillReview, review_skills
+from overlord.domain.skills.review import review_skills
 from overlord.domain.skills.verdict import SkillVerdict, verdict_of
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
@@ -30,7 +22,6 @@ from overlord.engine.skills import model_review
 from overlord.engine.skills.draft import NotDrafted, at_base, fail
 from overlord.errors import ForgeRefused, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, Sha
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills
 from overlord.store.spaces import work_requests
@@ -139,79 +130,7 @@ _FAILS = {
 }
 
 
-# What becomes of the work on its issue
-
-
-def follow(connection: sqlite3.Connection, parts: Parts, event: EventName, job: Job) -> None:
-    """The job of a draft's issue has delivered, or has ended."""
-    draft, at = drafts.worked_on(connection, job.space, job.issue.number), parts.clock.now()
-    if draft is None:
-        return
-    if event is EventName.DELIVERED:
-        if draft.state is DraftState.IMPLEMENTING:
-            drafts.deliver(connection, draft, at=at)
-    elif event is EventName.MERGED:
-        drafts.merge(connection, draft, at=at)
-    else:
-        note = f"job {job.id} ended without a merge ({event.replace('_', ' ')})"
-        drafts.fail(connection, draft, note, at=at)
-
-
 def give_up(connection: sqlite3.Connection, parts: Parts, draft: SkillDraft) -> None:
     """Its issue was looked at, and is not worked on."""
     why = work_requests.get(connection, draft.wish_id or 0).answer
     fail(connection, draft, f"its issue was not taken up: {why}", parts=parts)
-
-
-async def of_job(parts: Parts, job: Job) -> SkillDraft | None:
-    """The approved draft that a job is for."""
-    return await parts.database.read(lambda c: drafts.worked_on(c, job.space, job.issue.number))
-
-
-def scope_for(draft: SkillDraft) -> Scope:
-    """What its sessions may write: the one file, made from what was approved and from nothing else."""
-    return Scope.parse(Scope(mode=ScopeMode.SKILL, patterns=(draft.path,)).to_json())
-
-
-async def judged(  # noqa: PLR0917
-    parts: Parts,
-    job: Job,
-    draft: SkillDraft,
-    head: Sha,
-    changes: Sequence[Change],
-    reviews: Sequence[SkillReview],
-) -> CheckResult:
-    """The check `skill` of a draft's change."""
-    name, base = job.space, job.base
-    return check_skill(
-        draft,
-        changes,
-        base=await parts.git.read_file(name, base, draft.path),
-        head=await parts.git.read_file(name, head, draft.path),
-        reviews=reviews,
-    )
-
-
-async def is_outdated(parts: Parts, job: Job, draft: SkillDraft) -> bool:
-    """Whether the draft's file at base is another one by now than the draft was approved over. Raises ForgeUnavailable."""
-    name = job.space
-    await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[job.base_branch])
-    head = await parts.git.branch_head(name, job.base_branch)
-    return head is not None and is_moved_on(draft, await parts.git.read_file(name, head, draft.path))
-
-
-async def answer_review(
-    parts: Parts, job: Job, pull: Pull, draft: SkillDraft, asked: Sequence[AskedChange]
-) -> None:
-    """Tell reviewers who ask for changes how they get them: no session may change what was approved."""
-    keys = sha256("\n".join(sorted(item.key for item in asked)).encode()).hexdigest()[:16]
-    mark, name = ANSWERED.format(keys), job.space
-    present = await parts.forge.comments(name, pull.number)
-    if any(mark in comment.body for _, comment in present):
-        return
-    what = "that this skill goes" if draft.kind is DraftKind.RETIRE else "this text, word for word"
-    body = (
-        f"A person approved {what}, as draft {draft.label}, and no session may change that. To have it otherwise: close this pull"
-        f" request, then {draft.way_on}."
-    )
-    await parts.forge.add_comment(name, pull.number, f"{body}\n\n{mark}")
