@@ -13,7 +13,7 @@ from overlord.domain.job import JobState
 from overlord.domain.pause import Pause
 from overlord.domain.session import SessionState
 from overlord.engine.issues import claim
-from overlord.engine.sessions import dispatch
+from overlord.engine.sessions import dispatch, launcher
 from overlord.errors import ForgeRefused, RunnerRefused
 from overlord.ports import Sha
 from overlord.store import jobs, sessions
@@ -58,7 +58,7 @@ async def test_a_start_that_was_not_noted_is_made_once(stage: Stage) -> None:
     await stage.step(dispatch.step)
     await opened(stage)
     job = await stage.job()
-    await dispatch.launch(stage.parts, job, await stage.read(sessions.live_of, job.id))
+    await launcher.launch(stage.parts, job, await stage.read(sessions.live_of, job.id))
     assert (await stage.step(dispatch.step)).state is JobState.RUNNING
     assert stage.held() == ["j1-work-1"]
 

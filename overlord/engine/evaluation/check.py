@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass, replace
 
-from minion.protocol import Brief, CheckReport, CheckStep, SessionKind, StepResult
+from minion.protocol import Brief, CheckReport, CheckStep, Scope, SessionKind, StepResult
 from overlord.domain.changes.diff import parse_diff
 from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.checks.lint import judge_lint, plan_lint
@@ -19,11 +19,11 @@ from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, Session, SessionState, prepared
 from overlord.engine.evaluation.change_context import context_of
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.sessions import capacity, dependencies, dispatch, environment, setup, untested
+from overlord.engine.sessions import capacity, dependencies, environment, launcher, setup, untested
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import (
@@ -159,7 +159,7 @@ async def _begin(parts: Parts, job: Job, row: EvaluationRow, running: Session | 
         results = _unavailable(str(error))
         await parts.database.write(Failpoint.CHECK_UNAVAILABLE, lambda c: _add(c, parts, row, *results))
         return Progress.MOVED
-    return Progress.of(await dispatch.check_session(parts, job, plan.steps, layer))
+    return Progress.of(await prepare(parts, job, plan.steps, layer))
 
 
 async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer: str) -> Session | None:
@@ -225,10 +225,8 @@ async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str) -> _Plan
 
 
 async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -> Progress:
-    if session.door_opened_at is None:
-        return Progress.IDLE
     try:
-        await launch(parts, job, session)
+        return Progress.of(await start(parts, job, session))
     except (RunnerRefused, EnvironmentFailed) as error:
         refused = endings.Over(session=session, ending=endings.never_started(str(error)))
         results = _unavailable(f"the check session was refused: {error}")
@@ -237,19 +235,42 @@ async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session) -
         )
         return Progress.MOVED
 
-    return Progress.MOVED
+
+async def prepare(parts: Parts, job: Job, steps: tuple[CheckStep, ...], layer: str) -> bool:
+    """Prepare the session that runs the judge's commands on the job's head; whether there is room for it now."""
+    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
+    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.space(job.space).checks.setup_s
+    brief = replace(
+        launcher.described(
+            job,
+            SessionKind.CHECK,
+            ordinal,
+            role="check",
+            base=job.base,
+            head=job.head,
+            scope=Scope.unrestricted(),
+            limits=capacity.limits_of(parts, job.space, time_s=time_limit_s),
+        ),
+        steps=steps,
+    )
+    session = prepared(brief, job.id, at=parts.clock.now(), layer=layer, time_limit_s=time_limit_s)
+    return await launcher.prepare(
+        parts,
+        job,
+        session,
+        Failpoint.CHECK_PREPARED,
+        may=lambda c: capacity.is_left(c, parts, job.space),
+    )
 
 
-async def launch(parts: Parts, job: Job, session: Session) -> None:
-    """Start a check session whose session API is open. Raises RunnerRefused or EnvironmentFailed."""
-    await dispatch.launch(parts, job, session)
+async def start(parts: Parts, job: Job, session: Session) -> bool:
+    """Start a check session once its session API is open; whether it runs now. Raises RunnerRefused or EnvironmentFailed."""
 
-    def started(connection: sqlite3.Connection) -> None:
-        at = parts.clock.now()
-        sessions.start(connection, session, at=at)
-        jobs.note(connection, job.id, EventName.CHECK_STARTED, at=at, data={"session": session.id})
+    def note(connection: sqlite3.Connection) -> None:
+        data: dict[str, Json] = {"session": session.id}
+        jobs.note(connection, job.id, EventName.CHECK_STARTED, at=parts.clock.now(), data=data)
 
-    await parts.database.write(Failpoint.CHECK_STARTED, started)
+    return await launcher.start(parts, job, session, Failpoint.CHECK_STARTED, note=note)
 
 
 async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endings.Over) -> bool:

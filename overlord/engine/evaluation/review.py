@@ -6,6 +6,7 @@ It is asked only when every other check passed, and can only lower the verdict. 
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from structlog.contextvars import bind_contextvars
 
@@ -20,8 +21,9 @@ from overlord.domain.review.review_request import Part, messages_for, review_par
 from overlord.domain.session import Account, Session
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.sessions import dispatch
+from overlord.engine.sessions import launcher
 from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
+from overlord.engine.sessions.guidance import guidance
 from overlord.engine.skills import model_account as account
 from overlord.engine.skills import skill_job
 from overlord.errors import ModelRefused
@@ -41,7 +43,7 @@ TRIES = 2
 async def step(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Ask for the review and write its score down."""
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
-    session = await account.of_review(parts, job, since=row.at)
+    session = await _account(parts, job, since=row.at)
     bind_contextvars(session_id=session.id)  # of this step's task
     try:
         result = await _review(parts, job, row, evaluation_input, session)
@@ -61,13 +63,25 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     return Progress.MOVED
 
 
+async def _account(parts: Parts, job: Job, *, since: datetime) -> Session:
+    """The books of one evaluation's review, however often it is tried: those that were opened at `since` or later, or new ones."""
+    kind = SessionKind.REVIEW
+    last = await parts.database.read(lambda c: sessions.last_of(c, job.id, kind))
+    if last is not None and last.prepared_at >= since:
+        return last
+    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, kind)) + 1
+    session = account.row(parts, job, kind, ordinal)
+    await launcher.prepare(parts, job, session, Failpoint.REVIEW_PREPARED)
+    return session
+
+
 async def _review(
     parts: Parts, job: Job, row: EvaluationRow, evaluation_input: EvaluationInput, session: Session
 ) -> CheckResult:
     pieces = review_parts(evaluation_input.diff, evaluation_input.changes, PART_CHARS)
     special = await skill_job.of(parts, job)
     rubric = special.rubric if special else parts.rubric
-    guidance = await dispatch.guidance(parts, job, evaluation_input.base)
+    words = await guidance(parts, job, evaluation_input.base)
     claims, asked_for = claims_of(row.checks), await _asked_for(parts, job)
     issue = f"{job.issue.title}\n{job.issue.body}\n{asked_for}"
     answers = []
@@ -77,7 +91,7 @@ async def _review(
             piece,
             issue=job.issue,
             checks=row.checks,
-            guidance=guidance,
+            guidance=words,
             rubric=rubric,
             prompt=packaged("prompts/review.md"),
             fence=f"data-{secrets.token_hex(8)}",

@@ -14,7 +14,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState
 from overlord.engine.evaluation import check
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.sessions import collect, dispatch, environment, setup
+from overlord.engine.sessions import collect, environment, setup
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import checks_of, lint_configuration_at_base
@@ -92,15 +92,14 @@ async def _prepare(parts: Parts, job: Job) -> Refusal | None:
         tests_s=limits.tests_s,
         lint_s=limits.lint_s,
     )
-    if await dispatch.check_session(parts, job, steps, layer):
+    if await check.prepare(parts, job, steps, layer):
         parts.notify()
     return None
 
 
 async def _advance(parts: Parts, job: Job, session: Session) -> Trial | None:
     if session.state is SessionState.PREPARED:
-        if session.door_opened_at is not None:
-            await check.launch(parts, job, session)
+        await check.start(parts, job, session)
         return None
     over = await endings.over(parts, session)
     if over is None:

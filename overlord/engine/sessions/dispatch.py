@@ -1,11 +1,11 @@
 """QUEUED → RUNNING: contract → role → scope → brief; the session's row is written, its door opens, the runner starts."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from minion.protocol import Answer, Brief, CheckStep, Finding, Message, Scope, ScopeError, SessionKind
+from minion.protocol import Answer, Finding, Message, Scope, ScopeError, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.contracts.contract import SessionBudget
 from overlord.domain.decision import Subject
@@ -13,28 +13,27 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.scope.named_files import files_named_in
 from overlord.domain.scope.reason import lines
-from overlord.domain.session import Session, prepared, session_id
+from overlord.domain.session import Session, prepared
 from overlord.domain.skills.match import Chosen
-from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import edited_issue, issue_comments
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
 from overlord.engine.scope.allow import Allowed, allowed
-from overlord.engine.sessions import apply_answers, capacity, environment, setup, untested
+from overlord.engine.sessions import apply_answers, capacity, environment, launcher, setup, untested
 from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.environment import EnvironmentFailed
+from overlord.engine.sessions.guidance import guidance
 from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
-from overlord.errors import GitFailed, RunnerRefused, Unobtainable
+from overlord.errors import GitFailed, RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import Launch, RepositoryName, SessionId, Sha
+from overlord.ports import RepositoryName, Sha
 from overlord.settings.model import BudgetLimits
-from overlord.store import decisions, environments, jobs, sessions
+from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import grants
 from overlord.store.checks import evaluations
 from overlord.store.conversation import follow_ups, steering
-from overlord.store.spaces import spaces
 
 
 async def step(parts: Parts, job: Job) -> Progress:
@@ -47,23 +46,21 @@ async def step(parts: Parts, job: Job) -> Progress:
             return await setup.advance(parts, job, session)
     except EnvironmentFailed as error:
         return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
-    if session.door_opened_at is None:
-        return Progress.IDLE
     try:
-        await launch(parts, job, session)
+        return Progress.of(
+            await launcher.start(
+                parts, job, session, Failpoint.WORK_STARTED, note=partial(_note_started, parts, job, session)
+            )
+        )
     except RunnerRefused as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
     except EnvironmentFailed as error:
         return await _refuse(parts, job, Subject.ENVIRONMENT, str(error))
-    at = parts.clock.now()
 
-    def started(connection: sqlite3.Connection) -> None:
-        sessions.start(connection, session, at=at)
-        data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
-        jobs.move(connection, job.id, EventName.SESSION_STARTED, at=at, data=data)
 
-    await parts.database.write(Failpoint.WORK_STARTED, started)
-    return Progress.MOVED
+def _note_started(parts: Parts, job: Job, session: Session, connection: sqlite3.Connection) -> None:
+    data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
+    jobs.move(connection, job.id, EventName.SESSION_STARTED, at=parts.clock.now(), data=data)
 
 
 async def _prepare_work(parts: Parts, job: Job) -> Progress:
@@ -96,26 +93,23 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         parts, job, branch=branch, base=base, writable=told.widened(writable), layer=layer, told=told
     )
 
-    def store(connection: sqlite3.Connection) -> bool:
+    def may(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)
         is_free = capacity.for_one_more(connection, parts, job) and capacity.for_a_pull(
             connection, parts, job
         )
-        is_known = (now.state, now.issue) == (job.state, job.issue) and not edited_issue.is_to_ask(
-            connection, now
-        )
-        if not is_known or not is_free:
-            return False
+        is_as_read = (now.state, now.issue) == (job.state, job.issue)
+        return is_free and is_as_read and not edited_issue.is_to_ask(connection, now)
+
+    def note(connection: sqlite3.Connection) -> None:
         jobs.repair(connection, job.id, reason="")
-        sessions.prepare(connection, session)
-        spaces.note_begun(connection, job.space, at=session.prepared_at)
         select_skills.note(connection, job, session, chosen)
         untested.note(connection, job, told, writable.scope, at=session.prepared_at)
         steering.note_briefed(connection, session)
-        environments.mark(connection, layer, used_at=session.prepared_at)
-        return True
 
-    return Progress.of(await parts.database.write(Failpoint.WORK_PREPARED, store))
+    return Progress.of(
+        await launcher.prepare(parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note)
+    )
 
 
 async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
@@ -148,39 +142,6 @@ async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bo
     return True
 
 
-async def launch(parts: Parts, job: Job, session: Session) -> None:
-    """Give a prepared session its repository and start it. May be repeated. Raises RunnerRefused, or EnvironmentFailed
-    when what its base names beside itself cannot be had."""
-    name = job.space
-    brief = _references(job, session)
-    writable = session.branch if session.kind is SessionKind.WORK else None
-    identifier = SessionId(session.id)
-    try:
-        ready = await parts.git.ready_copy(name, job.base, partial(parts.forge.remote, name))
-    except Unobtainable as error:
-        raise EnvironmentFailed(defused_line(str(error))) from None
-    await parts.git.prepare_session(name, identifier, brief, writable)
-    limits = parts.settings.space(job.space).sessions
-    await parts.runner.start(
-        Launch(
-            session=identifier,
-            job=str(job.id),
-            environment={"MINION_ID": session.id, "MINION_SCOPE": session.scope},
-            session_api=parts.home.session_api(session.id),
-            memory_mb=limits.memory_mb,
-            cpus=limits.cpus,
-            space=job.space,
-            layer=session.layer,
-            ready=ready,
-        )
-    )
-
-
-def _references(job: Job, session: Session) -> Mapping[str, Sha]:
-    base = job.base
-    return {job.base_branch: base, session.branch: job.head_sha or base}
-
-
 async def _free_branch(parts: Parts, job: Job) -> str:
     """The first name of this job's that no branch at the forge has."""
     taken = 0
@@ -203,19 +164,20 @@ async def _work_session(
     named = files_named_in(job.issue, listing)
     about = {*named, *(item.file for item in known.findings if item.file)}
     chosen = await select_skills.skills_for(parts, job, base, listing, files=about, scope=writable.scope)
-    brief = Brief(
-        session_id=session_id(job.id, SessionKind.WORK, known.ordinal),
-        kind=SessionKind.WORK,
-        role=contract.phase(job.phase).role,
-        repository=job.space,
-        base_branch=job.base_branch,
-        base_sha=base,
+    brief = replace(
+        launcher.described(
+            job,
+            SessionKind.WORK,
+            known.ordinal,
+            role=contract.phase(job.phase).role,
+            base=base,
+            head=job.head_sha or base,
+            scope=writable.scope,
+            limits=limits,
+        ),
         branch=branch,
-        head_sha=job.head_sha or base,
         issue=await issue_comments.with_later_comments(parts, job) if known.is_later else job.issue,
-        scope=writable.scope,
         scope_reasons=lines(writable.reasons),
-        limits=limits,
         findings=known.findings,
         answers=(*known.answers, *told.answers),
         messages=known.messages,
@@ -276,49 +238,6 @@ def _caps(settings: BudgetLimits, budget: SessionBudget, known: _Context) -> tup
     """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
     tokens, usd = budget.tokens or settings.session_tokens, budget.usd or settings.session_usd
     return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None
-
-
-_GUIDANCE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
-_GUIDANCE_CHARS = 8000
-
-
-async def guidance(parts: Parts, job: Job, base: Sha) -> str:
-    """What the repository says to those who work on it, at base; cut, and fenced by whoever shows it to a model."""
-    found = await parts.git.read_files(job.space, base, _GUIDANCE_FILES)
-    texts = [(path, found[path].decode(errors="replace")) for path in _GUIDANCE_FILES if found.get(path)]
-    return "\n\n".join(f"{path}:\n{text[:_GUIDANCE_CHARS]}" for path, text in texts)
-
-
-async def check_session(parts: Parts, job: Job, steps: tuple[CheckStep, ...], layer: str) -> bool:
-    """Prepare the session that runs the judge's commands on the job's head. False when there is no room now."""
-    at = parts.clock.now()
-    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.CHECK)) + 1
-    identifier = session_id(job.id, SessionKind.CHECK, ordinal)
-    time_limit_s = sum(item.timeout_s for item in steps) + parts.settings.space(job.space).checks.setup_s
-    brief = Brief(
-        session_id=identifier,
-        kind=SessionKind.CHECK,
-        role="check",
-        repository=job.space,
-        base_branch=job.base_branch,
-        base_sha=job.base,
-        branch=job.branch,
-        head_sha=job.head,
-        issue=job.issue,
-        scope=Scope.unrestricted(),
-        limits=capacity.limits_of(parts, job.space, time_s=time_limit_s),
-        steps=steps,
-    )
-    session = prepared(brief, job.id, at=at, layer=layer, time_limit_s=time_limit_s)
-
-    def store(connection: sqlite3.Connection) -> bool:
-        if not capacity.is_left(connection, parts, job.space):
-            return False
-        sessions.prepare(connection, session)
-        environments.mark(connection, layer, used_at=at)
-        return True
-
-    return await parts.database.write(Failpoint.CHECK_PREPARED, store)
 
 
 async def _refuse(parts: Parts, job: Job, subject: Subject, body: str) -> Progress:

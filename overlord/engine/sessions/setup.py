@@ -4,13 +4,11 @@ A setup runs base's own code with network, and gets no model, no agent's code an
 be set up is a person's question with the telling part of the log, never a loop.
 """
 
-import json
 import sqlite3
 from dataclasses import replace
 
 from minion.protocol import (
     SETUP_FINISHED,
-    Brief,
     CheckReport,
     Scope,
     SessionKind,
@@ -19,19 +17,18 @@ from minion.protocol import (
 )
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState, prepared, session_id
+from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState, prepared
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.sessions import capacity
+from overlord.engine.sessions import capacity, launcher
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed, Need
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import Launch, SessionId, Sha
+from overlord.ports import SessionId
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
-from overlord.store.spaces import spaces
 
 TOLD_LINES = 40
 """As much of a failed command's output as a person is shown."""
@@ -55,7 +52,7 @@ async def ensure(parts: Parts, job: Job, need: Need | None) -> str | None:
         return need.key
     if await is_being_made(parts, need):
         return None
-    if await parts.database.write(Failpoint.SETUP_PREPARED, lambda c: _prepare(c, parts, job, need)):
+    if await _prepare(parts, job, need):
         parts.notify()
     return None
 
@@ -72,57 +69,55 @@ def _is_being_made(connection: sqlite3.Connection, key: str) -> bool:
     return sessions.get(connection, known.session_id).state is not SessionState.ENDED
 
 
-def _prepare(connection: sqlite3.Connection, parts: Parts, job: Job, need: Need) -> bool:
-    """The row of the setup session and of what it makes; False when another job was first or there is no room now."""
-    if _is_being_made(connection, need.key):
-        return False
-    if jobs.get(connection, job.id).state is not job.state or not capacity.for_one_more(
-        connection, parts, job
-    ):
-        return False
-    at = parts.clock.now()
-    ordinal = sessions.count(connection, job.id, SessionKind.SETUP) + 1
-    session = _session(parts, job, need, session_id(job.id, SessionKind.SETUP, ordinal))
-    sessions.prepare(connection, session)
-    spaces.note_begun(connection, job.space, at=at)
-    made = Environment(
-        id=need.key,
-        space=job.space,
-        state=EnvironmentState.MAKING,
-        image=need.recipe.image,
-        packages=need.recipe.packages,
-        session_id=session.id,
-        at=at,
-        used_at=at,
-    )
-    environments.put(connection, made)
-    told: dict[str, Json] = {
-        "session": session.id,
-        "environment": need.key,
-        "what": list(need.recipe.what),
-        "commands": list(need.recipe.plan.commands),
-    }
-    jobs.note(
-        connection, job.id, EventName.SETUP_STARTED, at=at, data=told, reason="its environment is set up"
-    )
-    return True
+async def _prepare(parts: Parts, job: Job, need: Need) -> bool:
+    """Prepare the setup session, with the row of what it makes; False when another job was first or there is no room now."""
+    session = await _session(parts, job, need)
+
+    def may(connection: sqlite3.Connection) -> bool:
+        is_as_read = jobs.get(connection, job.id).state is job.state
+        is_free = is_as_read and capacity.for_one_more(connection, parts, job)
+        return is_free and not _is_being_made(connection, need.key)
+
+    def note(connection: sqlite3.Connection) -> None:
+        at = session.prepared_at
+        made = Environment(
+            id=need.key,
+            space=job.space,
+            state=EnvironmentState.MAKING,
+            image=need.recipe.image,
+            packages=need.recipe.packages,
+            session_id=session.id,
+            at=at,
+            used_at=at,
+        )
+        environments.put(connection, made)
+        data: dict[str, Json] = {
+            "session": session.id,
+            "environment": need.key,
+            "what": list(need.recipe.what),
+            "commands": list(need.recipe.plan.commands),
+        }
+        reason = "its environment is set up"
+        jobs.note(connection, job.id, EventName.SETUP_STARTED, at=at, data=data, reason=reason)
+
+    return await launcher.prepare(parts, job, session, Failpoint.SETUP_PREPARED, may=may, note=note)
 
 
-def _session(parts: Parts, job: Job, need: Need, identifier: str) -> Session:
+async def _session(parts: Parts, job: Job, need: Need) -> Session:
     """A setup session's row, with what it is told."""
+    ordinal = await parts.database.read(lambda c: sessions.count(c, job.id, SessionKind.SETUP)) + 1
     time_s = parts.settings.environments.time_s
-    brief = Brief(
-        session_id=identifier,
-        kind=SessionKind.SETUP,
-        role="setup",
-        repository=job.space,
-        base_branch=job.base_branch,
-        base_sha=need.base,
-        branch=job.branch,
-        head_sha=need.head,
-        issue=job.issue,
-        scope=Scope.unrestricted(),
-        limits=capacity.limits_of(parts, job.space, time_s=time_s),
+    brief = replace(
+        launcher.described(
+            job,
+            SessionKind.SETUP,
+            ordinal,
+            role="setup",
+            base=need.base,
+            head=need.head,
+            scope=Scope.unrestricted(),
+            limits=capacity.limits_of(parts, job.space, time_s=time_s),
+        ),
         setup=replace(need.recipe.plan, taken=need.taken),
     )
     return prepared(brief, job.id, at=parts.clock.now(), layer=need.key, time_limit_s=time_s + REPORT_S)
@@ -131,7 +126,7 @@ def _session(parts: Parts, job: Job, need: Need, identifier: str) -> Session:
 async def advance(parts: Parts, job: Job, session: Session) -> Progress:
     """Start a job's setup session, or take in what it made. Raises EnvironmentFailed once that is written down."""
     if session.state is SessionState.PREPARED:
-        return Progress.of(session.door_opened_at is not None and await _start(parts, job, session))
+        return await _start(parts, job, session)
     over = await endings.over(parts, session)
     if over is None:
         return Progress.IDLE
@@ -162,41 +157,13 @@ async def _give_up(parts: Parts, job: Job, over: endings.Over, trouble: str) -> 
 
 
 async def _start(parts: Parts, job: Job, session: Session) -> Progress:
-    made = await parts.database.read(lambda c: environments.get(c, session.layer))
-    identifier = SessionId(session.id)
     try:
-        if made is not None and await parts.runner.find(identifier) is None:
-            await parts.runner.prepare_layer(
-                made.id, image=made.image, packages=made.packages, space=job.space
-            )
-        base = job.base
-        # The job's own commits come along only when a person allowed files of them to be taken.
-        references = {job.base_branch: base, session.branch: Sha(json.loads(session.brief)["head_sha"])}
-        await parts.git.prepare_session(job.space, identifier, references, None)
-        await parts.runner.start(
-            Launch(
-                session=identifier,
-                job=str(job.id),
-                environment={
-                    "MINION_ID": session.id,
-                    "MINION_VARIABLES": json.dumps(parts.settings.environments.plain()),
-                },
-                session_api=parts.home.session_api(session.id),
-                memory_mb=parts.settings.environments.memory_mb,
-                cpus=parts.settings.space(job.space).sessions.cpus,
-                space=job.space,
-                layer=session.layer,
-                makes_layer=True,
-            )
-        )
+        return Progress.of(await launcher.start(parts, job, session, Failpoint.SETUP_STARTED))
     except RunnerRefused as error:
         trouble = str(error)
         refused = endings.Over(session=session, ending=endings.never_started(trouble))
         await _give_up(parts, job, refused, trouble)
         raise EnvironmentFailed(trouble) from None
-    at = parts.clock.now()
-    await parts.database.write(Failpoint.SETUP_STARTED, lambda c: sessions.start(c, session, at=at))
-    return Progress.MOVED
 
 
 def _trouble(parts: Parts, over: endings.Over) -> str | None:
