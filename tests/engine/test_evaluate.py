@@ -301,3 +301,24 @@ async def test_the_last_attempt_that_fails_is_a_persons_with_the_paths_that_coul
     await stage.evaluated(failed, *passes(*list(CheckName)[1:]), job=await stage.job())
     job = await stage.step(evaluate.step)
     assert (job.state, (await stage.asked()).subject) == (JobState.WAITING, Subject.ESCALATION)
+
+
+async def test_the_diff_of_an_evaluation_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with made_stage() as stage:
+        await stage.submitted()
+        asked: list[str] = []
+        for name in ("changes", "diff"):
+
+            async def counted(*given: Any, _act: Any = getattr(stage.parts.git, name), **more: Any) -> Any:
+                asked.append(_act.__name__)
+                return await _act(*given, **more)
+
+            monkeypatch.setattr(stage.parts.git, name, counted)
+        await stage.step(evaluate.step)
+        await stage.write(sessions.mark, "j1-check-1", door_opened_at=stage.parts.clock.now())
+        await stage.step(evaluate.step)
+        await checked(stage)
+        await stage.step(evaluate.step)
+        await stage.step(evaluate.step)
+        assert await scores(stage) == dict.fromkeys(("scope", "integrity", "tests", "lint", "review"), "pass")
+        assert sorted(asked) == ["changes", "diff"]

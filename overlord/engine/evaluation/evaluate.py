@@ -103,7 +103,9 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     scope = await scope_of(parts, job)
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    own = await parts.git.changes(job.space, job.phase_base, evaluation_input.head)
+    own = evaluation_input.changes  # of this phase alone, where an earlier one has its commits below
+    if job.phase_base != evaluation_input.base:
+        own = await parts.git.changes(job.space, job.phase_base, evaluation_input.head)
     dropped = last.dropped if last is not None else ()
     standing = (await settled(parts, job, evaluation_input.head, own)).standing
     scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)

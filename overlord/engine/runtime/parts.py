@@ -10,6 +10,7 @@ from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
 from overlord.engine.runtime.chat_output import ChatOutput
+from overlord.engine.runtime.diff_cache import DiffCache
 from overlord.engine.runtime.hint import Hints
 from overlord.engine.runtime.poll_outcome import PollOutcomes
 from overlord.engine.runtime.poll_schedule import PollSchedule
@@ -25,7 +26,7 @@ from overlord.store.evidence import EvidenceStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """`ring` wakes whoever waits for a fact: the daemon's loop and the session API."""
+    """`notify` wakes whoever waits for a fact: the daemon's loop and the session API."""
 
     held: CurrentSettings
     home: Home
@@ -47,6 +48,8 @@ class Parts:
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)
     """Scopes that were told from issues: the same words at the same commit say the same."""
+    diffs: DiffCache = field(default_factory=DiffCache)
+    """What evaluations look at, read once."""
     skills_at_base: dict[str, bytes] = field(default_factory=dict)
     """Skill files by the names of their contents, which never change."""
     skill_review_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)

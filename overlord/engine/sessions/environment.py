@@ -108,7 +108,9 @@ async def _dependencies_of(parts: Parts, name: RepositoryName, base: Sha, head: 
     """The files in which head asks for other dependencies than base. Raises EnvironmentFileError."""
     names = await parts.git.listing(name, base)
     at_base = recipe(await parts.git.read_files(name, base, wanted(names)), names)
-    touched = changed_inputs(at_base, await parts.git.changes(name, base, head))
+    known = parts.diffs.get((name, base, head))
+    changes = known.changes if known else await parts.git.changes(name, base, head)
+    touched = changed_inputs(at_base, changes)
     changed = [path for path in touched if not is_protected(path)]  # those are base's, whatever is approved
     before, after = [
         await parts.git.read_files(name, commit, changed, limit_bytes=COMPARED_BYTES)

@@ -9,6 +9,7 @@ from overlord.domain.checks.lint import LINT_CONFIGURATION
 from overlord.domain.job import Job
 from overlord.domain.repositories.lfs import LARGEST_POINTER, parse_pointer
 from overlord.domain.scope.check import Change
+from overlord.engine.runtime.diff_cache import Difference
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import environment
 from overlord.ports import Sha
@@ -18,7 +19,7 @@ DIFF_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationInput:
-    """One head's material; the same for every check of an evaluation."""
+    """What is judged of one head; the same for every check of an evaluation."""
 
     base: Sha
     head: Sha
@@ -27,12 +28,15 @@ class EvaluationInput:
 
 
 async def evaluation_input_of(parts: Parts, job: Job, head_sha: str) -> EvaluationInput:
-    """Read the diff from the mirror."""
+    """The diff, read from the mirror once for all checks of an evaluation."""
     name, base, head = job.space, job.base, Sha(head_sha)
-    changes, diff = await asyncio.gather(
-        parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
-    )
-    return EvaluationInput(base=base, head=head, changes=changes, diff=diff)
+    if (known := parts.diffs.get((name, base, head))) is None:
+        changes, diff = await asyncio.gather(
+            parts.git.changes(name, base, head), parts.git.diff(name, base, head, limit_bytes=DIFF_BYTES)
+        )
+        known = Difference(changes=changes, diff=diff)
+        parts.diffs.put((name, base, head), known)
+    return EvaluationInput(base=base, head=head, changes=known.changes, diff=known.diff)
 
 
 async def checks_of(parts: Parts, job: Job) -> ChecksFile | None:
