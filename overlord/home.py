@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from overlord.domain.disk import Room
+from overlord.domain.disk import FreeSpace
 from overlord.domain.session import socket_name
 
 LEAST_BYTES, LEAST_FILES = 1_000_000, 50
@@ -98,11 +98,11 @@ class Home:
             return False
         return True
 
-    def room(self) -> Room:
+    def room(self) -> FreeSpace:
         """What is left of its file system for who is not root; of several, the least."""
         rooms = [_room(place) for place in self._disks()]
         files = [room.files for room in rooms if room.files is not None]
-        return Room(bytes=min(room.bytes for room in rooms), files=min(files, default=None))
+        return FreeSpace(bytes=min(room.bytes for room in rooms), files=min(files, default=None))
 
     def shortage(self) -> str:
         """What a file system of it has too little of for anything to be kept, in a sentence; empty when all have enough."""
@@ -216,7 +216,7 @@ def taken_bytes(directory: Path) -> int:
     return total
 
 
-def _room(place: Path) -> Room:
+def _room(place: Path) -> FreeSpace:
     standing = os.statvfs(place)
     files = standing.f_favail if standing.f_files else None
-    return Room(bytes=standing.f_bavail * standing.f_frsize, files=files)
+    return FreeSpace(bytes=standing.f_bavail * standing.f_frsize, files=files)

@@ -9,7 +9,7 @@ AGAIN = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class FreeSpace:
     """What is left of a file system. `files` is None where it does not count them."""
 
     bytes: int
@@ -26,7 +26,7 @@ class Least:
     gb: float
     files: int
 
-    def missing(self, room: Room, *, is_low: bool) -> str:
+    def missing(self, room: FreeSpace, *, is_low: bool) -> str:
         """Why no new work is to be begun, as a reason in one line; empty where there is room. `is_low`: none was begun until now."""
         factor = AGAIN if is_low else 1.0
         if room.bytes < self.gb * factor * 1e9:

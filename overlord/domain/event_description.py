@@ -220,7 +220,7 @@ _SENTENCES: Mapping[E, _Said] = {
 }
 
 
-def tell(name: str, data: Mapping[str, Json], *, is_local: bool = False) -> str:
+def describe_event(name: str, data: Mapping[str, Json], *, is_local: bool = False) -> str:
     """One sentence, safe to print on a terminal; of a fact another version wrote in another shape, its name. Empty for what is
     nothing to people where the forge is this machine's own (`is_local`)."""
     said = None

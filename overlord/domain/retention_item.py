@@ -33,7 +33,7 @@ class RetentionItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptEvidence:
     """A file of evidence of a job that has ended."""
 
     job_id: int
@@ -47,7 +47,7 @@ TRANSCRIPT = "transcript"
 
 
 def over(
-    kept: Sequence[Kept],
+    kept: Sequence[KeptEvidence],
     *,
     evidence_before: datetime,
     transcripts_before: datetime,
@@ -56,7 +56,7 @@ def over(
 ) -> list[RetentionItem]:
     """The evidence whose time is over, and what is beyond the room there is for all of it, those that ended first going
     first; by job. `held` are the bytes of all evidence together, that of open jobs too."""
-    due: dict[int, list[Kept]] = {}
+    due: dict[int, list[KeptEvidence]] = {}
     why: dict[int, str] = {}
     left = []
     for item in sorted(kept, key=lambda item: (item.ended_at, item.job_id)):

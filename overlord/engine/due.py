@@ -83,7 +83,7 @@ def look(
         is_news=raise_proposals.is_news(connection),
         approved=proposals.to_dispatch(connection),
         drafts=drafts.moving(connection),
-        read=[message.id for message in steering.to_tell(connection)],
+        read=[message.id for message in steering.to_acknowledge(connection)],
     )
 
 
@@ -132,7 +132,7 @@ def _next_in_line(  # noqa: PLR0917
     """The queued jobs to prepare sessions for: those whose turn it is, and those that wait for others' pull requests, the end of a
     pause or an answer and do not say so yet.
     """
-    asking = untested.held(connection)
+    asking = untested.waiting_jobs(connection)
     pulls = Counter(
         summary.space
         for summary in summaries

@@ -21,7 +21,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ContractError, SettingsError
 from overlord.failpoints import Failpoint
-from overlord.settings.load import Settings, again, file_read, kept, with_added
+from overlord.settings.load import Settings, file_read, reloaded, with_added, with_earlier
 from overlord.store import ledger
 from overlord.store.chat import messages
 from overlord.store.chat.messages import MessageKind
@@ -100,7 +100,7 @@ class Renewal:
     async def _read(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings as they are by now, but for what counts after a restart; and what that is."""
         self._stamp, self._digest = _stamp_of(self._path), _digest_of(self._path)
-        loaded = again(self._base)
+        loaded = reloaded(self._base)
         restart = tuple(_differing(self._began, loaded, FIXED))
         fixed = {
             tuple(key.split("."))
@@ -108,7 +108,7 @@ class Renewal:
             if any(f"{name}.".startswith(f"{key}.") for name in restart)
         }
         try:
-            return kept(loaded, self._began, sorted(fixed)), restart
+            return with_earlier(loaded, self._began, sorted(fixed)), restart
         except SettingsError as error:
             waits = ", ".join(restart)
             raise SettingsError(f"{error}; start Overlord again: {waits} cannot change under it") from None

@@ -13,7 +13,7 @@ import structlog
 
 from overlord.app import Overlord
 from overlord.domain.event import OVERLORD, EventName
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 from overlord.entrypoints.terminal.plain_lines import SENTENCE
 from overlord.errors import Fenced
 from overlord.store import ledger
@@ -77,7 +77,7 @@ async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterat
 
 def _tell(entry: Entry, space: str) -> None:
     data = json.loads(entry.data)
-    sentence = tell(entry.name, data)
+    sentence = describe_event(entry.name, data)
     whose = {"job_id": entry.job_id, "session_id": data.pop("session", None), "space": space or None}
     by = entry.actor if entry.actor != OVERLORD else None
     said = {name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)}

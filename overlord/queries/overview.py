@@ -11,7 +11,7 @@ from overlord.domain.budgets.budget import Budget, Per
 from overlord.domain.chat.briefing import Briefing, is_finished
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Decision
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import (
     Cap,
     Costs,
@@ -39,7 +39,7 @@ from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
 from overlord.domain.text.reference import JobRef, Target
 from overlord.errors import NotFound, Refused
-from overlord.settings.load import Settings, given_added, source_of
+from overlord.settings.load import Settings, added_repositories, source_of
 from overlord.settings.space import OVER_ALL, SECTIONS
 from overlord.store import decisions, job_history, jobs, ledger, sessions
 from overlord.store.budgets import costs, exchanges, grants, model_outages
@@ -112,12 +112,12 @@ def _asked(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
 
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
     """Every repository in Overlord's care, and what it is at."""
-    words, flags = managed.standing(connection), spaces.noted(connection)
+    words, flags = managed.current(connection), spaces.noted(connection)
     lane = lanes(connection, settings, settings.repositories)
     return tuple(
         ManagedRepository(
             name=name,
-            by=name_of(words[name].actor) if name in given_added(settings) else "settings",
+            by=name_of(words[name].actor) if name in added_repositories(settings) else "settings",
             running=lane[name].running,
             most=lane[name].most,
             open_jobs=len(jobs.of_space(connection, name)),
@@ -261,7 +261,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
 
 def _told(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[HistoryLine]:
     for entry in entries:
-        sentence = tell(entry.name, json.loads(entry.data), is_local=is_local)
+        sentence = describe_event(entry.name, json.loads(entry.data), is_local=is_local)
         if sentence:
             yield HistoryLine(at=datetime.fromisoformat(entry.at), sentence=sentence, actor=entry.actor)
 

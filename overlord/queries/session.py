@@ -32,7 +32,7 @@ def sessions_of(connection: sqlite3.Connection, job_id: int, session: str = "") 
     return [item for item in ran if not session or item.id == session]
 
 
-def kept(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> EvidenceFile | None:
+def evidence_of(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> EvidenceFile | None:
     """A session's evidence of a kind, or the job's newest where none is named; None while there is none.
     Raises NotFound for one that was removed."""
     found = [

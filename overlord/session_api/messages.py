@@ -30,5 +30,5 @@ async def messages(request: Request, parts: SessionApiParts, session: Session) -
         await parts.database.write(Failpoint.STEERING_READ, take)
         parts.wakeup.notify()
     unread = await parts.database.read(lambda c: steering.unread(c, session.job_id))
-    found = Messages(messages=tuple(steering.as_told(message) for message in unread))
+    found = Messages(messages=tuple(steering.as_message(message) for message in unread))
     return Response(encode(found), media_type="application/json")

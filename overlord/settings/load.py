@@ -68,7 +68,7 @@ class DockerEngine(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class RawSettings:
     """What settings were made of, before anything of it was checked. Settings that come to the same are the same."""
 
     merged: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -118,7 +118,7 @@ class Settings(Section):
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
-    _given: Given = PrivateAttr(default_factory=Given)
+    _given: RawSettings = PrivateAttr(default_factory=RawSettings)
     _any_space: SpaceSettings = PrivateAttr()
     _spaces: dict[str, SpaceSettings] = PrivateAttr()
 
@@ -243,15 +243,17 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
         # An embedded forge's: it stands in place of whatever people sign in with.
         merged = merged_over(merged, {"forge": {"app_id": "", "private_key_file": ""}})
     merged = {**merged_over(merged, overrides), "home": home}
-    return _made(Given(merged=merged, file=file, path=path, environment=environment, overrides=overrides))
+    return _made(
+        RawSettings(merged=merged, file=file, path=path, environment=environment, overrides=overrides)
+    )
 
 
-def again(settings: Settings) -> Settings:
+def reloaded(settings: Settings) -> Settings:
     """The settings as they are by now, from the same file, environment and overrides. Raises SettingsError."""
     return load(settings._given.environment, **settings._given.overrides)
 
 
-def given_added(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+def added_repositories(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """The repositories that are in Overlord's care by command, and what was said of each."""
     return settings._given.added
 
@@ -273,7 +275,7 @@ def file_read(settings: Settings) -> Path:
     return settings._given.path
 
 
-def kept(settings: Settings, began: Settings, paths: Iterable[tuple[str, ...]]) -> Settings:
+def with_earlier(settings: Settings, began: Settings, paths: Iterable[tuple[str, ...]]) -> Settings:
     """Settings with what stands at these paths as it was in others. Raises SettingsError."""
     merged: dict[str, Any] = dict(settings._given.merged)
     for path in paths:
@@ -315,7 +317,7 @@ def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Se
     return _made(replace(given, merged=merged_over(given.merged, over), added=added))
 
 
-def _made(given: Given) -> Settings:
+def _made(given: RawSettings) -> Settings:
     try:
         settings = Settings.model_validate(given.merged)
     except ValidationError as error:
@@ -372,7 +374,7 @@ def check_socket_path(home: Path) -> None:
         )
 
 
-def _explain(error: ValidationError, given: Given) -> str:
+def _explain(error: ValidationError, given: RawSettings) -> str:
     environment = given.environment
     location = [str(part) for part in error.errors(include_url=False, include_context=False)[0]["loc"]]
     variable = next(

@@ -178,7 +178,7 @@ def copied(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def held_alone(path: Path) -> Iterator[None]:
+def exclusively(path: Path) -> Iterator[None]:
     """Be the one daemon of a database for a moment. Raises StoreError while there is another."""
     lock = asyncio.run(_take_lock(path))
     try:
@@ -187,7 +187,7 @@ def held_alone(path: Path) -> Iterator[None]:
         _release(lock)
 
 
-def write_beside(path: Path, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
+def write_from_command(path: Path, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction from a command that runs beside a daemon. Raises StoreError as `open_reader` does."""
     open_reader(path).close()
     with _told(path), closing(_connect(str(path))) as connection:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from overlord.domain.event import EventName, LedgerEvent
-from overlord.domain.retention_item import Kept
+from overlord.domain.retention_item import KeptEvidence
 from overlord.store import ledger
 from overlord.store.chat.requests import KEPT
 from overlord.store.rows import select
@@ -26,20 +26,20 @@ _OLD = (
 """What was said and shown about jobs that ended long ago, in the order it can be deleted in."""
 
 
-def evidence_of_ended(connection: sqlite3.Connection) -> list[Kept]:
+def evidence_of_ended(connection: sqlite3.Connection) -> list[KeptEvidence]:
     """The evidence of jobs that have ended, as far as it is still kept."""
     query = """SELECT job_id, kind, sha256, size, jobs.updated_at AS ended_at FROM evidence
                JOIN jobs ON jobs.id = job_id WHERE NOT is_open AND removed_at IS NULL ORDER BY evidence.id"""
-    return select(connection, Kept, query)
+    return select(connection, KeptEvidence, query)
 
 
-def bytes_held(connection: sqlite3.Connection) -> int:
+def evidence_bytes(connection: sqlite3.Connection) -> int:
     """All evidence together."""
     query = "SELECT coalesce(sum(size), 0) FROM evidence WHERE removed_at IS NULL"
     return int(connection.execute(query).fetchone()[0])
 
 
-def digests_kept(connection: sqlite3.Connection) -> frozenset[str]:
+def evidence_digests(connection: sqlite3.Connection) -> frozenset[str]:
     """The files that some row says are there."""
     rows = connection.execute("SELECT DISTINCT sha256 FROM evidence WHERE removed_at IS NULL")
     return frozenset(row[0] for row in rows)
@@ -109,7 +109,7 @@ def commits_needed(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
     return {space: frozenset(commits) for space, commits in found.items()}
 
 
-def sessions_held(connection: sqlite3.Connection) -> frozenset[str]:
+def sessions_present(connection: sqlite3.Connection) -> frozenset[str]:
     """The sessions that have something on the disk or may have: those that are not over, or not cleared away."""
     rows = connection.execute("SELECT id FROM sessions WHERE state != 'ended' OR NOT cleared")
     return frozenset(row[0] for row in rows)

@@ -126,7 +126,7 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
     if live is not None and live.state is not JobState.WAITING:
         raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
     if spaces.get(connection, command.space).paused:
-        raise Refused(why_gone(connection, command.space))
+        raise Refused(why_not_found(connection, command.space))
     work_request = work_requests.add(
         connection, space=command.space, number=command.number, actor=command.actor, at=at
     )
@@ -180,7 +180,7 @@ def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: date
         if command.space is None or not spaces.get(connection, command.space).paused:
             raise Refused(_not_paused(command.space or "everything", others))
         if _asked_about(connection, command.space) is not None:
-            raise Refused(why_gone(connection, command.space))
+            raise Refused(why_not_found(connection, command.space))
         resume_space(connection, command.space, actor=command.actor, at=at)
     else:
         pauses.remove(connection, pause.space)
@@ -202,7 +202,7 @@ def _asked_about(connection: sqlite3.Connection, space: str) -> Decision | None:
     return next((item for item in decisions.waiting(connection) if item.space == space), None)
 
 
-def why_gone(connection: sqlite3.Connection, space: str) -> str:
+def why_not_found(connection: sqlite3.Connection, space: str) -> str:
     """Why a space is paused that nobody has paused, and what is to be done."""
     asked = _asked_about(connection, space)
     if asked is None:

@@ -37,7 +37,7 @@ def add_space(
         raise Refused(f"{twin} is in Overlord's care by the settings; change `spaces.{twin}` there")
     known = _word_of(connection, command.space)
     name = known.name if known is not None else command.space
-    managed.say(connection, name, given=command.given, actor=command.actor, at=at)
+    managed.note(connection, name, given=command.given, actor=command.actor, at=at)
     settings: dict[str, Json] = dict(command.given)
     data: dict[str, Json] = {"space": name, "settings": settings}
     event = LedgerEvent(name=EventName.SPACE_ADDED, at=at, actor=command.actor, data=data)
@@ -78,7 +78,7 @@ def remove_space(
         )
         commands.stop_job(connection, stop, at=at)
     _forget_flags(connection, word.name, at=at)
-    managed.say(connection, word.name, given=None, actor=command.actor, at=at)
+    managed.note(connection, word.name, given=None, actor=command.actor, at=at)
     data: dict[str, Json] = {"space": word.name, "stopped": len(open_jobs)}
     ledger.append(
         connection, LedgerEvent(name=EventName.SPACE_REMOVED, at=at, actor=command.actor, data=data)
@@ -96,5 +96,5 @@ def _forget_flags(connection: sqlite3.Connection, name: str, *, at: datetime) ->
 
 
 def _word_of(connection: sqlite3.Connection, space: str) -> managed.Word | None:
-    words = managed.standing(connection)
+    words = managed.current(connection)
     return next((word for name, word in words.items() if name.casefold() == space.casefold()), None)

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from minion.protocol import Comment
 from overlord.adapters.github.client import GitHubClient
-from overlord.adapters.github.etag import EtagStore, Kept
+from overlord.adapters.github.etag import CachedAnswer, EtagStore
 from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.github.operation import OPERATIONS
 from overlord.adapters.github.requests import READ_ATTEMPTS
@@ -215,13 +215,13 @@ async def test_asking_again_costs_nothing_and_sees_every_change(
 def test_the_etag_store_forgets_what_was_used_least() -> None:
     store = EtagStore(max_bytes=10)
     for name in ("a", "b"):
-        store.put(name, Kept(etag=name, headers={}, body=b"12345"))
+        store.put(name, CachedAnswer(etag=name, headers={}, body=b"12345"))
     assert store.get("a")
-    store.put("c", Kept(etag="c", headers={}, body=b"1234"))
+    store.put("c", CachedAnswer(etag="c", headers={}, body=b"1234"))
     assert (store.get("b"), len(store)) == (None, 2)
-    store.put("d", Kept(etag="d", headers={}, body=b"12345678901"))
+    store.put("d", CachedAnswer(etag="d", headers={}, body=b"12345678901"))
     assert store.get("d") is None
-    store.put("a", Kept(etag="a2", headers={}, body=b"123456"))
+    store.put("a", CachedAnswer(etag="a2", headers={}, body=b"123456"))
     kept = store.get("a")
     assert kept is not None
     assert (kept.etag, len(store)) == ("a2", 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github.access import GitHubStanding
+from overlord.adapters.github.access import GitHubPermissions
 from overlord.adapters.github.requests import READ_ATTEMPTS
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
@@ -31,27 +31,27 @@ async def url(people: EmbeddedForge) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def standing(people: EmbeddedForge, url: str) -> AsyncIterator[GitHubStanding]:
-    standing = GitHubStanding.with_token(people.token, base_url=url, retry_wait_s=0)
+async def standing(people: EmbeddedForge, url: str) -> AsyncIterator[GitHubPermissions]:
+    standing = GitHubPermissions.with_token(people.token, base_url=url, retry_wait_s=0)
     yield standing
     await standing.close()
 
 
 @pytest.fixture
-async def of_app(people: EmbeddedForge, url: str) -> AsyncIterator[GitHubStanding]:
+async def of_app(people: EmbeddedForge, url: str) -> AsyncIterator[GitHubPermissions]:
     app = people.add_app("overlord", keys()[1], [REPO])
-    standing = GitHubStanding.with_app(str(app.id), keys()[0], base_url=url, retry_wait_s=0)
+    standing = GitHubPermissions.with_app(str(app.id), keys()[0], base_url=url, retry_wait_s=0)
     yield standing
     await standing.close()
 
 
-async def test_a_token_is_its_account_and_says_nothing_of_permissions(standing: GitHubStanding) -> None:
+async def test_a_token_is_its_account_and_says_nothing_of_permissions(standing: GitHubPermissions) -> None:
     identity = await standing.identity(REPO)
     assert (identity.shown, identity.permissions) == ("overlord-agent", None)
 
 
 async def test_an_app_is_its_installation_with_what_it_was_granted(
-    people: EmbeddedForge, of_app: GitHubStanding
+    people: EmbeddedForge, of_app: GitHubPermissions
 ) -> None:
     identity = await of_app.identity(REPO)
     assert identity.shown.startswith("GitHub App overlord, installed on demo (")
@@ -62,24 +62,24 @@ async def test_an_app_is_its_installation_with_what_it_was_granted(
 
 
 async def test_a_token_of_an_app_alone_belongs_to_no_account(
-    people: EmbeddedForge, of_app: GitHubStanding, url: str
+    people: EmbeddedForge, of_app: GitHubPermissions, url: str
 ) -> None:
     await of_app.labels(REPO)
     [grant] = people.records.all(Grant)
-    borrowed = GitHubStanding.with_token(grant.token, base_url=url, retry_wait_s=0)
+    borrowed = GitHubPermissions.with_token(grant.token, base_url=url, retry_wait_s=0)
     assert "no account" in (await borrowed.identity(REPO)).shown
     await borrowed.close()
 
 
 async def test_a_wrong_token_is_nobodys(url: str) -> None:
-    wrong = GitHubStanding.with_token("wrong", base_url=url, retry_wait_s=0)
+    wrong = GitHubPermissions.with_token("wrong", base_url=url, retry_wait_s=0)
     with pytest.raises(ForgeRefused, match="GITHUB_TOKEN"):
         await wrong.identity(REPO)
     await wrong.close()
 
 
 async def test_what_is_left_of_the_limit_is_told_without_costing_any(
-    people: EmbeddedForge, standing: GitHubStanding
+    people: EmbeddedForge, standing: GitHubPermissions
 ) -> None:
     hours = (people.now().timestamp(), people.now().timestamp() + 3_600)  # another may begin in the middle
     for moment in hours:
@@ -91,13 +91,13 @@ async def test_what_is_left_of_the_limit_is_told_without_costing_any(
         assert left.resets_at.timestamp() in {people.limit.resets_at(moment) for moment in hours}
 
 
-async def test_a_server_without_a_limit_has_none(people: EmbeddedForge, standing: GitHubStanding) -> None:
+async def test_a_server_without_a_limit_has_none(people: EmbeddedForge, standing: GitHubPermissions) -> None:
     people.fail("rate-limit/get", kind="404", times=2)
     assert await standing.allowance(REPO) is None
 
 
 async def test_labels_are_listed_to_the_last_page_and_made_once(
-    people: EmbeddedForge, standing: GitHubStanding
+    people: EmbeddedForge, standing: GitHubPermissions
 ) -> None:
     for number in range(120):
         await standing.create_label(REPO, f"label {number}", color="0e8a16", description="One of many")
@@ -107,7 +107,7 @@ async def test_labels_are_listed_to_the_last_page_and_made_once(
     assert (made.color, made.description) == ("0e8a16", "One of many")
 
 
-async def test_a_label_that_is_refused_is_an_error(standing: GitHubStanding) -> None:
+async def test_a_label_that_is_refused_is_an_error(standing: GitHubPermissions) -> None:
     with pytest.raises(ForgeRefused, match="color"):
         await standing.create_label(REPO, "odd", color="green", description="")
 
@@ -116,7 +116,7 @@ async def test_a_label_that_is_refused_is_an_error(standing: GitHubStanding) -> 
     "operation", ["users/get-authenticated", "rate-limit/get", "issues/list-labels-for-repo"]
 )
 async def test_a_far_end_that_does_not_answer_is_told_from_one_that_says_no(
-    people: EmbeddedForge, standing: GitHubStanding, operation: str
+    people: EmbeddedForge, standing: GitHubPermissions, operation: str
 ) -> None:
     people.fail(operation, kind="502-html", times=READ_ATTEMPTS)
     ask = {

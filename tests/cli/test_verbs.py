@@ -25,7 +25,7 @@ from overlord.store import decisions, jobs, ledger
 from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
-from overlord.store.database import open_reader, write_beside
+from overlord.store.database import open_reader, write_from_command
 from overlord.store.spaces import pauses, work_requests
 from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from tests.cli.conftest import Filled, Overlord
@@ -55,7 +55,7 @@ def daemon(home: Home, *, answers: tuple[WorkRequestState, str] | None) -> Itera
             if answers is not None:
                 for work_request in read(home, work_requests.waiting):
                     act = answering(work_request, *answers)
-                    write_beside(home.database, "by hand", act)
+                    write_from_command(home.database, "by hand", act)
 
         thread = threading.Thread(target=answer)
         thread.start()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.conversation.decision_words import answer_in, decision_verb, said_of
+from overlord.domain.conversation.decision_words import answer_in, confirmation, decision_verb
 from overlord.domain.decision import Decision, Subject, Verb, ask
 from overlord.errors import Refused
 from tests.records import NOW, a_decision, a_job
@@ -161,4 +161,4 @@ def test_words_are_an_answer_where_a_session_can_go_on_with_them(subject: Subjec
     ],
 )
 def test_who_answers_in_words_is_told_where_they_go(verb: Verb, answer: str, said: str) -> None:
-    assert said_of(a_decision(id=5, verb=verb, answer=answer)) == said
+    assert confirmation(a_decision(id=5, verb=verb, answer=answer)) == said

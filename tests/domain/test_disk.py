@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.disk import Least, Room
+from overlord.domain.disk import FreeSpace, Least
 
 LEAST = Least(gb=2.0, files=1000)
 
@@ -22,8 +22,8 @@ LEAST = Least(gb=2.0, files=1000)
 def test_work_stops_below_the_least_and_goes_on_a_tenth_above(
     size: int, files: int | None, is_low: bool, missing: str
 ) -> None:
-    assert LEAST.missing(Room(bytes=size, files=files), is_low=is_low) == missing
+    assert LEAST.missing(FreeSpace(bytes=size, files=files), is_low=is_low) == missing
 
 
 def test_nothing_is_too_little_for_who_does_not_mind() -> None:
-    assert Least(gb=0, files=0).missing(Room(bytes=0, files=0), is_low=True) == ""
+    assert Least(gb=0, files=0).missing(FreeSpace(bytes=0, files=0), is_low=True) == ""

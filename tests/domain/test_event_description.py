@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlord.domain.event import EventName, Json
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 
 DATA: dict[str, Json] = {
     "issue": "acme/calc#7",
@@ -66,7 +66,7 @@ DATA: dict[str, Json] = {
 
 @pytest.mark.parametrize("name", EventName)
 def test_every_event_can_be_told(name: EventName) -> None:
-    sentence = tell(name, DATA)
+    sentence = describe_event(name, DATA)
     assert sentence != name.replace("_", " "), "it is told in words of its own"
     assert "\n" not in sentence
     assert "{" not in sentence
@@ -115,49 +115,58 @@ def test_every_event_can_be_told(name: EventName) -> None:
     ],
 )
 def test_an_event_is_told_with_its_facts(name: EventName, sentence: str) -> None:
-    assert tell(name, DATA) == sentence
+    assert describe_event(name, DATA) == sentence
 
 
 def test_a_revision_without_findings_is_told_too() -> None:
-    assert tell(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
-    assert tell(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"
-    assert tell(EventName.BUDGET_ADDED, {"amount": "$2", "unit": "usd"}) == "a person added $2 to its budget"
+    assert describe_event(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
+    assert describe_event(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"
+    assert (
+        describe_event(EventName.BUDGET_ADDED, {"amount": "$2", "unit": "usd"})
+        == "a person added $2 to its budget"
+    )
 
 
 def test_an_edit_that_was_taken_back_is_told_as_that() -> None:
-    assert tell(EventName.ISSUE_EDITED, {"edition": None}) == "the issue says again what is worked on"
+    assert (
+        describe_event(EventName.ISSUE_EDITED, {"edition": None}) == "the issue says again what is worked on"
+    )
 
 
 def test_an_end_without_a_reason_is_told_by_what_happened() -> None:
-    assert tell(EventName.ISSUE_CLOSED, {}) == "the issue was closed"
-    assert tell(EventName.UNLABELLED, {}) == "the label of the work under way was taken off"
+    assert describe_event(EventName.ISSUE_CLOSED, {}) == "the issue was closed"
+    assert describe_event(EventName.UNLABELLED, {}) == "the label of the work under way was taken off"
 
 
 def test_how_many_are_told_as_they_are() -> None:
-    assert tell(EventName.CI_FAILED, {"asked": ["one"]}) == "1 check failed on the pull request"
-    assert tell(EventName.CI_FAILED, {"asked": "of old"}) == "some checks failed on the pull request"
+    assert describe_event(EventName.CI_FAILED, {"asked": ["one"]}) == "1 check failed on the pull request"
+    assert (
+        describe_event(EventName.CI_FAILED, {"asked": "of old"}) == "some checks failed on the pull request"
+    )
 
 
 def test_an_event_of_another_version_is_told_by_its_name() -> None:
-    assert tell("ship_launched", DATA) == "ship launched"
-    assert tell(EventName.CLAIMED, {}) == "claimed"
+    assert describe_event("ship_launched", DATA) == "ship launched"
+    assert describe_event(EventName.CLAIMED, {}) == "claimed"
 
 
 @given(st.text())
 def test_hostile_words_stay_on_their_line_without_control_characters(title: str) -> None:
-    sentence = tell(EventName.CLAIMED, {**DATA, "title": title})
+    sentence = describe_event(EventName.CLAIMED, {**DATA, "title": title})
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in sentence)
     assert len(sentence.splitlines()) == 1
 
 
 def test_terminal_escapes_and_direction_marks_are_gone() -> None:
     hostile = "a\x1b[2Jb\x1b]0;owned\x07c\u202ed\u2066e\x9b1mf"
-    assert tell(EventName.CLAIMED, {**DATA, "title": hostile}).endswith(": a[2Jb]0;ownedcde1mf")
+    assert describe_event(EventName.CLAIMED, {**DATA, "title": hostile}).endswith(": a[2Jb]0;ownedcde1mf")
 
 
 def test_where_there_is_no_forge_branches_are_told_and_no_pull_requests() -> None:
-    assert tell("pull_opened", {"pull": 2}, is_local=True) == ""
-    assert tell("delivered", {"pull": 2}, is_local=True) == "the work is in review"
+    assert describe_event("pull_opened", {"pull": 2}, is_local=True) == ""
+    assert describe_event("delivered", {"pull": 2}, is_local=True) == "the work is in review"
     pushed = {"branch": "minion/issue-1", "head": "0" * 40}
-    assert tell("branch_pushed", pushed, is_local=True) == "the work is on the branch minion/issue-1"
-    assert tell("passed", {}, is_local=True) == "the evaluation passed"
+    assert (
+        describe_event("branch_pushed", pushed, is_local=True) == "the work is on the branch minion/issue-1"
+    )
+    assert describe_event("passed", {}, is_local=True) == "the evaluation passed"

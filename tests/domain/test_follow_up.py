@@ -8,8 +8,8 @@ from overlord.domain.conversation.follow_up import (
     of_check,
     of_review,
     of_thread,
+    open_requests,
     replies,
-    standing_requests,
     threads,
 )
 from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
@@ -45,7 +45,7 @@ def test_requests_stand_until_their_author_approves() -> None:
         review(6, ReviewState.COMMENTED, author="carol"),
         review(7, author="dan", body=" "),
     ]
-    assert [item.id for item in standing_requests(said)] == [4]
+    assert [item.id for item in open_requests(said)] == [4]
 
 
 def test_a_thread_is_known_by_its_last_comment_and_told_whole() -> None:

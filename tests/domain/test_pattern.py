@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.domain.scope.pattern import VERSION, fingerprint, normalised, of_finding, said_alike
+from overlord.domain.scope.pattern import VERSION, fingerprint, normalised, normalized, of_finding
 
 NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 FOLDERS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -63,8 +63,8 @@ def test_no_text_passes_for_a_mark() -> None:
 
 
 def test_what_people_say_keeps_its_numbers() -> None:
-    assert said_alike("  Use Python 3.12! ") == said_alike("use  python 3.12")
-    assert said_alike("Use Python 3.12") != said_alike("Use Python 3.13")
+    assert normalized("  Use Python 3.12! ") == normalized("use  python 3.12")
+    assert normalized("Use Python 3.12") != normalized("Use Python 3.13")
 
 
 def test_fingerprints_are_stable() -> None:

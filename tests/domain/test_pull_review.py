@@ -18,10 +18,10 @@ from overlord.domain.skills.pull_review import (
     fingerprint,
     judge,
     outcome_of,
+    published_review,
     readable,
-    saying,
+    sentence,
     shortened,
-    told,
 )
 from overlord.domain.skills.scan.rule import Level
 from tests.drafting import PATH, skill
@@ -102,10 +102,10 @@ def test_only_plain_skill_files_of_a_base_are_read() -> None:
 
 
 def test_what_touches_no_skills_has_nothing_to_say_unless_it_did_or_everything_is_told() -> None:
-    assert saying(ROW, every=False).stamp(HEAD) == ""
-    every = saying(ROW, every=True)
+    assert published_review(ROW, every=False).stamp(HEAD) == ""
+    every = published_review(ROW, every=True)
     assert (every.state, every.description, every.body) == ("success", "changes no skills", "")
-    before = saying(replace(ROW, is_marked=True), every=False)
+    before = published_review(replace(ROW, is_marked=True), every=False)
     assert before.state == "success" and "does not any more" in before.body and not before.is_labelled
     assert len({every.stamp(HEAD), before.stamp(HEAD), every.stamp("b" * 40)}) == 3
 
@@ -144,13 +144,13 @@ NOTED = SkillFinding(rule="skill/noted", level=Level.NOTE, message="It is noted.
 def test_each_outcome_is_a_status_of_its_own(
     pull_review: SkillPullReview, state: str, description: str
 ) -> None:
-    said = saying(pull_review, every=False)
+    said = published_review(pull_review, every=False)
     assert (said.state, said.description, said.is_labelled) == (state, description, True)
     assert said.body.endswith(MARK) and "a person must read this and approve it" in said.body
 
 
 def test_what_a_person_was_to_look_at_passes_by_their_approval_and_nothing_else_does() -> None:
-    said = saying(vetted(Outcome.FLAG, LOOK), every=False, approved_by="bob")
+    said = published_review(vetted(Outcome.FLAG, LOOK), every=False, approved_by="bob")
     assert (said.state, said.description) == (
         "success",
         "a person looked at its skills and approved them: bob",
@@ -158,21 +158,25 @@ def test_what_a_person_was_to_look_at_passes_by_their_approval_and_nothing_else_
     assert "`bob` approved it at this commit.\n" in said.body and "skill/odd" in said.body
     for outcome in (Outcome.REJECT, Outcome.UNJUDGED):
         refused = vetted(outcome, FOUND)
-        assert saying(refused, every=False, approved_by="bob") == saying(refused, every=False)
+        assert published_review(refused, every=False, approved_by="bob") == published_review(
+            refused, every=False
+        )
 
 
 def test_findings_are_listed_by_rule_and_line_and_not_without_end() -> None:
-    body = saying(vetted(Outcome.REJECT, FOUND, LOOK), every=False).body
+    body = published_review(vetted(Outcome.REJECT, FOUND, LOOK), every=False).body
     assert f"- ❌ `{PATH}`\n  - line 8, `skill/rm` (reject): It deletes. `rm -rf /`\n" in body
     assert "  - `skill/odd` (flag): It is odd.\n" in body
-    many = saying(vetted(Outcome.REJECT, *[FOUND] * 50), every=False).body
+    many = published_review(vetted(Outcome.REJECT, *[FOUND] * 50), every=False).body
     assert many.count("skill/rm") == 40 and "and 10 findings more" in many
 
 
 def test_words_of_files_are_text_and_no_markup() -> None:
     hostile = "`*x* @alice #1 <b> [a](https://e.example) www.e.example " + TOKEN
     finding = replace(FOUND, message=hostile, evidence=hostile)
-    body = saying(vetted(Outcome.REJECT, finding, path=f".nebulus/skills/{hostile}.yaml"), every=False).body
+    body = published_review(
+        vetted(Outcome.REJECT, finding, path=f".nebulus/skills/{hostile}.yaml"), every=False
+    ).body
     outside = "".join(body.split("`")[::2])
     for live in ("@alice", "#1", "<b>", "](", "://", "www.e", "*x*", TOKEN):
         assert live not in outside, live
@@ -180,8 +184,8 @@ def test_words_of_files_are_text_and_no_markup() -> None:
 
 
 def test_people_are_told_in_a_sentence() -> None:
-    assert told(vetted(Outcome.REJECT, FOUND)) == f"rejected: skill/rm in {PATH}:8: It deletes."
-    assert told(vetted(Outcome.ACCEPT)) == "accepted"
+    assert sentence(vetted(Outcome.REJECT, FOUND)) == f"rejected: skill/rm in {PATH}:8: It deletes."
+    assert sentence(vetted(Outcome.ACCEPT)) == "accepted"
 
 
 def test_pull_requests_of_one_commit_say_the_gravest_of_what_is_held_against_them() -> None:
@@ -191,7 +195,10 @@ def test_pull_requests_of_one_commit_say_the_gravest_of_what_is_held_against_the
         for number, outcome in ((1, Outcome.REJECT), (2, Outcome.ACCEPT), (3, Outcome.UNTOUCHED))
     ]
     rows.append(replace(ROW, number=4, head_sha=Sha("b" * 40), outcome=Outcome.ACCEPT))
-    said = {row.number: words for row, words in agreed([(row, saying(row, every=False)) for row in rows])}
+    said = {
+        row.number: words
+        for row, words in agreed([(row, published_review(row, every=False)) for row in rows])
+    }
     assert {number: words.state for number, words in said.items()} == {
         1: "failure",
         2: "failure",
@@ -199,7 +206,7 @@ def test_pull_requests_of_one_commit_say_the_gravest_of_what_is_held_against_the
         4: "success",
     }
     assert "accepted" in said[2].body, "what is said at each is about itself"
-    assert list(agreed([(ROW, saying(ROW, every=False))])) == []
+    assert list(agreed([(ROW, published_review(ROW, every=False))])) == []
 
 
 def test_of_many_findings_the_gravest_are_kept() -> None:

@@ -23,8 +23,8 @@ async def test_a_held_job_is_taken_up_until_it_says_so_and_leaves_the_room_to_ot
     pause = await hold(ground, REPO)
     assert await ground.due() == [*mine, other], "they are to say so, room or not"
     for job in mine:
-        assert await ground.write(partial(capacity.say_paused, job_id=job))
-        assert not await ground.write(partial(capacity.say_paused, job_id=job)), "told before"
+        assert await ground.write(partial(capacity.note_paused, job_id=job))
+        assert not await ground.write(partial(capacity.note_paused, job_id=job)), "told before"
     assert await ground.due() == [other]
     assert (await ground.write(lambda c: jobs.get(c, mine[0]))).reason == pause.describe()
     await hold(ground, EVERYTHING)
@@ -35,7 +35,7 @@ async def test_what_is_not_held_or_not_queued_says_nothing(ground: Ground) -> No
     queued, waiting = await ground.job(JobState.QUEUED, OTHER), await ground.job(JobState.WAITING)
     await hold(ground, REPO)
     for job in (queued, waiting):
-        assert not await ground.write(partial(capacity.say_paused, job_id=job))
+        assert not await ground.write(partial(capacity.note_paused, job_id=job))
 
 
 async def test_what_has_a_session_goes_on_under_a_pause(ground: Ground) -> None:  # noqa: F811

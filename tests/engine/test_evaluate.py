@@ -307,13 +307,16 @@ async def test_the_diff_of_an_evaluation_is_read_once(monkeypatch: pytest.Monkey
     async with made_stage() as stage:
         await stage.submitted()
         asked: list[str] = []
+
+        def counted(act: Any) -> Any:
+            async def call(*given: Any, **more: Any) -> Any:
+                asked.append(act.__name__)
+                return await act(*given, **more)
+
+            return call
+
         for name in ("changes", "diff"):
-
-            async def counted(*given: Any, _act: Any = getattr(stage.parts.git, name), **more: Any) -> Any:
-                asked.append(_act.__name__)
-                return await _act(*given, **more)
-
-            monkeypatch.setattr(stage.parts.git, name, counted)
+            monkeypatch.setattr(stage.parts.git, name, counted(getattr(stage.parts.git, name)))
         await stage.step(evaluate.step)
         await stage.write(sessions.mark, "j1-check-1", door_opened_at=stage.parts.clock.now())
         await stage.step(evaluate.step)

@@ -22,7 +22,7 @@ S = JobState
 
 def _pending(told: Campaign) -> list[EnhancementProposal]:
     with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
-        return [item for item in proposals.standing(connection) if item.status is ProposalStatus.PENDING]
+        return [item for item in proposals.unfinished(connection) if item.status is ProposalStatus.PENDING]
 
 
 def _newest(told: Campaign) -> SkillDraft:

@@ -22,7 +22,7 @@ def _newest(told: Campaign) -> EnhancementProposal:
 
 def _pending(told: Campaign) -> list[EnhancementProposal]:
     with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
-        return [item for item in proposals.standing(connection) if item.status is ProposalStatus.PENDING]
+        return [item for item in proposals.unfinished(connection) if item.status is ProposalStatus.PENDING]
 
 
 async def _improved(told: Campaign) -> None:

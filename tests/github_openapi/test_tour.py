@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.adapters.github.access import GitHubStanding
+from overlord.adapters.github.access import GitHubPermissions
 from overlord.adapters.github.operation import OPERATIONS
 from overlord.domain.conversation.comment import Reaction
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
@@ -32,7 +32,7 @@ class Tour:
     people: EmbeddedForge
     recorder: Recorder
     url: str
-    asking: GitHubStanding
+    asking: GitHubPermissions
 
     def succeeded(self) -> set[str]:
         """The operations that were answered with what was asked for."""
@@ -47,7 +47,7 @@ async def tour(tmp_path: Path) -> AsyncIterator[Tour]:
     await people.open_issue(REPO, "One", "Text", labels=["ready"])
     recorder = Recorder(people)
     async with serve(recorder) as url:
-        asking = GitHubStanding.with_token(people.token, base_url=url, retry_wait_s=0)
+        asking = GitHubPermissions.with_token(people.token, base_url=url, retry_wait_s=0)
         yield Tour(people=people, recorder=recorder, url=url, asking=asking)
         await asking.close()
     people.close()
@@ -108,7 +108,7 @@ async def the_refusals(tour: Tour) -> None:
 
 async def ourselves(tour: Tour) -> None:
     app = tour.people.add_app("overlord", keys()[1], [REPO])
-    of_app = GitHubStanding.with_app(str(app.id), keys()[0], base_url=tour.url, retry_wait_s=0)
+    of_app = GitHubPermissions.with_app(str(app.id), keys()[0], base_url=tour.url, retry_wait_s=0)
     await of_app.identity(REPO)
     await of_app.remote(REPO)
     await of_app.close()

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from overlord.embedded.chat.hook import signed_headers
 from overlord.embedded.chat.workspace import utc_now
-from overlord.entrypoints.chat.bolt import ChatListener, hearing
+from overlord.entrypoints.chat.bolt import ChatListener, chat_app
 from overlord.entrypoints.chat.signed import KEPT_S, SignedRequests
 from overlord.store.chat import requests
 from tests.chatting import made_talk
@@ -56,7 +56,7 @@ async def made_slack() -> AsyncIterator[Slack]:
         listener = ChatListener(world.overlord, parts.chat_output)
         later = itertools.count(step=int(KEPT_S) + 1)  # the same body twice in a second is no repetition here
         app = SignedRequests(
-            hearing(parts.settings.slack, listener, parts.chat_output),
+            chat_app(parts.settings.slack, listener, parts.chat_output),
             chat.signing_secret,
             monotonic=lambda: float(next(later)),
         )

@@ -345,7 +345,7 @@ async def test_what_the_review_calls_systemic_asks_for_a_skill_which_is_drafted_
         "Nobody says why.",
     )
     await approve(world)
-    [draft] = await world.read(drafts.standing)
+    [draft] = await world.read(drafts.unfinished)
     assert (draft.proposal_id, draft.state, draft.requested_by) == (1, DraftState.DRAFTING, "cli:alice")
     assert [issue.title for issue in world.forge.issues(REPO)] == ["First"]
 

@@ -94,7 +94,7 @@ async def test_a_look_removes_nothing_and_says_what_would_go() -> None:
         world.clock.move(2 * 86400)
         [found] = [item for item in await keep.look(caretaker) if item.kind == "evidence"]
         assert (found.name, found.why) == ("job 1", "kept long enough")
-        assert found.size == await world.read(retention.bytes_held) > 0
+        assert found.size == await world.read(retention.evidence_bytes) > 0
         gone = await keep.clear(caretaker)
         assert found in gone
         assert [

@@ -130,7 +130,7 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_revised_all_the_w
         [known] = await world.read(skills.all_of)
         assert (known.version, known.origin, known.is_present) == ("1.1.0", Origin.EVOLVED, True)
         assert await world.read(skill_uses.loaded_by, job.id + 1) == ("say-why 1.1.0",)
-        assert (await world.read(skill_uses.standing, known)).loaded == 1
+        assert (await world.read(skill_uses.statistics, known)).loaded == 1
         [proposal] = await world.read(proposals.newest)
         assert proposal.status is ProposalStatus.IMPLEMENTED
 
@@ -171,8 +171,8 @@ async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() ->
 
         await world.overlord.parts.database.write("by hand", history)
         [known] = await world.read(skills.all_of)
-        standing = await world.read(lambda c: skill_uses.standing(c, known))
+        standing = await world.read(lambda c: skill_uses.statistics(c, known))
         assert (standing.loaded, standing.well, standing.others, standing.others_well) == (1, 1, 1, 1)
         other = replace(known, digest="0" * 16)
-        standing = await world.read(lambda c: skill_uses.standing(c, other))
+        standing = await world.read(lambda c: skill_uses.statistics(c, other))
         assert (standing.offered, standing.loaded, standing.ended) == (0, 0, 0)

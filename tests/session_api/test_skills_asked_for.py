@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.session_api.gateway.reply import Said, read_whole, skills_asked_for
+from overlord.session_api.gateway.reply import ReplyContent, read_whole, skills_asked_for
 
 
-def said(*calls: object) -> Said:
-    return Said(message={"tool_calls": list(calls)}, least_tokens=1)
+def said(*calls: object) -> ReplyContent:
+    return ReplyContent(message={"tool_calls": list(calls)}, least_tokens=1)
 
 
 def asks(arguments: object, name: object = "use_skill") -> object:
@@ -49,5 +49,5 @@ def test_a_reply_that_is_none_names_none() -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda some: st.lists(some) | st.dictionaries(st.text(), some)))  # fmt: skip
 def test_anything_at_all_can_stand_where_calls_do(anything: object) -> None:
-    found = skills_asked_for(Said(message={"tool_calls": anything}, least_tokens=1))
+    found = skills_asked_for(ReplyContent(message={"tool_calls": anything}, least_tokens=1))
     assert found == ()

@@ -12,7 +12,7 @@ import pytest
 
 from overlord.errors import StoreError
 from overlord.store import ledger
-from overlord.store.database import Database, open_reader, write_beside
+from overlord.store.database import Database, open_reader, write_from_command
 from overlord.store.schema.migrations import LATEST
 from overlord.store.spaces import spaces
 from tests.records import NOW
@@ -173,7 +173,7 @@ async def test_a_newer_schema_is_refused_with_what_to_do(path: Path) -> None:
     with pytest.raises(StoreError, match=rf"has schema {LATEST + 1} and this Overlord reads {LATEST}"):
         open_reader(path)
     with pytest.raises(StoreError, match="run the daemon's own version"):
-        write_beside(path, "by hand", note)
+        write_from_command(path, "by hand", note)
 
 
 async def test_the_home_is_closed_to_others(path: Path) -> None:
@@ -191,7 +191,7 @@ async def test_a_command_reads_and_writes_beside_the_daemon(path: Path, database
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         note(reader)
     reader.close()
-    await asyncio.to_thread(write_beside, path, "by hand", lambda c: note(c, job.space))
+    await asyncio.to_thread(write_from_command, path, "by hand", lambda c: note(c, job.space))
     assert await database.read(noted) == ["acme/calc"]
 
 
@@ -206,7 +206,7 @@ async def test_a_command_waits_for_the_daemons_transaction(path: Path, database:
     writing = asyncio.create_task(database.write("by hand", slow))
     assert await asyncio.to_thread(begun.wait, 30)
     beside = asyncio.create_task(
-        asyncio.to_thread(write_beside, path, "by hand", lambda c: note(c, "acme/command"))
+        asyncio.to_thread(write_from_command, path, "by hand", lambda c: note(c, "acme/command"))
     )
     go.set()
     await asyncio.gather(writing, beside)
@@ -219,7 +219,7 @@ async def test_a_command_that_fails_writes_nothing(path: Path, database: Databas
         raise LookupError
 
     with pytest.raises(LookupError):
-        await asyncio.to_thread(write_beside, path, "by hand", half)
+        await asyncio.to_thread(write_from_command, path, "by hand", half)
     assert await database.read(noted) == []
 
 
@@ -228,7 +228,7 @@ async def test_a_command_cannot_leave_a_dangling_reference(path: Path, database:
         "INSERT INTO grants (job_id, kind, value, granted_by, at) VALUES (99, 'tokens', '1', 'x', 'y')"
     )
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
-        await asyncio.to_thread(write_beside, path, "by hand", lambda c: c.execute(statement))
+        await asyncio.to_thread(write_from_command, path, "by hand", lambda c: c.execute(statement))
     assert await database.read(noted) == []
 
 
@@ -236,14 +236,14 @@ def test_without_a_database_a_command_says_what_to_do(path: Path) -> None:
     with pytest.raises(StoreError, match=r"there is no Overlord state at .*; set OVERLORD_HOME, or start"):
         open_reader(path)
     with pytest.raises(StoreError, match="there is no Overlord state"):
-        write_beside(path, "by hand", note)
+        write_from_command(path, "by hand", note)
     assert not path.exists()
 
 
 def test_a_command_on_what_is_no_database_says_so(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"this is no database at all, just words" * 40)
-    for use in (open_reader, lambda place: write_beside(place, "by hand", note)):
+    for use in (open_reader, lambda place: write_from_command(place, "by hand", note)):
         with pytest.raises(StoreError, match="cannot be used: file is not a database"):
             use(path)
 

@@ -12,7 +12,7 @@ import pytest
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.errors import NotFound, Refused
 from overlord.store import decisions, ledger
-from overlord.store.database import Database, write_beside
+from overlord.store.database import Database, write_from_command
 from tests.records import HEAD, NOW, a_decision, later
 from tests.stored import ask, claim, prepare
 
@@ -86,7 +86,7 @@ async def test_of_fifty_answers_at_once_exactly_one_wins(database: Database, pat
 
     def beside(number: int) -> Decision:
         verb = asked.verbs[number % len(asked.verbs)]
-        return write_beside(path, "by hand", lambda c: answer(c, asked, verb, actor=f"cli:{number}"))
+        return write_from_command(path, "by hand", lambda c: answer(c, asked, verb, actor=f"cli:{number}"))
 
     inside = (
         database.write("by hand", lambda c, n=n: answer(c, asked, Verb.DROP, actor=f"slack:{n}"))  # type: ignore[misc]

@@ -19,7 +19,7 @@ from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.checks import evaluations
 from overlord.store.conversation import comment_requests, processed_comments
-from overlord.store.conversation.processed_comments import Hearing
+from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.environments import Environment, EnvironmentState
 from overlord.store.schema.migrations import LATEST, MIGRATIONS, migrate, schema_version
 from overlord.store.spaces import refused_labels, spaces, untested_policies
@@ -53,7 +53,9 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     spaces.note_poll(connection, REPO, at=NOW)
     spaces.note_heard(connection, REPO, at=NOW)
     spaces.note_seen(connection, REPO, at=NOW)
-    processed_comments.add(connection, Hearing(space=REPO, comment_id=1, number=1, author="alice", at=NOW))
+    processed_comments.add(
+        connection, ProcessedComment(space=REPO, comment_id=1, number=1, author="alice", at=NOW)
+    )
     refusal = Refusal(space=REPO, issue_number=2, labelled_at=NOW, seen_at=NOW, reason="a stranger's")
     refused_labels.put(connection, refusal)
     environments.put(connection, made_by(session))

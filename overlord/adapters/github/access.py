@@ -64,7 +64,7 @@ class _RateLimit(BaseModel):
     resources: _Resources
 
 
-class GitHubStanding(GitHubForge):
+class GitHubPermissions(GitHubForge):
     """The forge, and what it says about ourselves."""
 
     async def identity(self, name: RepositoryName) -> Identity:

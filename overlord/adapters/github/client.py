@@ -14,7 +14,7 @@ import httpx
 from gidgethub import GitHubException, HTTPException, RateLimitExceeded
 from gidgethub.abc import GitHubAPI
 
-from overlord.adapters.github.etag import EtagStore, Kept
+from overlord.adapters.github.etag import CachedAnswer, EtagStore
 from overlord.adapters.github.transport import Answer, GitHubTransport, Unanswered
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, ForgeUnavailable
 from overlord.metrics import Meters
@@ -164,7 +164,7 @@ class GitHubClient(GitHubAPI):
             return 200, {**kept.headers, **_limits(answer.headers)}, kept.body
         if method == "GET" and answer.status == 200 and "etag" in answer.headers:
             self._etags.put(
-                url, Kept(etag=answer.headers["etag"], headers=dict(answer.headers), body=answer.body)
+                url, CachedAnswer(etag=answer.headers["etag"], headers=dict(answer.headers), body=answer.body)
             )
         return answer.status, answer.headers, answer.body
 

@@ -11,7 +11,7 @@ MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class CachedAnswer:
     """One answer, as it came."""
 
     etag: str
@@ -24,16 +24,16 @@ class EtagStore:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, CachedAnswer] = OrderedDict()
         self._bytes = 0
 
-    def get(self, url: str) -> Kept | None:
+    def get(self, url: str) -> CachedAnswer | None:
         kept = self._kept.get(url)
         if kept is not None:
             self._kept.move_to_end(url)
         return kept
 
-    def put(self, url: str, kept: Kept) -> None:
+    def put(self, url: str, kept: CachedAnswer) -> None:
         self._drop(url)
         if len(kept.body) > self._max_bytes:
             return

@@ -10,7 +10,7 @@ from overlord.domain.chat.message import ChatIdentity, ChatUser
 from overlord.domain.identifiers import ChannelId, UserId
 
 
-class SlackStanding:
+class SlackPermissions:
     """One workspace, looked at and left as it is."""
 
     def __init__(

@@ -71,7 +71,7 @@ def _two_ways(decision: Decision, verb: Verb) -> str:
     )
 
 
-def said_of(decision: Decision) -> str:
+def confirmation(decision: Decision) -> str:
     """What whoever answered is told: the answer, and where words of theirs go."""
     worded = decision.verb is not None and decision.answer != label_of(decision.verb)
     is_briefed = worded and decision.verb in _BRIEFED and decision.session_id is None

@@ -19,7 +19,7 @@ _ERROR = re.compile(r"##\[error\]|\b(?:error|failed|failure|traceback|panic)\b",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedChange:
+class RequestedChange:
     """One thing to change."""
 
     key: str
@@ -31,7 +31,7 @@ class AskedChange:
     """The comment of the conversation that it is answered to."""
 
 
-def standing_requests(reviews: Sequence[Review]) -> list[Review]:
+def open_requests(reviews: Sequence[Review]) -> list[Review]:
     """The reviews that ask for changes in words of their own, and were not followed by their author's approval."""
     settled = {ReviewState.APPROVED, ReviewState.DISMISSED}
     later = {review.author: review.id for review in reviews if review.state in settled}
@@ -52,7 +52,7 @@ def threads(comments: Iterable[ReviewComment]) -> Mapping[int, list[ReviewCommen
     return found
 
 
-def of_review(review: Review) -> AskedChange:
+def of_review(review: Review) -> RequestedChange:
     """What a whole review asks for."""
     body = without_hidden(review.body).text
     finding = Finding(
@@ -61,10 +61,10 @@ def of_review(review: Review) -> AskedChange:
         message=f"{review.author}: {plain_line(body, limit=MESSAGE_CHARS)}",
         evidence=body,
     )
-    return AskedChange(key=f"review {review.id}", finding=finding)
+    return RequestedChange(key=f"review {review.id}", finding=finding)
 
 
-def of_thread(said: Sequence[ReviewComment]) -> AskedChange:
+def of_thread(said: Sequence[ReviewComment]) -> RequestedChange:
     """What a thread comes to, by its last comment; `said` are those of its comments that are to be heard."""
     last = said[-1]
     words = [without_hidden(comment.body).text for comment in said]
@@ -76,20 +76,20 @@ def of_thread(said: Sequence[ReviewComment]) -> AskedChange:
         line=last.line,
         evidence="\n\n".join(f"{comment.author}: {text}" for comment, text in zip(said, words, strict=True)),
     )
-    return AskedChange(key=f"thread {last.thread} {last.id}", finding=finding, thread=last.thread)
+    return RequestedChange(key=f"thread {last.thread} {last.id}", finding=finding, thread=last.thread)
 
 
 COMMENT_KEY = "comment "
 
 
-def of_comment(number: int, author: str, body: str) -> AskedChange:
+def of_comment(number: int, author: str, body: str) -> RequestedChange:
     """What somebody asks for in the conversation of the pull request."""
     own = plain_line("\n".join(spoken(body)), limit=MESSAGE_CHARS)  # without what they quote
     finding = Finding(check="people", rule="comment", message=f"{author}: {own}", evidence=body)
-    return AskedChange(key=f"{COMMENT_KEY}{number}", finding=finding, comment=number)
+    return RequestedChange(key=f"{COMMENT_KEY}{number}", finding=finding, comment=number)
 
 
-def of_check(check: FailedCheck, head: str, log: str) -> AskedChange:
+def of_check(check: FailedCheck, head: str, log: str) -> RequestedChange:
     """What a failed check says."""
     summary = without_hidden(check.summary).text
     finding = Finding(
@@ -98,10 +98,10 @@ def of_check(check: FailedCheck, head: str, log: str) -> AskedChange:
         message=f"failed: {plain_line(summary, limit=MESSAGE_CHARS)}" if summary else "failed",
         evidence="\n\n".join(part for part in (summary, visible(failing_part(log))) if part),
     )
-    return AskedChange(key=f"check {head} {check.name}", finding=finding)
+    return RequestedChange(key=f"check {head} {check.name}", finding=finding)
 
 
-def of_conflict(path: str, head: str, base: str) -> AskedChange:
+def of_conflict(path: str, head: str, base: str) -> RequestedChange:
     """That a file was changed on both sides."""
     finding = Finding(
         check="git",
@@ -110,7 +110,7 @@ def of_conflict(path: str, head: str, base: str) -> AskedChange:
         "so that both changes have their effect, and leave no mark.",
         file=path,
     )
-    return AskedChange(key=f"conflict {head} {base} {path}", finding=finding)
+    return RequestedChange(key=f"conflict {head} {base} {path}", finding=finding)
 
 
 def failing_part(log: str) -> str:

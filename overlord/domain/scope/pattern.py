@@ -51,7 +51,7 @@ def _kind(path: str) -> str:
     return f".{extension}" if dot and extension.isalpha() else "directory"
 
 
-def said_alike(words: str) -> str:
+def normalized(words: str) -> str:
     """What is left of a person's or a Minion's words when only their looks are taken out: case, spaces, the last mark."""
     return _SPACES.sub(" ", visible(words[:MOST_CHARS])).strip().casefold().rstrip(".!? ")
 

@@ -22,7 +22,7 @@ class SkillFinding:
     """What stands there, for people: cut, nothing hidden in it, secrets redacted."""
 
 
-def held(rule: str, level: Level, message: str, line: int | None, evidence: str) -> SkillFinding:
+def shown_finding(rule: str, level: Level, message: str, line: int | None, evidence: str) -> SkillFinding:
     """A finding with what stands there made fit to be shown."""
     return SkillFinding(rule=rule, level=level, message=message, line=line, evidence=_shown(evidence))
 

@@ -10,7 +10,7 @@ import re
 from overlord.domain.review.review import ReviewAnswer, ReviewFinding, ReviewProblem, parse_review
 from overlord.domain.review.review_request import Part, fenced
 from overlord.domain.review.rubric import Rubric, Severity
-from overlord.domain.skills.finding import SkillFinding, held
+from overlord.domain.skills.finding import SkillFinding, shown_finding
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.plain import visible
 
@@ -53,7 +53,7 @@ def _finding(found: ReviewFinding, text: str, rubric: Rubric) -> SkillFinding:
     evidence = found.evidence if quote and quote in _bare(text) else ""
     level = Level.NOTE if rubric.severities[found.rule] is Severity.NOTE else Level.FLAG
     message = f"A model that read it says: {visible(found.message)[:_MESSAGE_CHARS]}"
-    return held(f"model/{found.rule}", level, message, line, evidence)
+    return shown_finding(f"model/{found.rule}", level, message, line, evidence)
 
 
 def _bare(text: str) -> str:

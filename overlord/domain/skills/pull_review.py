@@ -189,7 +189,7 @@ def shortened(file: ReviewedFile) -> ReviewedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class PublishedReview:
     """What is to stand at a pull request. Empty texts: nothing of that kind."""
 
     state: str = ""
@@ -205,9 +205,11 @@ class Saying:
         return sha256("\0".join(said).encode()).hexdigest()[:16]
 
 
-def agreed(said: Collection[tuple[SkillPullReview, Saying]]) -> Iterator[tuple[SkillPullReview, Saying]]:
+def agreed(
+    said: Collection[tuple[SkillPullReview, PublishedReview]],
+) -> Iterator[tuple[SkillPullReview, PublishedReview]]:
     """What pull requests of a space say, where they are of the same commit: its status is the gravest of theirs, as it has one."""
-    worst: dict[str, Saying] = {}
+    worst: dict[str, PublishedReview] = {}
     for pull_review, words in sorted(said, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
         if words.state:
             worst[pull_review.head_sha] = words
@@ -217,16 +219,20 @@ def agreed(said: Collection[tuple[SkillPullReview, Saying]]) -> Iterator[tuple[S
             yield pull_review, replace(words, state=gravest.state, description=gravest.description)
 
 
-def saying(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") -> Saying:
+def published_review(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") -> PublishedReview:
     """What a vetting has to say. `every`: also of what changes no skills; `approved_by`: the person who approved a head that a
     person was to look at."""
     if not pull_review.is_about_skills:
         body = _body(pull_review) if pull_review.is_marked else ""
         is_said = every or pull_review.is_marked
-        return Saying(state="success", description="changes no skills", body=body) if is_said else Saying()
+        return (
+            PublishedReview(state="success", description="changes no skills", body=body)
+            if is_said
+            else PublishedReview()
+        )
     if pull_review.outcome is Outcome.FLAG and approved_by:
         described = f"a person looked at its skills and approved them: {approved_by}"
-        return Saying(
+        return PublishedReview(
             state=STATES[Outcome.ACCEPT],
             description=plain_line(described, limit=140),
             body=_body(pull_review, approved_by),
@@ -237,7 +243,7 @@ def saying(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") 
         Outcome.UNJUDGED: f"its skills could not be judged: {pull_review.why}",
     }
     said = words.get(pull_review.outcome, f"{_WORDS[pull_review.outcome]}: {pull_review.why}")
-    return Saying(
+    return PublishedReview(
         state=STATES[pull_review.outcome],
         description=plain_line(redacted(said), limit=140),
         body=_body(pull_review),
@@ -245,7 +251,7 @@ def saying(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") 
     )
 
 
-def told(pull_review: SkillPullReview) -> str:
+def sentence(pull_review: SkillPullReview) -> str:
     """A sentence for the chat."""
     why = f": {pull_review.why}" if pull_review.why else ""
     return plain_line(redacted(f"{_WORDS[pull_review.outcome]}{why}"), limit=300)

@@ -27,7 +27,7 @@ from overlord.domain.chat.answer_skill import skills_message
 from overlord.domain.chat.message import ChatMessage
 from overlord.domain.conversation.command import ChatCommand, ChatVerb
 from overlord.domain.conversation.command import Span as CostSpan
-from overlord.domain.conversation.decision_words import OPENS, answer_in, decision_verb, said_of
+from overlord.domain.conversation.decision_words import OPENS, answer_in, confirmation, decision_verb
 from overlord.domain.decision import Decision, DecisionKind, Verb
 from overlord.domain.job import Job
 from overlord.domain.person import Person
@@ -55,7 +55,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class AskedCommand:
     """A command in one view of the database."""
 
     connection: sqlite3.Connection
@@ -79,7 +79,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order(Given):
+class GivenCommand(AskedCommand):
     """A command that changes something, with the person who gives it: their word counts for its space."""
 
     by: Person
@@ -89,7 +89,7 @@ class Order(Given):
         return self.by.actor
 
 
-def space_of(given: Given) -> str:
+def space_of(given: AskedCommand) -> str:
     """Whose approvers may give this command: a space, or nothing for everything. Raises NotFound, Refused."""
     verb, connection = given.command.verb, given.connection
     if verb is ChatVerb.WORK:
@@ -131,33 +131,33 @@ def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, 
         raise NotTheirs("You asked for this work, so somebody else is to approve it.")
 
 
-def _issue(given: Given) -> tuple[str, int]:
+def _issue(given: AskedCommand) -> tuple[str, int]:
     target = given.command.target
     assert isinstance(target, IssueRef), "work is understood with an issue alone"
     return space_named(target.space, given.parts.settings.repositories), target.number
 
 
-def _work(given: Order) -> Done:
+def _work(given: GivenCommand) -> Done:
     space, number = _issue(given)
     command = commands.WorkOn(space=space, number=number, actor=given.actor)
     work_request = commands.work_on(given.connection, command, at=given.at)
     return Done(said="", wish_id=work_request.id)
 
 
-def _stop(given: Order) -> Done:
+def _stop(given: GivenCommand) -> Done:
     command = commands.StopJob(job_id=given.job().id, actor=given.actor, reason=given.command.text)
     job = commands.stop_job(given.connection, command, at=given.at)
     return Done(said=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
 
 
-def _retry(given: Order) -> Done:
+def _retry(given: GivenCommand) -> Done:
     job = given.job()
     command = commands.RetryJob(job_id=job.id, actor=given.actor)
     commands.retry_job(given.connection, command, at=given.at)
     return Done(said=f"Job {job.id}, {job.issue_ref}, has another try.")
 
 
-def _scope(given: Order) -> Done:
+def _scope(given: GivenCommand) -> Done:
     job, patterns = given.job(), given.command.patterns
     _check_requester(given.connection, given.parts, job.id, given.actor)
     command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
@@ -165,7 +165,7 @@ def _scope(given: Order) -> Done:
     return Done(said=f"Job {job.id} may write {told}.")
 
 
-def _space_of_skill(given: Given) -> str:
+def _space_of_skill(given: AskedCommand) -> str:
     """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
     if given.command.space is not None:
         return given.space()
@@ -179,7 +179,7 @@ def _space_of_skill(given: Given) -> str:
     return found[0]
 
 
-def _retire(given: Order) -> Done:
+def _retire(given: GivenCommand) -> Done:
     name, text = given.command.skill, given.command.text
     said = chat_drafts.retire(
         given.connection, _space_of_skill(given), name, by=given.by, reason=text, at=given.at
@@ -187,7 +187,7 @@ def _retire(given: Order) -> Done:
     return Done(said=said)
 
 
-def _pause(given: Order) -> Done:
+def _pause(given: GivenCommand) -> Done:
     command = commands.PauseWork(space=given.space() or None, actor=given.actor, reason=given.command.text)
     pause = commands.pause_work(given.connection, command, at=given.at)
     return Done(
@@ -195,7 +195,7 @@ def _pause(given: Order) -> Done:
     )
 
 
-def _resume(given: Order) -> Done:
+def _resume(given: GivenCommand) -> Done:
     space = given.space() or None
     held = commands.resume_work(
         given.connection, commands.ResumeWork(space=space, actor=given.actor), at=given.at
@@ -204,15 +204,15 @@ def _resume(given: Order) -> Done:
     return Done(said=f"Going on: {space or 'everything'}.{rest}")
 
 
-def _approve(given: Order) -> Done:
+def _approve(given: GivenCommand) -> Done:
     return _decided(given, approves=True)
 
 
-def _reject(given: Order) -> Done:
+def _reject(given: GivenCommand) -> Done:
     return _decided(given, approves=False)
 
 
-def _decided(given: Order, *, approves: bool) -> Done:
+def _decided(given: GivenCommand, *, approves: bool) -> Done:
     command = given.command
     if command.proposal is not None:
         act = chat_proposals.approve if approves else chat_proposals.reject
@@ -238,7 +238,7 @@ def _decided(given: Order, *, approves: bool) -> Done:
     return _answered(commands.answer_decision(given.connection, answer, at=given.at))
 
 
-def _answer(given: Order) -> Done:
+def _answer(given: GivenCommand) -> Done:
     decision = given.decision()
     verb, text = answer_in(decision, given.command.text)
     check_eyes(given.connection, given.parts, decision, verb, given.actor)
@@ -246,7 +246,7 @@ def _answer(given: Order) -> Done:
     return _answered(commands.answer_decision(given.connection, command, at=given.at))
 
 
-def _message(given: Order) -> Done:
+def _message(given: GivenCommand) -> Done:
     job = given.job()
     command = message.SendMessage(job_id=job.id, text=given.command.text, actor=given.actor)
     sent = message.send_message(given.connection, command, at=given.at)
@@ -255,10 +255,10 @@ def _message(given: Order) -> Done:
 
 
 def _answered(decision: Decision) -> Done:
-    return Done(said=said_of(decision))
+    return Done(said=confirmation(decision))
 
 
-ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
+ACTS: Mapping[ChatVerb, Callable[[GivenCommand], Done]] = {
     ChatVerb.WORK: _work,
     ChatVerb.STOP: _stop,
     ChatVerb.RETRY: _retry,
@@ -274,7 +274,7 @@ ACTS: Mapping[ChatVerb, Callable[[Order], Done]] = {
 """What changes something: for approvers."""
 
 
-def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
+def look(given: AskedCommand, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
     """What a verb shows that changes nothing. Raises NotFound, Refused."""
     connection, settings, at = given.connection, given.parts.settings, given.at
     match given.command.verb:
@@ -296,12 +296,12 @@ def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for e
         case ChatVerb.DECISIONS:
             return decisions_message(overview.waiting(connection), at)
         case ChatVerb.PROPOSALS:
-            return proposals_message(proposals.standing(connection), at)
+            return proposals_message(proposals.unfinished(connection), at)
         case ChatVerb.SKILLS:
             present = [item for item in skills.all_of(connection) if item.is_present]
-            return skills_message([(item, skill_uses.standing(connection, item)) for item in present])
+            return skills_message([(item, skill_uses.statistics(connection, item)) for item in present])
         case ChatVerb.DRAFTS:
-            return drafts_message(drafts.standing(connection), at)
+            return drafts_message(drafts.unfinished(connection), at)
         case ChatVerb.BRIEF:
             return brief_message(overview.brief(connection, since=at - DAY, at=at), web=web)
         case ChatVerb.HELP:
@@ -310,7 +310,7 @@ def look(given: Given, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for e
             raise Refused(f"{verb} is no look at anything")
 
 
-def _cost(given: Given) -> ChatMessage:
+def _cost(given: AskedCommand) -> ChatMessage:
     settings, at = given.parts.settings, given.at
     if given.command.span is CostSpan.JOB:
         return job_cost_message(overview.job_cost(given.connection, settings, given.job().id, at=at))

@@ -22,10 +22,10 @@ from overlord.domain.person import Person
 from overlord.engine.chat import chat_drafts, chat_proposals, chat_replies, permissions
 from overlord.engine.chat.chat_verbs import (
     ACTS,
+    AskedCommand,
     Done,
-    Given,
+    GivenCommand,
     NotTheirs,
-    Order,
     check_eyes,
     look,
     space_of,
@@ -92,7 +92,7 @@ async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Pro
 
 async def _check_standing(chat_output: ChatOutput, request: Request) -> None:
     """Raises NotTheirs for who is not talked with at all."""
-    if why := await permissions.why_not_heard(chat_output, request.user, request.team):
+    if why := await permissions.why_not_a_member(chat_output, request.user, request.team):
         raise NotTheirs(why)
 
 
@@ -147,8 +147,8 @@ def _plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> tup
     return _plan_press(connection, parts, request)
 
 
-def _given(connection: sqlite3.Connection, parts: Parts, command: ChatCommand) -> Given:
-    return Given(connection=connection, parts=parts, command=command, at=parts.clock.now())
+def _given(connection: sqlite3.Connection, parts: Parts, command: ChatCommand) -> AskedCommand:
+    return AskedCommand(connection=connection, parts=parts, command=command, at=parts.clock.now())
 
 
 def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Act] | None:
@@ -163,7 +163,7 @@ def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request
 
     def act(connection: sqlite3.Connection, by: Person) -> Done:
         at = parts.clock.now()
-        return verb(Order(connection=connection, parts=parts, command=command, at=at, by=by))
+        return verb(GivenCommand(connection=connection, parts=parts, command=command, at=at, by=by))
 
     return space_of(given), act
 

@@ -50,7 +50,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
 
 
 async def _show(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:
-    why = await permissions.why_not_heard(chat_output, home.user, home.team)
+    why = await permissions.why_not_a_member(chat_output, home.user, home.team)
     make = partial(_made, parts=parts, chat_output=chat_output, why=why)
     stamp, message = await parts.database.write(Failpoint.HOME_MADE, make)
     shown = message.fingerprint
@@ -76,7 +76,7 @@ def _made(
         status=overview.status(connection, settings, at=at),
         queue=overview.queue(connection, settings, at=at),
         costs=overview.cost(connection, settings, at=at, days=DAYS),
-        proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.standing(connection)),
+        proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.unfinished(connection)),
     )
     return stamp, home_message(view, chat_output.place, partial(_values, connection, chat_output.channel))
 

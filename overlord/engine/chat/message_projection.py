@@ -18,7 +18,7 @@ from overlord.domain.chat.message import ChatMessage, Posted
 from overlord.domain.chat.proposal_card import proposal_card
 from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
 from overlord.domain.skills.draft import DraftState
 from overlord.engine.chat import briefing
@@ -216,7 +216,7 @@ def _story(
 def _told(news: list[Entry]) -> ChatMessage:
     return story_message(
         [
-            (datetime.fromisoformat(entry.at), tell(entry.name, loads(entry.data)))
+            (datetime.fromisoformat(entry.at), describe_event(entry.name, loads(entry.data)))
             for entry in news
             if entry.name not in UNTOLD
         ]
@@ -285,7 +285,7 @@ def _notice(
 ) -> _Said | None:
     """What happened, once: to everybody's work and to no job."""
     event = next(ledger.entries(connection, after=due.message.ref - 1))
-    return _said(due.message, notice(tell(event.name, loads(event.data))))
+    return _said(due.message, notice(describe_event(event.name, loads(event.data))))
 
 
 _MAKERS = {

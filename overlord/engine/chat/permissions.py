@@ -7,7 +7,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.errors import ChatMissing
 
 
-async def why_not_heard(chat_output: ChatOutput, user: str, team: str) -> str:
+async def why_not_a_member(chat_output: ChatOutput, user: str, team: str) -> str:
     """Why somebody is not talked with, in a sentence for them; empty for a member of our workspace."""
     ours = (await chat_output.identity()).team
     try:

@@ -67,7 +67,7 @@ def _ask_anew(connection: sqlite3.Connection, job: Job, at: datetime) -> None:
         jobs.move(connection, job.id, EventName.WORK_RESUMED, at=at, actor="forge")
 
 
-async def asked(parts: Parts, job: Job) -> Progress:
+async def ask_about_edit(parts: Parts, job: Job) -> Progress:
     """Ask a person which text counts before a queued job gets its next brief. Whether the job waits for that now."""
     if not await parts.database.read(lambda c: is_to_ask(c, jobs.get(c, job.id))):
         return Progress.IDLE

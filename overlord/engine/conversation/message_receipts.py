@@ -32,5 +32,5 @@ async def acknowledge(parts: Parts, number: int) -> Progress:
             await parts.forge.add_comment(name, place, f"{said}\n\n{mark}")
     except ForgeRefused as error:
         log.warning("not_acknowledged", space=name, comment=message.comment_id, reason=str(error))
-    await parts.database.write(Failpoint.STEERING_TOLD, lambda c: steering.mark_told(c, number))
+    await parts.database.write(Failpoint.STEERING_TOLD, lambda c: steering.mark_acknowledged(c, number))
     return Progress.IDLE

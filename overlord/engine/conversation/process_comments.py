@@ -34,7 +34,7 @@ from overlord.failpoints import Failpoint
 from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs, ledger
 from overlord.store.conversation import processed_comments, steering
-from overlord.store.conversation.processed_comments import Hearing
+from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.spaces import spaces
 from overlord.verbs import commands, message
 
@@ -67,7 +67,7 @@ async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) ->
         return Progress.IDLE
     if await parts.database.read(lambda c: processed_comments.is_known(c, name, posted.id)):
         return Progress.IDLE
-    heard = Hearing(
+    heard = ProcessedComment(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
     if not await Permissions(parts, name).counts(author, is_bot=posted.is_bot, text=body):
@@ -93,7 +93,7 @@ async def _understood(
         return None, str(error)
 
 
-async def _remember(parts: Parts, heard: Hearing) -> None:
+async def _remember(parts: Parts, heard: ProcessedComment) -> None:
     await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: processed_comments.add(c, heard))
 
 
@@ -104,7 +104,7 @@ async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: 
 
 
 async def _carry_out(
-    parts: Parts, name: RepositoryName, heard: Hearing, command: CommentCommand, said_at: datetime
+    parts: Parts, name: RepositoryName, heard: ProcessedComment, command: CommentCommand, said_at: datetime
 ) -> None:
     """Do it and remember it, or remember why not."""
     act, at = _ACTS[command.verb], parts.clock.now()
@@ -157,7 +157,7 @@ class _Told:
     """A command with all that carrying it out needs."""
 
     contract: Contract
-    heard: Hearing
+    heard: ProcessedComment
     command: CommentCommand
     said_at: datetime
     live: Job | None
@@ -241,7 +241,7 @@ def _message(connection: sqlite3.Connection, told: _Told) -> str:
     sent = message.send_message(connection, command, at=told.at)
     if sent.is_under_way:
         return ""  # a reply tells once it was read
-    steering.mark_told(connection, sent.id)
+    steering.mark_acknowledged(connection, sent.id)
     return f"{sent.outcome()}{in_chat(message.how_to_answer(connection, told.job.id))}"
 
 
@@ -284,7 +284,7 @@ _ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
 }
 
 
-async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+async def _acknowledge(parts: Parts, name: RepositoryName, hearing: ProcessedComment) -> None:
     """React, and reply where there is something to say; a reply that a crash kept from being noted is found again.
 
     What the forge refuses keeps nothing else from being said. Where neither is possible (the comment is deleted, the
@@ -302,11 +302,11 @@ async def _acknowledge(parts: Parts, name: RepositoryName, hearing: Hearing) -> 
     )
 
 
-async def _react(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+async def _react(parts: Parts, name: RepositoryName, hearing: ProcessedComment) -> None:
     await parts.forge.react(name, hearing.comment_id, Reaction(hearing.reaction))
 
 
-async def _reply(parts: Parts, name: RepositoryName, hearing: Hearing) -> None:
+async def _reply(parts: Parts, name: RepositoryName, hearing: ProcessedComment) -> None:
     mark = REPLY.format(hearing.comment_id)
     if not hearing.reply:
         return

@@ -13,7 +13,7 @@ from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.comment_command import CommentCommand, CommentVerb, command_in
 from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in, words_in
-from overlord.domain.conversation.follow_up import AskedChange
+from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import without_hidden
@@ -21,7 +21,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.ports import RepositoryName
 from overlord.store import job_history, jobs
 from overlord.store.conversation import comment_requests, processed_comments
-from overlord.store.conversation.processed_comments import Hearing
+from overlord.store.conversation.processed_comments import ProcessedComment
 
 BODY_CHARS = 20_000
 
@@ -67,7 +67,7 @@ def _job_at(connection: sqlite3.Connection, space: str, number: int) -> Job | No
     return next((job for job in found if job.pull_number == number), None)
 
 
-def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
+def take(connection: sqlite3.Connection, heard: ProcessedComment, body: str) -> None:
     """Remember what is asked for, and that it was heard; where nobody works there any more, that is said."""
     job = _job_at(connection, heard.space, heard.number)
     if job is None or not job.is_open:
@@ -93,7 +93,7 @@ def take(connection: sqlite3.Connection, heard: Hearing, body: str) -> None:
 
 def asked_at(
     connection: sqlite3.Connection, space: str, number: int, *, known: Collection[str]
-) -> list[AskedChange]:
+) -> list[RequestedChange]:
     """What was asked for at a pull request and is in no round yet."""
     found = (
         follow_up.of_comment(item.comment_id, item.author, item.body)

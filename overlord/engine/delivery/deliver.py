@@ -36,7 +36,7 @@ async def step(parts: Parts, job: Job) -> Progress:
         await parts.forge.edit_pull(name, pull.number, title=pull_title(job), body=pull_body(story))
         if pull.draft:
             await parts.forge.mark_ready(pull)
-        await say(parts, job, state="success", description="evaluation passed")
+        await set_status(parts, job, state="success", description="evaluation passed")
         await review_answers.answer(parts, job)
     except REFUSALS as error:
         body = _explained(parts, error)
@@ -72,11 +72,11 @@ async def push_draft(parts: Parts, job: Job) -> Progress:
         parts.drafts_refused[job.id] = head
         return Progress.IDLE
     parts.drafts_refused.pop(job.id, None)
-    await say(parts, job, state="pending", description="evaluating")
+    await set_status(parts, job, state="pending", description="evaluating")
     return Progress.MOVED
 
 
-async def say(parts: Parts, job: Job, *, state: str, description: str) -> None:
+async def set_status(parts: Parts, job: Job, *, state: str, description: str) -> None:
     """The commit status of the job's head. One the forge refuses is no reason to stop."""
     name, head = job.space, job.head
     with contextlib.suppress(ForgeRefused):

@@ -108,7 +108,7 @@ async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> Progre
     job = await parts.database.read(lambda c: jobs.live_for(c, name, state.issue.number))
     if job is None:
         return Progress.IDLE
-    await missing_issue.seen(parts, job)
+    await missing_issue.note_present(parts, job)
     if not state.open:
         return await _closed(parts, name, job)
     if label := await _taken_off(parts, name, job, state):

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from minion.protocol import SessionKind
 from overlord.domain.conversation import follow_up
-from overlord.domain.conversation.follow_up import AskedChange
+from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges, JobState, RoundKind
@@ -78,7 +78,7 @@ async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -
 
 
 def _note_answered(
-    connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[AskedChange]
+    connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[RequestedChange]
 ) -> None:
     """What reviewers say of a skill begins no round: they were told how to have another text, and no commit will answer them."""
     told = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
@@ -86,13 +86,13 @@ def _note_answered(
     drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 
-async def _said(parts: Parts, job: Job, pull: Pull) -> list[AskedChange]:
+async def _said(parts: Parts, job: Job, pull: Pull) -> list[RequestedChange]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = job.space
     standing = Permissions(parts, name)
     found = []
-    for review in follow_up.standing_requests(await parts.forge.reviews(name, pull.number)):
+    for review in follow_up.open_requests(await parts.forge.reviews(name, pull.number)):
         asked = follow_up.of_review(review)
         if asked.key in known:
             continue
@@ -110,7 +110,7 @@ async def _said(parts: Parts, job: Job, pull: Pull) -> list[AskedChange]:
     return found
 
 
-async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
+async def _failed(parts: Parts, job: Job) -> list[RequestedChange]:
     """The checks that failed on the head, once none is waited for any more."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name, head = job.space, job.head
@@ -129,7 +129,7 @@ async def _failed(parts: Parts, job: Job) -> list[AskedChange]:
 
 
 async def _begin(
-    parts: Parts, job: Job, kind: RoundKind, asked: Sequence[AskedChange], **changes: Unpack[JobChanges]
+    parts: Parts, job: Job, kind: RoundKind, asked: Sequence[RequestedChange], **changes: Unpack[JobChanges]
 ) -> Progress:
     """Make a round of these, or a person's decision when there were enough rounds."""
     at, most = parts.clock.now(), parts.settings.space(job.space).delivery.rounds
@@ -167,7 +167,7 @@ def _round(connection: sqlite3.Connection, job: Job) -> int:
 
 
 def _taken_up(
-    connection: sqlite3.Connection, job: Job, number: int, kind: RoundKind, asked: AskedChange
+    connection: sqlite3.Connection, job: Job, number: int, kind: RoundKind, asked: RequestedChange
 ) -> FollowUp:
     return FollowUp(
         job_id=job.id,

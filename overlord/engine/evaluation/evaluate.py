@@ -191,7 +191,9 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     contract = parts.contract(job.space)
     verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
-        await deliver.say(parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}")
+        await deliver.set_status(
+            parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}"
+        )
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     await parts.database.write(
         Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, evaluation_input)

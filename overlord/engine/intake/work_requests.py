@@ -65,7 +65,7 @@ async def _evaluation_input(parts: Parts, name: RepositoryName, wished: WorkRequ
     if (
         await parts.database.read(lambda c: spaces.get(c, name))
     ).paused or not await renamed_repository.is_itself(parts, name):
-        raise Refused(await parts.database.read(lambda c: commands.why_gone(c, name)))
+        raise Refused(await parts.database.read(lambda c: commands.why_not_found(c, name)))
     try:
         state = await parts.forge.issue(name, wished.number)
     except ForgeMissing:

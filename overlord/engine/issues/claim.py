@@ -8,7 +8,7 @@ from overlord.domain.conversation.comment import Labelling
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues.permissions import OURS, Permissions
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import says_locked
+from overlord.engine.runtime.poll_errors import is_locked
 from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint
 from overlord.ports import Forge, IssueState, RepositoryName
@@ -94,5 +94,5 @@ async def _tell(parts: Parts, name: RepositoryName, refusal: Refusal) -> None:
         try:
             await parts.forge.add_comment(name, refusal.issue_number, body)
         except ForgeRefused as error:
-            if not says_locked(error):
+            if not is_locked(error):
                 raise

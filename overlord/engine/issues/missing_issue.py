@@ -60,7 +60,7 @@ async def _find(parts: Parts, name: RepositoryName, job: Job, found: Act) -> Pro
     return await found(state)
 
 
-async def seen(parts: Parts, job: Job) -> None:
+async def note_present(parts: Parts, job: Job) -> None:
     """The issue is in a list: it is there, or there again."""
     if job.issue_missing_at is not None:
         there = partial(jobs.repair, job_id=job.id, issue_missing_at=None)

@@ -11,7 +11,7 @@ from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
 from overlord.engine.runtime.parts import Parts
-from overlord.engine.runtime.poll_errors import says_locked
+from overlord.engine.runtime.poll_errors import is_locked
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, GitFailed
 from overlord.failpoints import Failpoint
@@ -160,7 +160,7 @@ async def _told(parts: Parts, name: RepositoryName, job: Job) -> int | None:
     try:
         return await _comment(parts, name, job)
     except ForgeRefused as error:
-        if not says_locked(error):
+        if not is_locked(error):
             raise
         log.warning("comment_refused", job_id=job.id, issue=job.issue_ref, reason=str(error))
         return job.comment_id

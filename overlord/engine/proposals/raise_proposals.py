@@ -14,7 +14,7 @@ from overlord.domain.evaluation import CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS, Job
 from overlord.domain.proposals.proposal import Evidence, Pattern, Trigger, impact, is_due, propose, rationale
-from overlord.domain.scope.pattern import fingerprint, normalised, of_finding, said_alike
+from overlord.domain.scope.pattern import fingerprint, normalised, normalized, of_finding
 from overlord.domain.skills.record import SkillRecord
 from overlord.domain.text.plain import unquoted
 from overlord.engine.runtime.parts import Parts
@@ -165,7 +165,7 @@ def _in_answer(connection: sqlite3.Connection, entry: Entry) -> Iterator[Sightin
     job = jobs.get(connection, decision.job_id)
     source, at = f"answer {decision.id}", decision.answered_at or decision.created_at
     if decision.subject is Subject.QUESTION:
-        yield _sighting(_question(job, decision), job, source, at, answer=said_alike(decision.answer))
+        yield _sighting(_question(job, decision), job, source, at, answer=normalized(decision.answer))
     elif decision.subject is Subject.SCOPE_REQUEST:
         answer = "refuse" if decision.verb is Verb.REFUSE else "allow"
         yield _sighting(_scope(job, decision), job, source, at, answer=answer)
@@ -195,7 +195,7 @@ def _blocker(job: Job, decision: Decision) -> Pattern:
 
 def _question(job: Job, decision: Decision) -> Pattern:
     said = unquoted(decision.body)
-    mark = fingerprint(Trigger.QUESTION, said_alike(said))
+    mark = fingerprint(Trigger.QUESTION, normalized(said))
     return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.QUESTION, label="", sample=said)
 
 
@@ -229,7 +229,7 @@ def _is_worse(connection: sqlite3.Connection, pattern: Pattern) -> bool:
     skill = skills.find(connection, pattern.space, pattern.sample)
     if skill is None or not skill.is_present or pattern.fingerprint != _mark_of(skill):
         return False
-    return skill_uses.standing(connection, skill).is_worse
+    return skill_uses.statistics(connection, skill).is_worse
 
 
 DECIDED = frozenset({EventName.PROPOSAL_APPROVED, EventName.PROPOSAL_REJECTED})

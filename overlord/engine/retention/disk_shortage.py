@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 from functools import partial
 
-from overlord.domain.disk import Room
+from overlord.domain.disk import FreeSpace
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
@@ -28,7 +28,12 @@ async def look(parts: Parts, *, was_low: bool | None) -> bool:
 
 
 def _note(
-    connection: sqlite3.Connection, *, missing: str, room: Room, at: datetime, chat_output: ChatOutput | None
+    connection: sqlite3.Connection,
+    *,
+    missing: str,
+    room: FreeSpace,
+    at: datetime,
+    chat_output: ChatOutput | None,
 ) -> None:
     if missing:
         shortages.begin(connection, at=at, reason=missing)

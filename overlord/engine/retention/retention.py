@@ -90,7 +90,7 @@ def _environment(key: str, size: int) -> RetentionItem:
 async def _evidence(caretaker: Caretaker) -> list[RetentionItem]:
     keep, now = caretaker.settings.keep, caretaker.clock.now()
     kept, held = await caretaker.database.read(
-        lambda c: (retention.evidence_of_ended(c), retention.bytes_held(c))
+        lambda c: (retention.evidence_of_ended(c), retention.evidence_bytes(c))
     )
     return over(
         kept,
@@ -116,7 +116,7 @@ async def _forget_evidence(caretaker: Caretaker, retention_item: RetentionItem) 
 
 
 async def _strays(caretaker: Caretaker) -> list[RetentionItem]:
-    named = await caretaker.database.read(retention.digests_kept)
+    named = await caretaker.database.read(retention.evidence_digests)
     # The files' own times are the machine's, whatever clock the rest goes by.
     found = await asyncio.to_thread(caretaker.evidence.strays, named)
     return [
@@ -150,7 +150,7 @@ async def _sessions(caretaker: Caretaker) -> list[RetentionItem]:
     """What sessions left that are over and were cleared away, or that no row knows."""
     there = sorted(place.name for place in caretaker.home.sessions.glob("*"))
     held = await caretaker.database.read(
-        retention.sessions_held
+        retention.sessions_present
     )  # after the look: a row comes before its folder
     return [
         RetentionItem(kind=RetentionKind.SESSION, name=name, size=0, why="its session is over")

@@ -51,7 +51,7 @@ def wait_asked(error: ExternalServiceError) -> float | None:
     return seconds
 
 
-def says_locked(error: ForgeRefused) -> bool:
+def is_locked(error: ForgeRefused) -> bool:
     """Whether a comment was refused because its conversation is locked for us too: nothing can be told there."""
     return not isinstance(error, ForgeMissing) and LOCKED in str(error).casefold()
 

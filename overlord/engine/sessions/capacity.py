@@ -16,7 +16,7 @@ def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool
     return not is_held and is_left(connection, parts, job.space)
 
 
-def say_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
+def note_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
     """Let people see whose pause a queued job waits for, if it does; whether that is news."""
     job = jobs.get(connection, job_id)
     pause = pauses.over(connection, job.space)

@@ -84,7 +84,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         return await approve.ask_first(parts, job, writable, base)
     if (is_news := await untested.ask_first(parts, job, base)) is not None:
         return Progress.of(is_news)
-    told = await untested.told(parts, job, base)
+    told = await untested.guidance_for(parts, job, base)
     job = await _begun_at(parts, job, base, branch)
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:

@@ -25,7 +25,7 @@ async def not_paused(parts: Parts, job: Job) -> Wait | None:
     """Nobody has paused everything, or the repository."""
     if await parts.database.read(lambda c: pauses.over(c, job.space)) is None:
         return None
-    is_news = await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: capacity.say_paused(c, job.id))
+    is_news = await parts.database.write(Failpoint.TROUBLE_NOTED, lambda c: capacity.note_paused(c, job.id))
     return Wait.NEWS if is_news else Wait.KNOWN
 
 
@@ -37,7 +37,7 @@ async def room_for_a_session(parts: Parts, job: Job) -> Wait | None:
 
 async def issue_as_claimed(parts: Parts, job: Job) -> Wait | None:
     """The issue was not edited since, or a person said what counts."""
-    return Wait.NEWS if await edited_issue.asked(parts, job) else None
+    return Wait.NEWS if await edited_issue.ask_about_edit(parts, job) else None
 
 
 async def room_for_a_pull_request(parts: Parts, job: Job) -> Wait | None:
@@ -49,7 +49,7 @@ async def room_for_a_pull_request(parts: Parts, job: Job) -> Wait | None:
 
 async def tests_answered(parts: Parts, job: Job) -> Wait | None:
     """No other job of the repository waits for a person's word about its having no tests."""
-    waits = (await parts.database.read(untested.held)).get(job.id)
+    waits = (await parts.database.read(untested.waiting_jobs)).get(job.id)
     return await _waits_for(parts, job, waits) if waits else None
 
 

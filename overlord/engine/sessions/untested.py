@@ -90,7 +90,7 @@ async def ask_first(parts: Parts, job: Job, base: Sha) -> bool | None:
     return await parts.database.write(Failpoint.PERSON_ASKED, put)
 
 
-def held(connection: sqlite3.Connection) -> dict[int, str]:
+def waiting_jobs(connection: sqlite3.Connection) -> dict[int, str]:
     """The jobs that wait for the answer another one asks for, and what they say of that."""
     found = dict[int, str]()
     for space, asking in untested_policies.asked(connection).items():
@@ -128,7 +128,7 @@ class Guidance:
         return tuple(pattern for pattern in self.patterns if not covers(scope, pattern))
 
 
-async def told(parts: Parts, job: Job, base: Sha) -> Guidance:
+async def guidance_for(parts: Parts, job: Job, base: Sha) -> Guidance:
     """Look at what was said about a repository before a work session is prepared there."""
     policy = await parts.database.read(lambda c: untested_policies.of(c, job.space))
     if policy is None:

@@ -23,15 +23,15 @@ from overlord.domain.skills.pull_review import (
     TOO_LARGE,
     Change,
     Outcome,
+    PublishedReview,
     ReviewedFile,
-    Saying,
     SkillPullReview,
     agreed,
     fingerprint,
     judge,
     outcome_of,
+    published_review,
     readable,
-    saying,
     shortened,
 )
 from overlord.domain.skills.review import SkillReview
@@ -76,7 +76,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
     look, left, is_all = _Look(parts=parts, name=name, standing=Permissions(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
-    said: dict[int, tuple[SkillPullReview, Saying]] = {}
+    said: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
         with poll_errors.kept():
             row = known.get(pull.number)
@@ -86,9 +86,9 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
                     continue
                 left -= 1
                 row = await _noted(parts, await look.vetted(pull, row), row)
-            said[pull.number] = row, saying(row, every=wanted == "every")
+            said[pull.number] = row, published_review(row, every=wanted == "every")
             if by := await look.approver(row):
-                said[pull.number] = row, saying(row, every=wanted == "every", approved_by=by)
+                said[pull.number] = row, published_review(row, every=wanted == "every", approved_by=by)
     for row, words in agreed(said.values()):
         with poll_errors.kept():
             await _tell(parts, name, row, words)
@@ -282,7 +282,9 @@ async def _noted(parts: Parts, found: SkillPullReview, before: SkillPullReview |
 # What is said of it
 
 
-async def _tell(parts: Parts, name: RepositoryName, pull_review: SkillPullReview, said: Saying) -> None:
+async def _tell(
+    parts: Parts, name: RepositoryName, pull_review: SkillPullReview, said: PublishedReview
+) -> None:
     """Have label, comment and status say what the row says. What the forge refuses of that keeps nothing of the rest back; raises
     ForgeRefused for the status, which a merge may hang on."""
     stamp = said.stamp(pull_review.head_sha)
@@ -305,7 +307,7 @@ async def _tell(parts: Parts, name: RepositoryName, pull_review: SkillPullReview
         stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told
     await parts.database.write(
         Failpoint.SKILL_REVIEW_SENT,
-        lambda c: skill_pulls.tell(c, pull_review, stamp=stamp, comment_id=comment),
+        lambda c: skill_pulls.note_published(c, pull_review, stamp=stamp, comment_id=comment),
     )
     if refused is not None:
         raise refused

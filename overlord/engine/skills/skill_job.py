@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from minion.protocol import Scope, ScopeMode
 from overlord.config_files import packaged
-from overlord.domain.conversation.follow_up import AskedChange
+from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
@@ -73,7 +73,9 @@ class SkillJob:
         head = await parts.git.branch_head(name, job.base_branch)
         return head is not None and is_moved_on(self.draft, await parts.git.read_file(name, head, path))
 
-    async def answer_review(self, parts: Parts, job: Job, pull: Pull, asked: Sequence[AskedChange]) -> None:
+    async def answer_review(
+        self, parts: Parts, job: Job, pull: Pull, asked: Sequence[RequestedChange]
+    ) -> None:
         """Tell reviewers who ask for changes how they get them: no session may change what was approved."""
         keys = sha256("\n".join(sorted(item.key for item in asked)).encode()).hexdigest()[:16]
         mark, name, draft = ANSWERED.format(keys), job.space, self.draft

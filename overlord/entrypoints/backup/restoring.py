@@ -35,7 +35,7 @@ from overlord.failpoints import Failpoint, Moment, reached
 from overlord.home import STAGING, Home
 from overlord.ports import Sha
 from overlord.store import ledger
-from overlord.store.database import held_alone, write_beside
+from overlord.store.database import exclusively, write_from_command
 from overlord.store.schema.migrations import LATEST, is_as_made, migrate
 
 
@@ -55,7 +55,7 @@ def restore(file: Path, home: Home, *, at: datetime, actor: str) -> Restored:
     _check_free(home)
     try:
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with held_alone(home.database):
+        with exclusively(home.database):
             _check_free(home)
             for left in home.stagings():
                 shutil.rmtree(left)
@@ -109,7 +109,7 @@ async def _prove(staging: Home, manifest: Manifest, *, at: datetime, actor: str)
         actor=actor,
         data={"created_at": f"{manifest.created_at:%Y-%m-%d %H:%M:%S} UTC", "by": manifest.overlord},
     )
-    write_beside(staging.database, Failpoint.BACKUP_RESTORED, lambda c: ledger.append(c, event))
+    write_from_command(staging.database, Failpoint.BACKUP_RESTORED, lambda c: ledger.append(c, event))
     for space in sorted({found[0] for name in manifest.members if (found := history_of(name))}):
         await mirror_of(_history(staging, space), staging.mirror(space))
     shutil.rmtree(staging.root / "history", ignore_errors=True)

@@ -256,7 +256,7 @@ class ChatListener:
         """Write it down, without secrets of ours: people's words are shown to others."""
         request = replace(request, text=self._redactor.redact(request.text))
         await self._running.parts.database.write(
-            Failpoint.REQUEST_RECEIVED, lambda c: requests.hear(c, request)
+            Failpoint.REQUEST_RECEIVED, lambda c: requests.receive(c, request)
         )
         self._running.wakeup.notify()
 
@@ -286,7 +286,7 @@ class ChatListener:
             log.warning("not_answered", reason=str(error))
 
 
-def hearing(slack: Slack, listener: ChatListener, chat_output: ChatOutput) -> AsyncApp:
+def chat_app(slack: Slack, listener: ChatListener, chat_output: ChatOutput) -> AsyncApp:
     """The Bolt app whose listeners write down what people say. A request it does not understand is refused, and so is one
     that cannot be written down: whoever made it sees that, and events are sent again."""
 

@@ -25,11 +25,11 @@ async def talking(running: Overlord) -> AsyncIterator[ASGIApp | None]:
         return
     from overlord.entrypoints.chat.bolt import (  # these libraries are large, and not everybody has a chat
         ChatListener,
-        hearing,
+        chat_app,
     )
 
     listener = ChatListener(running, chat_output)
-    app = hearing(slack, listener, chat_output)
+    app = chat_app(slack, listener, chat_output)
     if not slack.by_socket:
         from overlord.entrypoints.chat.signed import SignedRequests
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from overlord import wakeup
 from overlord.adapters.docker.engine import DockerEngine
 from overlord.domain.text.plain import count
-from overlord.entrypoints.terminal.show import say
+from overlord.entrypoints.terminal.show import show_text
 from overlord.errors import ExternalServiceError
 from overlord.home import Home
 
@@ -104,16 +104,16 @@ def show(removed: Removed) -> None:
     """What was done, and what is left to do, in commands that can be pasted."""
     if removed.homes or removed.objects:
         objects = f", and {removed.objects} of its containers, images and volumes" if removed.objects else ""
-        say(f"Removed: {count(removed.homes, 'demo folder')}{objects}.")
+        show_text(f"Removed: {count(removed.homes, 'demo folder')}{objects}.")
     else:
-        say(f"No demo left anything in {tempfile.gettempdir()}.")
+        show_text(f"No demo left anything in {tempfile.gettempdir()}.")
     for path in removed.running:
-        say(f"A demo still runs in {path}: it was left alone.")
+        show_text(f"A demo still runs in {path}: it was left alone.")
     show_images(removed.images)
 
 
 def show_images(images: Sequence[str]) -> None:
     """How the images go, where there are some."""
     if images:
-        say("The images that sessions run in stay, for your own runs. To remove them too:")
-        say(f"  docker image rm {' '.join(images)}")
+        show_text("The images that sessions run in stay, for your own runs. To remove them too:")
+        show_text(f"  docker image rm {' '.join(images)}")

@@ -21,7 +21,7 @@ from overlord.entrypoints.demo import clean
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.terminal.logs import conceal
-from overlord.entrypoints.terminal.show import card, console, say
+from overlord.entrypoints.terminal.show import card, console, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, ImageUnusable
@@ -184,11 +184,11 @@ async def _show(world: _World, running: Overlord) -> None:
     verdict = "whole" if not broken else "; ".join(broken)
     console.print(f"The ledger is {verdict}. Look at it, and at the job, with:")
     for words in ("ledger export", "job show 1"):
-        say(f"  {command(words, home=world.home)}")
-    say("To remove what this demo left:")
-    say(f"  {command('demo --clean')}")
+        show_text(f"  {command(words, home=world.home)}")
+    show_text("To remove what this demo left:")
+    show_text(f"  {command('demo --clean')}")
     console.print("\nTo do the same with a real model on your own repositories, two lines:")
     console.print(
         "  export OPENAI_BASE_URL=https://api.openai.com/v1 OPENAI_API_KEY=… OVERLORD_MODEL=…", soft_wrap=True
     )
-    say(f"  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo {command('serve')}")
+    show_text(f"  GITHUB_TOKEN=… OVERLORD_REPOS=owner/repo {command('serve')}")

@@ -6,7 +6,7 @@ It changes nothing, but for the labels it is asked to make.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from overlord.adapters.github.access import Allowance, GitHubStanding, Identity
+from overlord.adapters.github.access import Allowance, GitHubPermissions, Identity
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.permission import PERMISSIONS, lacking, shown
 from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
@@ -36,7 +36,7 @@ async def examine_forge(settings: Settings, *, fix: bool) -> Sequence[Finding]:
     if not settings.forge.signs_in():
         return [bad(name, NO_SIGN_IN) for name in settings.repositories]
     try:
-        standing = connect(GitHubStanding, settings)
+        standing = connect(GitHubPermissions, settings)
     except SettingsError as error:
         return [bad("sign-in", str(error))]
     found, limits = _key_file(settings.forge.private_key_file), dict[str, Finding]()
@@ -59,7 +59,7 @@ def _key_file(file: str) -> list[Finding]:
 
 
 async def _repository(
-    standing: GitHubStanding,
+    standing: GitHubPermissions,
     settings: Settings,
     name: RepositoryName,
     limits: dict[str, Finding],
@@ -101,7 +101,7 @@ def _permissions(name: str, repository: Repository, identity: Identity) -> Findi
 
 
 async def _labels(
-    standing: GitHubStanding, settings: Settings, name: RepositoryName, *, fix: bool
+    standing: GitHubPermissions, settings: Settings, name: RepositoryName, *, fix: bool
 ) -> Finding:
     what = f"{name} labels"
     named: Mapping[str, str] = settings.space(name).labels.model_dump()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from overlord.adapters.clock import SystemClock
-from overlord.adapters.slack.access import SlackStanding
+from overlord.adapters.slack.access import SlackPermissions
 from overlord.adapters.slack.scope import SOCKET_SCOPE, bot_scopes
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
@@ -19,7 +19,7 @@ async def examine_slack(settings: Settings) -> Sequence[Finding]:
     slack = settings.slack
     if not slack.is_on:
         return [well("slack", OFF)]
-    standing = SlackStanding(
+    standing = SlackPermissions(
         api_url=slack.api_url,
         bot_token=slack.bot_token.get_secret_value(),
         app_token=slack.app_token.get_secret_value(),
@@ -34,7 +34,7 @@ async def examine_slack(settings: Settings) -> Sequence[Finding]:
         await standing.close()
 
 
-async def _looked(standing: SlackStanding, settings: Settings) -> Sequence[Finding]:
+async def _looked(standing: SlackPermissions, settings: Settings) -> Sequence[Finding]:
     """Raises ExternalServiceError where the bot token itself is not taken; nothing else can be looked at then."""
     who = await standing.identity()
     found = [well("slack", f"at {settings.slack.api_url}, workspace {who.team}, as {who.user}")]
@@ -53,7 +53,7 @@ def _scopes(granted: frozenset[str]) -> Finding:
     return well("slack scopes", "the bot token has all it needs")
 
 
-async def _channel(standing: SlackStanding, channel: str) -> Finding:
+async def _channel(standing: SlackPermissions, channel: str) -> Finding:
     try:
         await standing.read_channel(ChannelId(channel))
     except ExternalServiceError as error:
@@ -61,7 +61,7 @@ async def _channel(standing: SlackStanding, channel: str) -> Finding:
     return well("slack channel", f"{channel} can be read")
 
 
-async def _hearing(standing: SlackStanding, settings: Settings) -> Finding:
+async def _hearing(standing: SlackPermissions, settings: Settings) -> Finding:
     """How people are heard."""
     if not settings.slack.by_socket:
         if not settings.listen.address:
@@ -77,7 +77,7 @@ async def _hearing(standing: SlackStanding, settings: Settings) -> Finding:
     return well("slack hearing", "by Socket Mode")
 
 
-async def _approvers(standing: SlackStanding, settings: Settings) -> Finding:
+async def _approvers(standing: SlackPermissions, settings: Settings) -> Finding:
     named = dict.fromkeys(settings.slack.approvers)
     for space in settings.repositories:
         named |= dict.fromkeys(settings.approvers(space))
@@ -89,7 +89,7 @@ async def _approvers(standing: SlackStanding, settings: Settings) -> Finding:
     return well("slack approvers", ", ".join(named))
 
 
-async def _problem(standing: SlackStanding, approver: str) -> str:
+async def _problem(standing: SlackPermissions, approver: str) -> str:
     """Why one of them decides nothing, if that is so."""
     try:
         if approver.startswith("T"):

@@ -34,7 +34,7 @@ REVISED = (
 RUN = (SessionKind.WORK, SessionKind.CHECK, SessionKind.SETUP)
 
 
-def standing(found: Census, settings: Settings, *, at: datetime, free_bytes: int) -> Iterator[Metric]:
+def gauges(found: Census, settings: Settings, *, at: datetime, free_bytes: int) -> Iterator[Metric]:
     """How things are now."""
     spaces = sorted({*settings.repositories, *(space for space, _ in found.jobs)})
     jobs: Values = {

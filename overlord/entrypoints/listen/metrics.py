@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from typing_extensions import override
 
 from overlord.app import Overlord
-from overlord.entrypoints.listen.families import counted, standing, timed
+from overlord.entrypoints.listen.families import counted, gauges, timed
 from overlord.errors import StoreError
 from overlord.store import counts
 
@@ -81,7 +81,7 @@ class Metrics:
         parts = self._running.parts
         found = await parts.database.read(counts.take)
         families = [
-            *standing(found, parts.settings, at=parts.clock.now(), free_bytes=parts.home.room().bytes),
+            *gauges(found, parts.settings, at=parts.clock.now(), free_bytes=parts.home.room().bytes),
             *counted(found),
             *timed(parts.meters, found),
             _build(parts.runner.name),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from overlord.domain.conversation.decision_words import answer_in
 from overlord.domain.decision import Decision, Subject, Verb, label_of
 from overlord.domain.scope.approval import EXAMPLE
-from overlord.entrypoints.terminal.show import card, console, line, say
+from overlord.entrypoints.terminal.show import card, console, line, show_text
 from overlord.errors import Refused
 
 STDIN = 0
@@ -27,7 +27,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Answered:
     """What was chosen."""
 
     verb: Verb
@@ -65,20 +65,20 @@ def menu(decision: Decision) -> Sequence[Entry]:
     return entries
 
 
-async def ask(decision: Decision) -> Given | None:
+async def ask(decision: Decision) -> Answered | None:
     """Show it and read the answer; None when the person leaves it for later."""
     entries = menu(decision)
     termios.tcflush(
         STDIN, termios.TCIFLUSH
     )  # what was typed before the question was shown is no answer to it
-    say(f"\n{line(decision.title)}\n")
+    show_text(f"\n{line(decision.title)}\n")
     card(decision.body)
-    say("")
+    show_text("")
     if decision.patterns and decision.subject is Subject.SCOPE_REQUEST:
-        say(line("paths: " + ", ".join(decision.patterns)))
+        show_text(line("paths: " + ", ".join(decision.patterns)))
     for number, entry in enumerate(entries, start=1):
-        say(f"  {number}  {entry.label}")
-    say(f"  {len(entries) + 1}  Leave it for later")
+        show_text(f"  {number}  {entry.label}")
+    show_text(f"  {len(entries) + 1}  Leave it for later")
     worded = ", or answer in words" if Verb.REPLY in decision.verbs else ""
     while True:
         typed = await read_line(f"choose 1-{len(entries) + 1}{worded}: ")
@@ -88,15 +88,15 @@ async def ask(decision: Decision) -> Given | None:
             try:
                 verb, text = answer_in(decision, typed)
             except Refused:
-                say("That can be read in two ways: choose a number, or begin your words with `reply`.")
+                show_text("That can be read in two ways: choose a number, or begin your words with `reply`.")
                 continue
-            return Given(verb=verb, text=text)
+            return Answered(verb=verb, text=text)
         if not typed.isdecimal() or not 0 < int(typed) <= len(entries):
             continue
         entry = entries[int(typed) - 1]
         said = await read_line(entry.asks) if entry.asks else entry.text
         if said or not entry.asks:
-            return Given(verb=entry.verb, text=said or "")
+            return Answered(verb=entry.verb, text=said or "")
 
 
 async def read_line(prompt: str) -> str | None:

@@ -21,7 +21,7 @@ from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.terminal.show import console, person
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
-from overlord.store.database import Database, open_reader, write_beside
+from overlord.store.database import Database, open_reader, write_from_command
 
 Result = TypeVar("Result")
 PULLS_AFTER = 1_000_000
@@ -45,7 +45,7 @@ class LocalSession:
             return act(connection)
 
     def write(self, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
-        return write_beside(self.place.home.database, point, act)
+        return write_from_command(self.place.home.database, point, act)
 
     def now(self) -> datetime:
         return datetime.now(UTC)

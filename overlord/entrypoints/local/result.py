@@ -21,7 +21,7 @@ from overlord.entrypoints.local.place import HERE, Place
 from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
-from overlord.entrypoints.terminal.show import line, say, table
+from overlord.entrypoints.terminal.show import line, show_text, table
 from overlord.ports import Sha
 from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
@@ -93,23 +93,23 @@ async def show(outcome: Outcome, screen: Screen, *, json: bool) -> None:
         screen.end(as_data(outcome))
         return
     job, story = outcome.job, outcome.story
-    say(f"\n{_headline(outcome)}\n")
+    show_text(f"\n{_headline(outcome)}\n")
     if story.summary:
-        say("\n".join(f"  {text}" for text in story.summary.strip().splitlines()[:20]) + "\n")
+        show_text("\n".join(f"  {text}" for text in story.summary.strip().splitlines()[:20]) + "\n")
     if story.evaluations:
         rows = [
             (check.name, (check.score or "not made").replace("_", " "), check.summary)
             for check in story.evaluations[-1].checks
         ]
         table(("check", "verdict", ""), rows)
-        say("")
+        show_text("")
     if job.head_sha and job.base_sha:
-        say(await _diffstat(outcome))
+        show_text(await _diffstat(outcome))
     cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
     models = f" of {', '.join(map(line, story.models))}" if story.models else ""
-    say(f"{cost}{models} · {story.work_s:.0f} s of work · {count(len(story.sessions), 'session')}\n")
+    show_text(f"{cost}{models} · {story.work_s:.0f} s of work · {count(len(story.sessions), 'session')}\n")
     for text in _next(outcome):
-        say(text)
+        show_text(text)
 
 
 def as_data(outcome: Outcome) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from overlord.domain.budgets.budget import usd_text
 from overlord.domain.text.plain import visible
-from overlord.entrypoints.terminal.show import console, json_text, say
+from overlord.entrypoints.terminal.show import console, json_text, show_text
 from overlord.entrypoints.terminal.watch import News
 
 REFRESH_HZ = 5
@@ -68,7 +68,7 @@ class Lines:
         """A pipe has no status line."""
 
     def say(self, text: str) -> None:
-        say(text)
+        show_text(text)
 
     def end(self, result: dict[str, Any]) -> None:
         """People have read it."""

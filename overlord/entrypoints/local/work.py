@@ -15,7 +15,7 @@ from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import Job, JobState
 from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
-from overlord.entrypoints.local.asking import Given
+from overlord.entrypoints.local.asking import Answered
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.terminal.logs import conceal
@@ -110,7 +110,7 @@ class Run:
             if decision.id in self._left:
                 continue
             if self.goes_on and await self._was_told_to_stop(decision):
-                return await self._answer(decision, Given(verb=Verb.RETRY))
+                return await self._answer(decision, Answered(verb=Verb.RETRY))
             self._left.add(decision.id)
             if self.asks:
                 with self.screen.hidden():
@@ -132,7 +132,7 @@ class Run:
         )
         return last is not None and isinstance(last.report, Report) and last.report.reason == TERMINATED
 
-    async def _asked(self, decision: Decision) -> Given | None:
+    async def _asked(self, decision: Decision) -> Answered | None:
         """The person's choice; None when it is left, or not needed any more."""
         asked = asyncio.create_task(asking.ask(decision))
         closed = asyncio.create_task(self._closed(decision))
@@ -153,7 +153,7 @@ class Run:
                 return
             await self.running.wakeup.wait(seen, timeout_s=LOOK_S)
 
-    async def _answer(self, decision: Decision, given: Given) -> bool:
+    async def _answer(self, decision: Decision, given: Answered) -> bool:
         command = commands.AnswerDecision(
             decision_id=decision.id, verb=given.verb, actor=person(), text=given.text, digest=decision.digest
         )

@@ -60,7 +60,7 @@ def line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def say(text: str) -> None:
+def show_text(text: str) -> None:
     """Text as it is: no markup, no control characters, not wrapped. Commands in it, in backticks, are as they are typed here."""
     console.print(Text(as_pasted(visible(text))), soft_wrap=True)
 
@@ -68,7 +68,7 @@ def say(text: str) -> None:
 def card(text: str) -> None:
     """A card, which is Markdown, drawn for a terminal; into a pipe as it is. Other people's words in it can do nothing."""
     if not console.is_terminal:
-        say(text)
+        show_text(text)
         return
     from rich.markdown import Markdown
     from rich.theme import Theme
@@ -94,7 +94,7 @@ def diff(text: str) -> None:
         console.print(Text(visible(drawn), DIFF_COLOURS.get(drawn[:1], "")), soft_wrap=True)
 
 
-def echo_command(words: str, *, indent: str = "", comment: str = "") -> None:
+def show_command(words: str, *, indent: str = "", comment: str = "") -> None:
     """`overlord WORDS` on a line of its own, ready to paste; a shell leaves the comment out."""
     typed = f"{indent}{command(words)}"
     console.print(Text(visible(f"{typed:<47} # {line(comment)}" if comment else typed)), soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.text import Text
 from minion.protocol import SessionKind
 from overlord.app import Overlord
 from overlord.domain.event import EventName
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 from overlord.entrypoints.invocation import as_pasted
 from overlord.entrypoints.terminal.show import console
 from overlord.entrypoints.terminal.watch_style import QUIET, STYLES
@@ -61,7 +61,7 @@ class Watch:
         for entry in entries:
             self._told = entry.seq
             if EventName(entry.name) not in QUIET:
-                text = tell(entry.name, json.loads(entry.data), is_local=self._is_local)
+                text = describe_event(entry.name, json.loads(entry.data), is_local=self._is_local)
                 if text:
                     found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
         return found

@@ -19,7 +19,7 @@ from overlord.domain.budgets.price import Price
 from overlord.domain.session import Account
 from overlord.failpoints import Failpoint
 from overlord.session_api import wire
-from overlord.session_api.gateway.reply import Said, StreamReader, skills_asked_for
+from overlord.session_api.gateway.reply import ReplyContent, StreamReader, skills_asked_for
 from overlord.session_api.gateway.request import ModelRequest
 from overlord.session_api.parts import SessionApiParts
 from overlord.store.budgets import exchanges
@@ -57,7 +57,7 @@ class Meter:
         self.trouble = ""
         self.is_free = False
         """The endpoint refused it, or never got it."""
-        self.said: Said | None = None
+        self.said: ReplyContent | None = None
         self.reader: StreamReader | None = None
 
     @classmethod
@@ -128,7 +128,7 @@ class Meter:
             return TokenUsage(prompt=self._prompt)
         return said.usage or TokenUsage(prompt=self._prompt, completion=said.least_tokens)
 
-    def _said(self) -> Said | None:
+    def _said(self) -> ReplyContent | None:
         return self.reader.said() if self.reader is not None else self.said
 
     def _write(self, facts: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ KEPT_CHARS = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ReplyContent:
     """What a reply says: the message as far as it came, its size, and the usage its endpoint counted."""
 
     message: Mapping[str, Any] | None
@@ -30,7 +30,7 @@ class Said:
     usage: TokenUsage | None = None
 
 
-def read_whole(data: bytes) -> Said:
+def read_whole(data: bytes) -> ReplyContent:
     """A reply that came in one piece; anything at all."""
     try:
         value = json.loads(data)
@@ -38,11 +38,11 @@ def read_whole(data: bytes) -> Said:
         said = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, LookupError, TypeError, RecursionError):
         text = data[:KEPT_CHARS].decode("utf-8", "replace")
-        return Said(message={"unreadable": text}, least_tokens=estimate_tokens(len(data)))
-    return Said(message=message, least_tokens=estimate_tokens(len(said)), usage=read_usage(value))
+        return ReplyContent(message={"unreadable": text}, least_tokens=estimate_tokens(len(data)))
+    return ReplyContent(message=message, least_tokens=estimate_tokens(len(said)), usage=read_usage(value))
 
 
-def skills_asked_for(said: Said | None) -> tuple[str, ...]:
+def skills_asked_for(said: ReplyContent | None) -> tuple[str, ...]:
     """The names with which a reply calls `use_skill`, each once; of whatever else it says, none."""
     calls = said.message.get("tool_calls") if said is not None and isinstance(said.message, dict) else None
     names = (_skill_of(call) for call in calls[:MOST_CALLS]) if isinstance(calls, list) else ()
@@ -106,7 +106,7 @@ class StreamReader:
             return self.hides_usage and not chunk.get("choices")
         return False
 
-    def said(self) -> Said:
+    def said(self) -> ReplyContent:
         """Everything that was said so far, put together."""
         pieces = _Pieces()
         for chunk in _chunks(b"".join(self._passed)):
@@ -114,7 +114,7 @@ class StreamReader:
         message = pieces.message()
         size = len(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
         least = max(estimate_tokens(size), pieces.count) if pieces.count else 0
-        return Said(message=message, least_tokens=least, usage=self.usage)
+        return ReplyContent(message=message, least_tokens=least, usage=self.usage)
 
 
 def _chunks(events: bytes) -> Iterator[dict[str, Any]]:

@@ -66,7 +66,7 @@ class Request:
         return f"slack:{self.user}"
 
 
-def hear(connection: sqlite3.Connection, request: Request) -> bool:
+def receive(connection: sqlite3.Connection, request: Request) -> bool:
     """Write one down, and let go of what was answered long ago; False for one that was heard before."""
     _forget(connection, before=request.at - KEPT)
     if connection.execute("SELECT 1 FROM requests WHERE key = ?", (request.key,)).fetchone():

@@ -9,7 +9,7 @@ from overlord.store.rows import insert, select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hearing:
+class ProcessedComment:
     """A comment that spoke to Overlord, and its acknowledgement: a reaction, and words where a reaction is too little."""
 
     space: str
@@ -39,7 +39,7 @@ def place_of(connection: sqlite3.Connection, space: str, comment_id: int) -> int
     return int(row["number"])
 
 
-def add(connection: sqlite3.Connection, hearing: Hearing) -> None:
+def add(connection: sqlite3.Connection, hearing: ProcessedComment) -> None:
     """Remember a comment, in the transaction of what it does."""
     insert(connection, "hearings", {name: getattr(hearing, name) for name in hearing.__dataclass_fields__})
 
@@ -50,13 +50,13 @@ def of_issue(connection: sqlite3.Connection, space: str, number: int) -> frozens
     return frozenset(row["comment_id"] for row in connection.execute(query, (space, number)))
 
 
-def owed(connection: sqlite3.Connection, space: str) -> list[Hearing]:
+def owed(connection: sqlite3.Connection, space: str) -> list[ProcessedComment]:
     """Those that were not acknowledged yet, oldest first."""
     query = "SELECT * FROM hearings WHERE space = ? AND is_owed ORDER BY comment_id"
-    return select(connection, Hearing, query, space)
+    return select(connection, ProcessedComment, query, space)
 
 
-def settle(connection: sqlite3.Connection, hearing: Hearing) -> None:
+def settle(connection: sqlite3.Connection, hearing: ProcessedComment) -> None:
     """It is acknowledged."""
     query = "UPDATE hearings SET is_owed = 0 WHERE space = ? AND comment_id = ?"
     connection.execute(query, (hearing.space, hearing.comment_id))

@@ -45,10 +45,10 @@ def for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Message, ...
     """What the job's next session is told: all that nobody has read, and the newest of what earlier ones have."""
     known = of_job(connection, job_id)
     newest = {message.id for message in known[-MOST_BRIEFED:]}
-    return tuple(as_told(item) for item in known if not item.is_read or item.id in newest)
+    return tuple(as_message(item) for item in known if not item.is_read or item.id in newest)
 
 
-def as_told(message: SteeringMessage) -> Message:
+def as_message(message: SteeringMessage) -> Message:
     """A message as sessions are told it."""
     at = f"{message.at:%Y-%m-%d %H:%M} UTC"
     return Message(id=message.id, text=message.text, by=message.actor, at=at)
@@ -81,7 +81,7 @@ def defer(connection: sqlite3.Connection, session: Session, *, at: datetime) -> 
             _note(connection, EventName.MESSAGE_DEFERRED, message, at=at, data=data)
 
 
-def to_tell(connection: sqlite3.Connection) -> list[SteeringMessage]:
+def to_acknowledge(connection: sqlite3.Connection) -> list[SteeringMessage]:
     """Those whose author waits at the forge to be told what became of them, and it is known."""
     query = """SELECT steering.* FROM steering JOIN jobs ON jobs.id = job_id
                WHERE steering.comment_id IS NOT NULL AND NOT steering.is_told AND (
@@ -90,7 +90,7 @@ def to_tell(connection: sqlite3.Connection) -> list[SteeringMessage]:
     return select(connection, SteeringMessage, query)
 
 
-def mark_told(connection: sqlite3.Connection, number: int) -> None:
+def mark_acknowledged(connection: sqlite3.Connection, number: int) -> None:
     """Whoever said it knows what became of it."""
     update(connection, "steering", number, {"is_told": True})
 

@@ -41,7 +41,7 @@ def get(connection: sqlite3.Connection, number: int) -> EnhancementProposal:
     return found[0]
 
 
-def standing(connection: sqlite3.Connection) -> list[EnhancementProposal]:
+def unfinished(connection: sqlite3.Connection) -> list[EnhancementProposal]:
     """Those that wait for a person, and those that were approved and are not done; oldest first."""
     return select(connection, EnhancementProposal, f"SELECT * FROM proposals WHERE {_OPEN} ORDER BY id")  # noqa: S608
 

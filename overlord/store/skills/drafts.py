@@ -53,7 +53,7 @@ def get(connection: sqlite3.Connection, number: int) -> SkillDraft:
     return found[0]
 
 
-def standing(connection: sqlite3.Connection) -> list[SkillDraft]:
+def unfinished(connection: sqlite3.Connection) -> list[SkillDraft]:
     """Those that are not done with, oldest first."""
     return select(connection, SkillDraft, f"SELECT * FROM drafts WHERE {_OPEN} ORDER BY id")  # noqa: S608
 

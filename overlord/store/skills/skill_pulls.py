@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from overlord.domain.event import EventName, Json, LedgerEvent
-from overlord.domain.skills.pull_review import SkillPullReview, told
+from overlord.domain.skills.pull_review import SkillPullReview, sentence
 from overlord.store import ledger
 from overlord.store.rows import select, to_column
 
@@ -37,12 +37,12 @@ def note(connection: sqlite3.Connection, pull_review: SkillPullReview, *, at: da
             "pull": pull_review.number,
             "head": pull_review.head_sha,
             "outcome": pull_review.outcome,
-            "said": told(pull_review),
+            "said": sentence(pull_review),
         }
         ledger.append(connection, LedgerEvent(name=EventName.SKILLS_REVIEWED, at=at, data=data))
 
 
-def tell(
+def note_published(
     connection: sqlite3.Connection, pull_review: SkillPullReview, *, stamp: str, comment_id: int | None
 ) -> None:
     """What stands at the forge now."""

@@ -56,7 +56,7 @@ def loaded_by(connection: sqlite3.Connection, job: int) -> tuple[str, ...]:
     return tuple(f"{row['name']} {row['version']}" for row in connection.execute(query, (job,)))
 
 
-def standing(connection: sqlite3.Connection, skill: SkillRecord) -> SkillStatistics:
+def statistics(connection: sqlite3.Connection, skill: SkillRecord) -> SkillStatistics:
     """How the jobs went that loaded a skill as it is now, beside its repository's others since the first of them. Jobs that only
     write a skill are none of these."""
     key = (skill.space, skill.name)

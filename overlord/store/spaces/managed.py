@@ -23,7 +23,7 @@ class Word:
     at: datetime
 
 
-def say(
+def note(
     connection: sqlite3.Connection,
     name: str,
     *,
@@ -42,7 +42,7 @@ def say(
     insert(connection, "care", row)
 
 
-def standing(connection: sqlite3.Connection) -> dict[str, Word]:
+def current(connection: sqlite3.Connection) -> dict[str, Word]:
     """What counts now of every repository that was ever said anything of."""
     query = "SELECT * FROM care WHERE id IN (SELECT max(id) FROM care GROUP BY lower(name)) ORDER BY id"
     return {word.name: word for word in select(connection, Word, query)}
@@ -50,7 +50,7 @@ def standing(connection: sqlite3.Connection) -> dict[str, Word]:
 
 def added(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """The repositories in Overlord's care by command, and what was said of each."""
-    words = standing(connection)
+    words = current(connection)
     return {name: json.loads(word.given) for name, word in words.items() if not word.is_removed}
 
 

@@ -90,7 +90,7 @@ JUDGE = (
     Mutant(
         name="an assertion whose failure is caught counts for nothing",
         file="overlord/domain/checks/testcode/python.py",
-        before="inside = held | {Held.SWALLOWED} if any(",
+        before="inside = held | {Suspension.SWALLOWED} if any(",
         after="inside = held if any(",
         tests=CODE,
         says="assertion-swallowed",

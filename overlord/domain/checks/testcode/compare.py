@@ -15,8 +15,8 @@ from overlord.domain.checks.testcode.syntax import TooIntricate, language_of, pa
 from overlord.domain.checks.testcode.tests import (
     STRICTEST,
     Assertion,
-    Held,
     Strength,
+    Suspension,
     TestCode,
     Weakness,
     is_looser,
@@ -24,9 +24,9 @@ from overlord.domain.checks.testcode.tests import (
 
 Codes = Mapping[str, TestCode]
 _HELD = {
-    Held.SWALLOWED: "A failure of this assertion is caught and goes unnoticed.",
-    Held.CONDITIONAL: "This is asserted only under a condition now.",
-    Held.UNREACHED: "The test leaves before it checks this.",
+    Suspension.SWALLOWED: "A failure of this assertion is caught and goes unnoticed.",
+    Suspension.CONDITIONAL: "This is asserted only under a condition now.",
+    Suspension.UNREACHED: "The test leaves before it checks this.",
 }
 
 

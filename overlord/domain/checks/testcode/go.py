@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from tree_sitter import Node
 
 from overlord.domain.checks.testcode.syntax import line_of, named, text_of, within, words
-from overlord.domain.checks.testcode.tests import Assertion, Held, Strength, TestCode
+from overlord.domain.checks.testcode.tests import Assertion, Strength, Suspension, TestCode
 
 _FAILS = re.compile(r"(?:\w+\s*\.\s*)?(?:Errorf?|Fatalf?|Fail|FailNow)|panic")
 _LEAVES = re.compile(r"\w+\s*\.\s*(?:Skip|Skipf|SkipNow)")
@@ -53,7 +53,9 @@ class _Function:
         name = text_of(node.child_by_field_name("name"))
         body = node.child_by_field_name("body")
         recovers = (
-            frozenset({Held.SWALLOWED}) if re.search(r"\brecover\(\)", text_of(body)) else frozenset[Held]()
+            frozenset({Suspension.SWALLOWED})
+            if re.search(r"\brecover\(\)", text_of(body))
+            else frozenset[Suspension]()
         )
         self._block(_statements(body), recovers)
         return TestCode(
@@ -66,19 +68,19 @@ class _Function:
             stand_ins=self._stand_ins,
         )
 
-    def _block(self, nodes: Sequence[Node], held: frozenset[Held]) -> None:
+    def _block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
         for node in nodes:
             self._statement(node, held)
             if _leaves(node):
-                held |= {Held.UNREACHED}
+                held |= {Suspension.UNREACHED}
             elif (
                 node.type == "if_statement"
                 and not _fails(node)
                 and any(map(_leaves, _statements(node.child_by_field_name("consequence"))))
             ):
-                held |= {Held.CONDITIONAL}
+                held |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Held]) -> None:
+    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "if_statement":
             self._if(node, held)
@@ -87,7 +89,8 @@ class _Function:
         elif kind in {"expression_switch_statement", "type_switch_statement", "select_statement"}:
             for one in within(node, "expression_case", "default_case", "type_case"):
                 self._block(
-                    [part for inner in named(one) for part in _statements(inner)], held | {Held.CONDITIONAL}
+                    [part for inner in named(one) for part in _statements(inner)],
+                    held | {Suspension.CONDITIONAL},
                 )
         elif kind == "block":
             self._block(_statements(node), held)
@@ -110,7 +113,7 @@ class _Function:
             if value.type == "func_literal":
                 self._stand_ins.setdefault(text_of(name).rpartition(".")[2], line_of(node))
 
-    def _if(self, node: Node, held: frozenset[Held]) -> None:
+    def _if(self, node: Node, held: frozenset[Suspension]) -> None:
         first, condition = node.child_by_field_name("initializer"), node.child_by_field_name("condition")
         if first is not None:
             self._note(first)
@@ -119,15 +122,15 @@ class _Function:
                 self._failing(part, node, held)
             self._branch(node.child_by_field_name("alternative"), held)
             return
-        inside = held | {Held.CONDITIONAL}
+        inside = held | {Suspension.CONDITIONAL}
         self._block(_statements(node.child_by_field_name("consequence")), inside)
         self._branch(node.child_by_field_name("alternative"), inside)
 
-    def _branch(self, node: Node | None, held: frozenset[Held]) -> None:
+    def _branch(self, node: Node | None, held: frozenset[Suspension]) -> None:
         if node is not None:
             self._block([node] if node.type == "if_statement" else _statements(node), held)
 
-    def _failing(self, condition: Node, node: Node, held: frozenset[Held]) -> None:
+    def _failing(self, condition: Node, node: Node, held: frozenset[Suspension]) -> None:
         """The test fails where this is true."""
         condition = _bare(condition)
         subject, expected, strength = words(condition), "", Strength.SHAPE
@@ -163,7 +166,7 @@ class _Function:
         name = words(node)
         return self._values.get(name, name) if node is not None and node.type == "identifier" else name
 
-    def _expression(self, node: Node, held: frozenset[Held]) -> None:
+    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
         done: list[Node] = []
         for call in [*([node] if node.type == "call_expression" else []), *within(node, "call_expression")]:
             if any(call.start_byte >= one.start_byte and call.end_byte <= one.end_byte for one in done):
@@ -181,7 +184,7 @@ class _Function:
                     self._block(_statements(one.child_by_field_name("body")), held)
                     done.append(one)
 
-    def _called(self, call: Node, name: str, given: Sequence[Node], held: frozenset[Held]) -> None:
+    def _called(self, call: Node, name: str, given: Sequence[Node], held: frozenset[Suspension]) -> None:
         """testify has what is expected first."""
         exact, shape = _EXACT.fullmatch(name) or name in self._helpers, _SHAPE.fullmatch(name)
         strength = Strength.SHAPE if shape else Strength.EXACT if exact else Strength.PART
@@ -206,7 +209,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Held],
+        held: frozenset[Suspension],
         *,
         text: str = "",
     ) -> None:

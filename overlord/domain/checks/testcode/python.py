@@ -22,7 +22,7 @@ from overlord.domain.checks.testcode.python_node import (
     unwrapped,
 )
 from overlord.domain.checks.testcode.syntax import line_of, named, text_of, within, words
-from overlord.domain.checks.testcode.tests import Assertion, Held, Strength, TestCode, Tolerances
+from overlord.domain.checks.testcode.tests import Assertion, Strength, Suspension, TestCode, Tolerances
 
 _CALLED = re.compile(r"assert[A-Z_]\w*|assert_\w+|(?:check|verify|expect)_\w+")
 """Names of functions that assert, whoever wrote them."""
@@ -128,16 +128,16 @@ class _Function:
             stand_ins=self.stand_ins,
         )
 
-    def block(self, nodes: Sequence[Node], held: frozenset[Held]) -> None:
+    def block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
         """Statements in a row: what stands after one that leaves is not reached, after one that may leave perhaps."""
         for node in nodes:
             self._statement(node, held)
             if leaves_test(node):
-                held |= {Held.UNREACHED}
+                held |= {Suspension.UNREACHED}
             elif node.type == "if_statement" and any(map(leaves_test, branches(node))):
-                held |= {Held.CONDITIONAL}
+                held |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Held]) -> None:
+    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "assert_statement":
             self._assert(named(node)[0], node, held)
@@ -146,7 +146,7 @@ class _Function:
         elif kind == "with_statement":
             self._with(node, held)
         elif kind in {"if_statement", "match_statement"}:
-            self._branches(node, held | {Held.CONDITIONAL})
+            self._branches(node, held | {Suspension.CONDITIONAL})
         elif kind in {"for_statement", "while_statement"}:
             self._loop(node, held)
         elif kind in {"function_definition", "decorated_definition"}:
@@ -158,35 +158,35 @@ class _Function:
         else:
             self._expression(node, held)
 
-    def _branches(self, node: Node, held: frozenset[Held]) -> None:
+    def _branches(self, node: Node, held: frozenset[Suspension]) -> None:
         for one in named(node):
             if one.type == "block":
                 self.block(named(one), held)
             elif one.type in {"elif_clause", "else_clause", "case_clause"}:
                 self._branches(one, held)
 
-    def _loop(self, node: Node, held: frozenset[Held]) -> None:
+    def _loop(self, node: Node, held: frozenset[Suspension]) -> None:
         over = node.child_by_field_name("right")
         if over is not None and over.type in {"list", "tuple", "set"}:
             self._rows += [words(one) for one in named(over)]
             if not named(over):
-                held |= {Held.UNREACHED}
+                held |= {Suspension.UNREACHED}
         condition = node.child_by_field_name("condition")
         if condition is not None and words(condition) not in {"True", "1"}:
-            held |= {Held.CONDITIONAL}
+            held |= {Suspension.CONDITIONAL}
         self.block(named(node.child_by_field_name("body")), held)
 
-    def _try(self, node: Node, held: frozenset[Held]) -> None:
+    def _try(self, node: Node, held: frozenset[Suspension]) -> None:
         handlers = [one for one in named(node) if one.type in {"except_clause", "except_group_clause"}]
-        inside = held | {Held.SWALLOWED} if any(map(swallows_failure, handlers)) else held
+        inside = held | {Suspension.SWALLOWED} if any(map(swallows_failure, handlers)) else held
         self.block(named(node.child_by_field_name("body")), inside)
         for one in named(node):
             if one.type in {"except_clause", "except_group_clause"}:
-                self._branches(one, held | {Held.CONDITIONAL})
+                self._branches(one, held | {Suspension.CONDITIONAL})
             elif one.type in {"else_clause", "finally_clause"}:
                 self._branches(one, held)
 
-    def _with(self, node: Node, held: frozenset[Held]) -> None:
+    def _with(self, node: Node, held: frozenset[Suspension]) -> None:
         body = node.child_by_field_name("body")
         inside = held
         for item in within(node, "with_item"):
@@ -197,14 +197,14 @@ class _Function:
             if name in _RAISES and call is not None:
                 self._raises(call, words(body), held)
                 if CATCHES & set(given):
-                    inside |= {Held.SWALLOWED}
+                    inside |= {Suspension.SWALLOWED}
             elif name == "suppress" and CATCHES & set(given):
-                inside |= {Held.SWALLOWED}
+                inside |= {Suspension.SWALLOWED}
             elif value is not None:
                 self._expression(value, held)
         self.block(named(body), inside)
 
-    def _expression(self, node: Node, held: frozenset[Held]) -> None:
+    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
         """Calls that assert, anywhere in what is no statement of its own, and what is put in a thing's place."""
         found = [
             *([node] if node.type in {"call", "assignment"} else []),
@@ -249,7 +249,7 @@ class _Function:
         if name in self._imported:
             self.stand_ins.setdefault(name, line_of(node))
 
-    def _raises(self, call: Node, subject: str, held: frozenset[Held]) -> None:
+    def _raises(self, call: Node, subject: str, held: frozenset[Suspension]) -> None:
         given, options = arguments_of(call), options_of(call)
         kinds = words(given[0]) if given else ""
         matched = options.get("match", "") or (
@@ -265,7 +265,7 @@ class _Function:
         )
         self._add(call, f"raises {subject}", f"{kinds} {matched}".strip(), strength, held)
 
-    def _call(self, call: Node, name: str, held: frozenset[Held]) -> None:
+    def _call(self, call: Node, name: str, held: frozenset[Suspension]) -> None:
         given, options = [words(one) for one in arguments_of(call)], options_of(call)
         strength = (
             Strength.EXACT
@@ -289,7 +289,9 @@ class _Function:
             strength = of_itself(arguments_of(call)[0])
         self._add(call, subject, expected, strength, held, tolerances=tolerances_of(options))
 
-    def _assert(self, tested: Node, whole: Node, held: frozenset[Held], *, negated: bool = False) -> None:
+    def _assert(
+        self, tested: Node, whole: Node, held: frozenset[Suspension], *, negated: bool = False
+    ) -> None:
         tested = unwrapped(tested)
         if (
             tested.type == "boolean_operator"
@@ -314,7 +316,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Held],
+        held: frozenset[Suspension],
         *,
         tolerances: Tolerances | None = None,
         text: str = "",

@@ -23,7 +23,7 @@ from overlord.domain.checks.testcode.script_node import (
     truth_of,
 )
 from overlord.domain.checks.testcode.syntax import line_of, named, text_of, within, words
-from overlord.domain.checks.testcode.tests import Assertion, Held, Strength, TestCode
+from overlord.domain.checks.testcode.tests import Assertion, Strength, Suspension, TestCode
 
 _GROUPS = frozenset({"describe", "context", "suite"})
 _TESTS = frozenset({"it", "test", "specify"})
@@ -159,26 +159,26 @@ class _Function:
             stand_ins=self.stand_ins,
         )
 
-    def block(self, nodes: Sequence[Node], held: frozenset[Held]) -> None:
+    def block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
         for node in nodes:
             self._statement(node, held)
             if leaves_test(node):
-                held |= {Held.UNREACHED}
+                held |= {Suspension.UNREACHED}
             elif node.type == "if_statement" and any(map(leaves_test, branches(node))):
-                held |= {Held.CONDITIONAL}
+                held |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Held]) -> None:
+    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "statement_block":
             self.block(named(node), held)
         elif kind in {"if_statement", "switch_statement"}:
             for part in branches(node):
-                self._statement(part, held | {Held.CONDITIONAL})
+                self._statement(part, held | {Suspension.CONDITIONAL})
         elif kind in {"for_statement", "for_in_statement", "while_statement", "do_statement"}:
             over = node.child_by_field_name("right")
             if over is not None and over.type == "array":
                 self._rows += [words(one) for one in named(over)]
-                held = held if named(over) else held | {Held.UNREACHED}
+                held = held if named(over) else held | {Suspension.UNREACHED}
             body = node.child_by_field_name("body")
             self.block(statements_of(body) if body is not None else [], held)
         elif kind == "try_statement":
@@ -189,16 +189,16 @@ class _Function:
         else:
             self._expression(node, held)
 
-    def _try(self, node: Node, held: frozenset[Held]) -> None:
+    def _try(self, node: Node, held: frozenset[Suspension]) -> None:
         handler, body = node.child_by_field_name("handler"), node.child_by_field_name("body")
         swallows = handler is not None and not fails_again(handler)
-        self.block(named(body), held | {Held.SWALLOWED} if swallows else held)
+        self.block(named(body), held | {Suspension.SWALLOWED} if swallows else held)
         if handler is not None:
-            self.block(named(handler.child_by_field_name("body")), held | {Held.CONDITIONAL})
+            self.block(named(handler.child_by_field_name("body")), held | {Suspension.CONDITIONAL})
         finalizer = node.child_by_field_name("finalizer")
         self.block(named(finalizer.child_by_field_name("body")) if finalizer is not None else [], held)
 
-    def _expression(self, node: Node, held: frozenset[Held]) -> None:
+    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
         done: list[Node] = []
         for part in [
             *([node] if node.type == "call_expression" else []),
@@ -212,7 +212,7 @@ class _Function:
                 continue
             name, owner = name_called(part)
             if catches_failure(part, name):
-                held |= {Held.SWALLOWED}
+                held |= {Suspension.SWALLOWED}
             given = arguments_of(part)
             if self._expect(part, given, held) or self._asserts(part, name, owner, given, held):
                 done.append(part)
@@ -243,7 +243,7 @@ class _Function:
         if name in self._imported:
             self.stand_ins.setdefault(name, line_of(node))
 
-    def _expect(self, call: Node, given: Sequence[Node], held: frozenset[Held]) -> bool:
+    def _expect(self, call: Node, given: Sequence[Node], held: frozenset[Suspension]) -> bool:
         """`expect(x).not.toBe(y)`, and chai's chains of words."""
         chain, subject = expected_of(call)
         if subject is None or not chain:
@@ -271,7 +271,7 @@ class _Function:
         return True
 
     def _asserts(
-        self, call: Node, name: str, owner: str, given: Sequence[Node], held: frozenset[Held]
+        self, call: Node, name: str, owner: str, given: Sequence[Node], held: frozenset[Suspension]
     ) -> bool:
         """`assert.equal(x, y)`, `assert(x)`, `t.is(x, y)`, and functions of the file that assert."""
         is_helper = not owner and name in self._helpers
@@ -314,7 +314,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Held],
+        held: frozenset[Suspension],
         *,
         tolerances: dict[str, float] | None = None,
     ) -> None:

@@ -33,7 +33,7 @@ class Strength(IntEnum):
     EXACT = 3
 
 
-class Held(StrEnum):
+class Suspension(StrEnum):
     """What keeps an assertion from counting."""
 
     SWALLOWED = "assertion-swallowed"
@@ -54,7 +54,7 @@ class Assertion:
     strength: Strength
     line: int
     tolerances: Tolerances = field(default_factory=dict)
-    held: frozenset[Held] = frozenset()
+    held: frozenset[Suspension] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

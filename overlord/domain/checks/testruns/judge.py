@@ -28,7 +28,7 @@ from overlord.domain.checks.testruns.run import (
     Runs,
     aligned,
     bare_name,
-    beside,
+    combined,
     is_controlled,
     read_run,
 )
@@ -258,7 +258,7 @@ def _read(
     return Runs(
         base=known,
         restored=kept,
-        head=made if kept is None or not _is_alone(head, changes) else beside(kept, made, changed=changed),
+        head=made if kept is None or not _is_alone(head, changes) else combined(kept, made, changed=changed),
         new_on_base=aligned(known, tried, but=changed) if tried else None,
         changed=changed,
         renamed={change.old_path: change.path for change in changes if change.old_path},

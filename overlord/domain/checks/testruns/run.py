@@ -81,7 +81,7 @@ def is_in(case: Case, changed: Collection[str]) -> bool:
     return any(is_test_path(path) and path.endswith(_TELL_NO_FILE) for path in changed)
 
 
-def beside(restored: Run, own: Run, *, changed: Collection[str]) -> Run:
+def combined(restored: Run, own: Run, *, changed: Collection[str]) -> Run:
     """The change's tests as a whole, of a run of base's tests and one of the changed files alone: each counts for its own files."""
     kept = {name: case for name, case in restored.cases.items() if not is_in(case, changed)}
     made = {name: case for name, case in own.cases.items() if is_in(case, changed)}

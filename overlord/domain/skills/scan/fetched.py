@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from overlord.domain.skills.finding import SkillFinding, held
+from overlord.domain.skills.finding import SkillFinding, shown_finding
 from overlord.domain.skills.scan.line import LogicalLine
 from overlord.domain.skills.scan.prohibition import forbidden
 from overlord.domain.skills.scan.reading import seen, undisguised
@@ -60,4 +60,4 @@ def _in_order(
                 standing = forbidden(line.header, said, match.start(), match.end())
                 level, message = standing.of(Level.REJECT, message)
                 number = line.number_at(match.start()) if said == line.text else line.number
-                yield file, held("skill/remote-code", level, message, number, line.text)
+                yield file, shown_finding("skill/remote-code", level, message, number, line.text)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from overlord.domain.skills.finding import SkillFinding, held
+from overlord.domain.skills.finding import SkillFinding, shown_finding
 from overlord.domain.skills.scan.line import LONGEST
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.hidden_character import unseen
@@ -24,24 +24,26 @@ def hidden_in(text: str) -> Iterator[SkillFinding]:
     for number, line in enumerate(text.split("\n")[:MOST_LINES], 1):
         empty = 0 if line.strip() else empty + 1
         if empty == _MANY_EMPTY:
-            yield held(
+            yield shown_finding(
                 "skill/hidden-text", Level.FLAG, "So many empty lines hide what comes after them.", number, ""
             )
         yield from _unseen_in(line, number, is_turned=is_turned)
         if _OFF_SCREEN.search(line):
             message = "So many blanks push what comes after them out of sight."
-            yield held("skill/hidden-text", Level.FLAG, message, number, line)
+            yield shown_finding("skill/hidden-text", Level.FLAG, message, number, line)
         if len(line) > LONGEST:
             message = f"A line of {len(line):,} characters is none that people read."
-            yield held("skill/hidden-text", Level.FLAG, message, number, line)
+            yield shown_finding("skill/hidden-text", Level.FLAG, message, number, line)
         if _OPAQUE.search(line):
-            yield held("skill/disguise", Level.FLAG, "Nobody can read what is encoded here.", number, line)
+            yield shown_finding(
+                "skill/disguise", Level.FLAG, "Nobody can read what is encoded here.", number, line
+            )
         for secret in find_secrets(line):
             if secret.certain:
                 message = f"This line holds what looks like a secret: {secret.kind}."
-                yield held("skill/secret", Level.REJECT, message, number, line)
+                yield shown_finding("skill/secret", Level.REJECT, message, number, line)
     if text.count("\n") >= MOST_LINES:
-        yield held("skill/hidden-text", Level.REJECT, "It has more lines than are read.", None, "")
+        yield shown_finding("skill/hidden-text", Level.REJECT, "It has more lines than are read.", None, "")
 
 
 def _unseen_in(line: str, number: int, *, is_turned: bool) -> Iterator[SkillFinding]:
@@ -63,4 +65,4 @@ def _unseen_in(line: str, number: int, *, is_turned: bool) -> Iterator[SkillFind
             level, message = Level.FLAG, "A character here is not seen."
         else:
             level, message = Level.REJECT, f"Characters here are not seen; they say {found.said[:80]!r}."
-        yield held("skill/hidden-text", level, message, number, line)
+        yield shown_finding("skill/hidden-text", level, message, number, line)

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 import yaml
 
-from overlord.domain.skills.finding import SkillFinding, held
+from overlord.domain.skills.finding import SkillFinding, shown_finding
 from overlord.domain.skills.scan.fetched import fetched_then_run
 from overlord.domain.skills.scan.hidden import MOST_LINES, hidden_in
 from overlord.domain.skills.scan.line import LogicalLine, comments, logical_lines, paragraphs
@@ -148,7 +148,7 @@ class _Reader:
             yield from _slow(read)
             if outgrows(read.text, self._names):
                 message = "This line comes to more than people read of it, once its names are filled in."
-                yield held("skill/disguise", Level.REJECT, message, read.number, read.text)
+                yield shown_finding("skill/disguise", Level.REJECT, message, read.number, read.text)
         yield from fetched_then_run(lines, wholes, self._names)
 
     def _finds(self, line: LogicalLine) -> tuple[_Find, ...]:
@@ -219,17 +219,17 @@ def _judged(line: LogicalLine, find: _Find) -> Iterator[SkillFinding]:
     else:
         standing = forbidden(line.header, find.text, find.start, find.end, is_speech=find.is_speech)
         level, message = standing.of(level, message)
-    yield held(rule.name, level, message, number, line.text)
+    yield shown_finding(rule.name, level, message, number, line.text)
 
 
 def _strange_letters(line: LogicalLine) -> Iterator[SkillFinding]:
     if letters := spelt_letters(line.text):
         message = f"Letters are written as escapes here; they spell {visible(letters)[:80]!r}."
-        yield held("skill/disguise", Level.FLAG, message, line.number, line.text)
+        yield shown_finding("skill/disguise", Level.FLAG, message, line.number, line.text)
     for word in words(line.text):
         if lookalike(word):
             message = f"{visible(word)!r} mixes letters that look alike and are not the same."
-            yield held("skill/lookalike", Level.FLAG, message, line.number, line.text)
+            yield shown_finding("skill/lookalike", Level.FLAG, message, line.number, line.text)
             break
 
 
@@ -240,7 +240,7 @@ def _slow(line: LogicalLine) -> Iterator[SkillFinding]:
             message = (
                 f"{visible(pattern)[:80]!r} can take longer than anybody waits, on a text made for that."
             )
-            yield held("skill/slow-pattern", Level.FLAG, message, line.number_at(start), line.text)
+            yield shown_finding("skill/slow-pattern", Level.FLAG, message, line.number_at(start), line.text)
 
 
 _WARNS = re.compile(

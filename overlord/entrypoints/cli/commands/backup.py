@@ -9,7 +9,7 @@ import typer
 from overlord.domain.text.plain import count, size_text
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.process_environment import environment
-from overlord.entrypoints.terminal.show import as_json, person, say
+from overlord.entrypoints.terminal.show import as_json, person, show_text
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.settings.env import home_of
@@ -42,10 +42,10 @@ def backup(
         facts = made.manifest.model_dump(mode="json", exclude={"members"})
         as_json({"file": made.file, "size": made.size, **facts, "missing": made.missing})
         return
-    say(f"{made.file}: {size_text(made.size)}, {_holds(made.manifest)}.")
+    show_text(f"{made.file}: {size_text(made.size)}, {_holds(made.manifest)}.")
     if made.missing:
-        say(f"{count(len(made.missing), 'evidence file')} that the database names could not be found.")
-    say(
+        show_text(f"{count(len(made.missing), 'evidence file')} that the database names could not be found.")
+    show_text(
         "Keep it as safe as the home itself: issues, logs, and secrets that are written in overlord.yaml are in it."
     )
 
@@ -61,12 +61,12 @@ def _verify(file: Path | None, *, json: bool) -> None:
         if json:
             as_json({"file": file, "sound": False, "problem": str(error)})
         else:
-            say(str(error))
+            show_text(str(error))
         raise typer.Exit(1) from None
     if json:
         as_json({"file": file, "sound": True, **manifest.model_dump(mode="json", exclude={"members"})})
     else:
-        say(f"{file} is whole: {_holds(manifest)}, written {manifest.created_at:%Y-%m-%d %H:%M} UTC.")
+        show_text(f"{file} is whole: {_holds(manifest)}, written {manifest.created_at:%Y-%m-%d %H:%M} UTC.")
 
 
 def restore(
@@ -86,14 +86,14 @@ def restore(
         facts = made.manifest.model_dump(mode="json", exclude={"members"})
         as_json({"home": made.home, "settings": made.settings, **facts})
         return
-    say(
+    show_text(
         f"{made.home} is restored from {made.manifest.created_at:%Y-%m-%d %H:%M} UTC: {_holds(made.manifest)}."
     )
     if made.settings:
-        say(made.settings)
-    say("Keys and tokens are not in a backup: give them as before, then start `overlord serve`.")
+        show_text(made.settings)
+    show_text("Keys and tokens are not in a backup: give them as before, then start `overlord serve`.")
     if root != home_of(environment()):
-        say(f"Set OVERLORD_HOME={made.home} first.")
+        show_text(f"Set OVERLORD_HOME={made.home} first.")
 
 
 def _holds(manifest: "Manifest") -> str:

@@ -10,7 +10,7 @@ import typer
 from overlord.entrypoints.cli.commands.run import Base, Json, Runner
 from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.process_environment import environment
-from overlord.entrypoints.terminal.show import line, say
+from overlord.entrypoints.terminal.show import line, show_text
 from overlord.errors import Refused
 
 if TYPE_CHECKING:
@@ -52,16 +52,16 @@ def check(
 
 
 def _show(found: "Trial") -> None:
-    say(f"\n  tests   {line(found.tests)}\n  lint    {line(found.lint)}")
+    show_text(f"\n  tests   {line(found.tests)}\n  lint    {line(found.lint)}")
     for text in found.advice:
-        say(f"\n{line(text)}")
+        show_text(f"\n{line(text)}")
     if found.output:
-        say(f"\nThe tests' last words:\n{found.output}")
+        show_text(f"\nThe tests' last words:\n{found.output}")
     if found.judges:
-        say("\nOverlord can judge work here.")
+        show_text("\nOverlord can judge work here.")
     elif found.has_tests:
-        say("\nOverlord cannot judge work here by itself: a person would decide on every change.")
+        show_text("\nOverlord cannot judge work here by itself: a person would decide on every change.")
     else:
-        say(
+        show_text(
             "\nJudged here: scope, integrity, lint and the review. Not judged: whether the code works. No test is run."
         )

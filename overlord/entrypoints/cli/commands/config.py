@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from overlord.entrypoints.cli.commands import state
-from overlord.entrypoints.terminal.show import as_json, say
+from overlord.entrypoints.terminal.show import as_json, show_text
 from overlord.settings.load import contract_for
 
 app = typer.Typer(help="The configuration.", no_args_is_help=True)
@@ -24,7 +24,9 @@ def check(
         return
     repositories = ", ".join(settings.repositories) or "none: set OVERLORD_REPOS=owner/repo"
     address = settings.model.base_url or "no address: set OPENAI_BASE_URL"
-    say("The configuration is sound.")
-    say(f"  home          {settings.home}\n  repositories  {repositories}\n  runner        {settings.runner}")
-    say(f"  model         {settings.model.name or 'none'} at {address}")
-    say(f"  forge         {settings.forge.api_url}\n  contract      {settings.contract}")
+    show_text("The configuration is sound.")
+    show_text(
+        f"  home          {settings.home}\n  repositories  {repositories}\n  runner        {settings.runner}"
+    )
+    show_text(f"  model         {settings.model.name or 'none'} at {address}")
+    show_text(f"  forge         {settings.forge.api_url}\n  contract      {settings.contract}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.conversation.decision_words import answer_command, answer_in, decision_verb, said_of
+from overlord.domain.conversation.decision_words import answer_command, answer_in, confirmation, decision_verb
 from overlord.domain.decision import Decision, Verb, label_of
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
@@ -16,10 +16,10 @@ from overlord.entrypoints.terminal.show import (
     as_json,
     card,
     console,
-    echo_command,
     line,
     person,
-    say,
+    show_command,
+    show_text,
     table,
 )
 from overlord.failpoints import Failpoint
@@ -56,16 +56,16 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if json:
         as_json({"decision": decision, "digest": decision.digest})
         return
-    say(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n")
+    show_text(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n")
     card(decision.body)
-    say("")
+    show_text("")
     if decision.patterns:
-        say(line("paths: " + ", ".join(decision.patterns)))
+        show_text(line("paths: " + ", ".join(decision.patterns)))
     if decision.answered_by:
-        say(line(f"{decision.answered_by} answered: {decision.answer}"))
+        show_text(line(f"{decision.answered_by} answered: {decision.answer}"))
     for verb in decision.verbs if not decision.answered_by else ():
-        echo_command(answer_command(decision, verb), comment=label_of(verb))
-    say(f"it blocks {decision.blocks} · shown as {decision.digest}")
+        show_command(answer_command(decision, verb), comment=label_of(verb))
+    show_text(f"it blocks {decision.blocks} · shown as {decision.digest}")
 
 
 @app.command()
@@ -93,7 +93,7 @@ def answer(
         )
         return commands.answer_decision(connection, command, at=datetime.now(UTC))
 
-    say(line(said_of(state.write(Failpoint.DECISION_ANSWERED, give))))
+    show_text(line(confirmation(state.write(Failpoint.DECISION_ANSWERED, give))))
 
 
 def _meant(decision: Decision, words: list[str]) -> tuple[Verb, str]:
@@ -124,4 +124,4 @@ def _decide(number: int, reason: str, *, approves: bool) -> None:
 
     decision = state.write(Failpoint.DECISION_ANSWERED, decide)
     verb = f" ({label_of(decision.verb)})" if decision.verb and reason else ""
-    say(f"Decision {decision.id}: {line(decision.answer)}{verb}.")
+    show_text(f"Decision {decision.id}: {line(decision.answer)}{verb}.")

@@ -11,7 +11,7 @@ from overlord import wakeup
 from overlord.domain.retention_item import RetentionItem, total
 from overlord.domain.text.plain import count, size_text
 from overlord.entrypoints.cli.commands import state
-from overlord.entrypoints.terminal.show import as_json, person, say, table
+from overlord.entrypoints.terminal.show import as_json, person, show_text, table
 from overlord.errors import ExternalServiceError, SettingsError
 from overlord.home import Home
 from overlord.settings.load import Settings
@@ -39,11 +39,11 @@ def gc(
     if found:
         table(("what", "", "size", "why"), [_row(item) for item in found])
     word = "would be removed" if dry_run else "removed"
-    say(f"{count(len(found), 'thing')} {word}, {size_text(total(found))}.")
+    show_text(f"{count(len(found), 'thing')} {word}, {size_text(total(found))}.")
     if left_alone:
-        say(f"Environments and downloads were left alone: {left_alone}.")
+        show_text(f"Environments and downloads were left alone: {left_alone}.")
     if is_asked:
-        say("The daemon was asked to tidy the mirrors.")
+        show_text("The daemon was asked to tidy the mirrors.")
 
 
 def _ask(home: Home) -> bool:

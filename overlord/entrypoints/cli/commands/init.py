@@ -8,7 +8,7 @@ import typer
 
 from overlord.domain.text.plain import count
 from overlord.entrypoints.invocation import choose_repository
-from overlord.entrypoints.terminal.show import as_json, line, say
+from overlord.entrypoints.terminal.show import as_json, line, show_text
 
 if TYPE_CHECKING:
     from overlord.entrypoints.local.survey import Survey
@@ -29,13 +29,13 @@ def init(
     if json:
         as_json({"survey": seen, "written": written})
         return
-    say(f"{found.place} at {seen.commit[:12]}\n")
+    show_text(f"{found.place} at {seen.commit[:12]}\n")
     for name, text in _rows(seen):
-        say(f"  {name:<10}{line(text)}")
+        show_text(f"  {name:<10}{line(text)}")
     for text in written:
-        say(f"\n{text}" if text is written[0] else text)
+        show_text(f"\n{text}" if text is written[0] else text)
     if not written:
-        say(
+        show_text(
             '\nNothing was written; --write puts this into .nebulus to go on from. Start with `overlord run "…"`.'
         )
 

@@ -17,7 +17,7 @@ from overlord.domain.inquiry import Cap
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Meant, Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, say, table
+from overlord.entrypoints.terminal.show import age, as_json, line, show_command, show_text, table
 from overlord.queries import overview
 
 
@@ -41,10 +41,10 @@ def queue(json: Json = False, _repo: Repo = "") -> None:
     if rows:
         table(("job", "issue", "waits", "age"), rows)
     else:
-        say("Nothing is queued.")
-    say(f"{found.running} of {found.most} sessions at once are taken.")
+        show_text("Nothing is queued.")
+    show_text(f"{found.running} of {found.most} sessions at once are taken.")
     for pause in found.pauses:
-        say(line(pause.line))
+        show_text(line(pause.line))
 
 
 def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
@@ -57,21 +57,21 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
         as_json(found)
         return
     meant = found.view.job
-    say(line(f"Job {meant.id}: {meant.issue_ref}, {meant.issue.title}"))
+    show_text(line(f"Job {meant.id}: {meant.issue_ref}, {meant.issue.title}"))
     said = f": {found.view.doing}" if found.view.doing else ""
-    say(line(f"{state_in_words(meant.state)}{said}"))
+    show_text(line(f"{state_in_words(meant.state)}{said}"))
     for decision in found.decisions:
-        say(f"decision {decision.id}: {line(decision.title)}")
-        echo_command(f"decisions show {decision.id}", indent="    ")
+        show_text(f"decision {decision.id}: {line(decision.title)}")
+        show_command(f"decisions show {decision.id}", indent="    ")
     for message in found.unread:
-        say(line(f"{message.outcome()} {message.actor} says: {message.text[:200]}"))
+        show_text(line(f"{message.outcome()} {message.actor} says: {message.text[:200]}"))
     for finding in found.findings:
-        say(line(f"held against it: {describe(finding)}"))
+        show_text(line(f"held against it: {describe(finding)}"))
     earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""
-    say(f"What happened{earlier}:")
+    show_text(f"What happened{earlier}:")
     for told in found.told:
-        say(f"  {told.at:%Y-%m-%d %H:%M:%S}Z  {line(told.sentence)}")
-    say(f"It has cost {cost_text(found.view.cost)}.")
+        show_text(f"  {told.at:%Y-%m-%d %H:%M:%S}Z  {line(told.sentence)}")
+    show_text(f"It has cost {cost_text(found.view.cost)}.")
 
 
 def cost(
@@ -97,7 +97,7 @@ def cost(
     if rows:
         table(("day", "repository", "cost"), rows)
     name = "Today" if days == 1 else f"The last {days} days"
-    say(f"{name}: {cost_text(found.total)}. Days are those of UTC.")
+    show_text(f"{name}: {cost_text(found.total)}. Days are those of UTC.")
     _say_caps(found.caps)
 
 
@@ -111,13 +111,13 @@ def _job_cost(job: str, *, json: bool) -> None:
         return
     if found.sessions:
         table(("session", "cost"), [(share.name, cost_text(share.cost)) for share in found.sessions])
-    say(f"Job {found.job.id}, {found.job.issue_ref}: {cost_text(found.total)}.")
+    show_text(f"Job {found.job.id}, {found.job.issue_ref}: {cost_text(found.total)}.")
     _say_caps(found.caps)
 
 
 def _say_caps(caps: Sequence[Cap]) -> None:
     for cap in caps:
-        say(line(cap_text(cap)))
+        show_text(line(cap_text(cap)))
 
 
 def brief(
@@ -136,34 +136,34 @@ def brief(
         return
     for kind, name in SECTIONS.items():
         if waiting := found.of_kind(kind):
-            say(name.upper())
+            show_text(name.upper())
         for asked in waiting:
             decision = asked.decision
-            say("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
-            echo_command(
+            show_text("  " + line(f"{decision.id}: {decision.title}; it blocks {decision.blocks}"))
+            show_command(
                 answer_command(decision, decision.verbs[0]), indent="     ", comment=suggestion(asked)
             )
     if found.proposed:
-        say("PROPOSALS")
+        show_text("PROPOSALS")
     for proposal in found.proposed:
-        say("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
-        echo_command(f"proposals show {proposal.name}", indent="     ")
+        show_text("  " + line(f"{proposal.name}: {proposal.title} ({proposal.space})"))
+        show_command(f"proposals show {proposal.name}", indent="     ")
     if found.drafts:
-        say("SKILL DRAFTS")
+        show_text("SKILL DRAFTS")
     for draft in found.drafts:
-        say("  " + line(f"{draft.label}: {draft.title} ({draft.space})"))
-        echo_command(f"skills drafts {draft.label}", indent="     ")
+        show_text("  " + line(f"{draft.label}: {draft.title} ({draft.space})"))
+        show_command(f"skills drafts {draft.label}", indent="     ")
     for name, ended in (
         ("FINISHED", found.finished),
         ("FAILED OR ENDED", found.failed),
         ("TO REVIEW", found.to_review),
     ):
         if ended:
-            say(name)
+            show_text(name)
         for job in ended:
             pull = f", pull request #{job.pull_number}" if job.pull_number else ""
             reason = f" ({job.reason})" if job.reason else ""
-            say("  " + line(f"job {job.id}: {job.issue_ref} {job.issue.title[:80]}{pull}{reason}"))
+            show_text("  " + line(f"job {job.id}: {job.issue_ref} {job.issue.title[:80]}{pull}{reason}"))
     if found.is_empty:
-        say("Nothing waits for you, and nothing ended.")
-    say(f"Spent in {hours:g} h: {cost_text(found.spent)}.")
+        show_text("Nothing waits for you, and nothing ended.")
+    show_text(f"Spent in {hours:g} h: {cost_text(found.spent)}.")

@@ -8,7 +8,7 @@ import typer
 
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words, where_work_is
-from overlord.domain.event_description import tell
+from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import JobView, age_text
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
@@ -21,10 +21,10 @@ from overlord.entrypoints.terminal.show import (
     as_json,
     card,
     console,
-    echo_command,
     line,
     person,
-    say,
+    show_command,
+    show_text,
     table,
 )
 from overlord.failpoints import Failpoint
@@ -66,18 +66,18 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     else:
         console.print("No open jobs. Label an issue to start one.")
     for decision in waiting:
-        say(f"decision {decision.id}: {line(decision.title)}")
-        echo_command(f"decisions show {decision.id}", indent="    ")
-    say(f"Today: {cost_text(found.today)}.")
+        show_text(f"decision {decision.id}: {line(decision.title)}")
+        show_command(f"decisions show {decision.id}", indent="    ")
+    show_text(f"Today: {cost_text(found.today)}.")
     for pause in found.pauses:
-        say(line(pause.line))
+        show_text(line(pause.line))
     for outage in found.outages:
         said = outage.line(found.at)
-        say(line(f"{said[:1].upper()}{said[1:]}."))
+        show_text(line(f"{said[:1].upper()}{said[1:]}."))
     for said in found.settings:
-        say(line(said))
+        show_text(line(said))
     for space in found.poll_errors:
-        say(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
+        show_text(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
 
 
 @app.command("list")
@@ -95,7 +95,7 @@ def list_jobs(
     elif rows:
         table(_columns(), rows)
     else:
-        say("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
+        show_text("No jobs." if every else "No open jobs; `overlord job list --all` shows closed ones.")
 
 
 @app.command()
@@ -110,16 +110,16 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if json:
         as_json({"story": story, "ledger": entries, "evidence": files})
         return
-    say(line(f"Job {job.id}: {job.issue_ref}, {job.issue.title}"))
-    say(line(f"{state_in_words(job.state)}: {job.reason}") + "\n")
+    show_text(line(f"Job {job.id}: {job.issue_ref}, {job.issue.title}"))
+    show_text(line(f"{state_in_words(job.state)}: {job.reason}") + "\n")
     for entry in entries:
-        if sentence := tell(entry.name, _data(entry), is_local=state.is_local()):
-            say(f"{entry.at[:19].replace('T', ' ')}Z  {sentence}")
+        if sentence := describe_event(entry.name, _data(entry), is_local=state.is_local()):
+            show_text(f"{entry.at[:19].replace('T', ' ')}Z  {sentence}")
     if place := where_work_is(job):
-        say(f"\n{place}")
-    say("")
+        show_text(f"\n{place}")
+    show_text("")
     card(evidence_card(story))
-    say(f"\n{count(len(files), 'evidence file')} in {state.home().evidence}")
+    show_text(f"\n{count(len(files), 'evidence file')} in {state.home().evidence}")
 
 
 @app.command()
@@ -137,7 +137,7 @@ def retry(number: Number, _repo: Repo = "") -> None:
     decision = state.write(
         Failpoint.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
     )
-    say(f"Decision {decision.id}: {line(decision.answer)}.")
+    show_text(f"Decision {decision.id}: {line(decision.answer)}.")
 
 
 @app.command()
@@ -163,7 +163,7 @@ def history(json: Json = False, _repo: Repo = "") -> None:
     if rows:
         table(("job", "issue", "ended", _result_column(), "cost", "took", "ago"), rows)
     else:
-        say("No job has ended yet.")
+        show_text("No job has ended yet.")
 
 
 def _columns() -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from overlord.domain.transcript import Conversation, exchange_of
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, json_text, line, say
+from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, json_text, line, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.errors import ExternalServiceError, GitFailed, NotFound
 from overlord.ports import Runner, SessionId
@@ -58,7 +58,7 @@ def transcript(
         for ran in look.sessions:
             shown.add(ran, look.kept.get(ran.id))
     if not shown.any_turn and not json:
-        say(f"Job {number} has no turn of a model yet.")
+        show_text(f"Job {number} has no turn of a model yet.")
 
 
 def diff(
@@ -84,7 +84,7 @@ def diff(
         ) from None
     text = output.decode(errors="replace")
     if stat:
-        say(text.rstrip("\n"))
+        show_text(text.rstrip("\n"))
     else:
         say_diff(text)
 
@@ -101,13 +101,13 @@ def logs(
         return
     with state.reading() as connection:
         ran = {item.id: item for item in inquiries_session.sessions_of(connection, number, session)}
-        evidence_file = inquiries_session.kept(connection, number, session, "log")
+        evidence_file = inquiries_session.evidence_of(connection, number, session, "log")
     if evidence_file is None:
         raise NotFound(
             f"job {number} has no log yet; it is kept when a session ends, and --follow shows it before that"
         )
     if text := _printed(ran.get(evidence_file.session_id or ""), evidence_file):
-        say(text)
+        show_text(text)
 
 
 def _printed(session: Session | None, evidence_file: EvidenceFile) -> str:
@@ -140,7 +140,9 @@ class _Look:
 def _look(number: int, session: str) -> _Look:
     with state.reading() as connection:
         ran = inquiries_session.sessions_of(connection, number, session)
-        found = {item.id: inquiries_session.kept(connection, number, item.id, "transcript") for item in ran}
+        found = {
+            item.id: inquiries_session.evidence_of(connection, number, item.id, "transcript") for item in ran
+        }
         job, live = jobs.get(connection, number), sessions.live_of(connection, number)
         asked = decisions.waiting(connection, number)
     one_over = bool(session) and all(item.state is SessionState.ENDED for item in ran)
@@ -245,7 +247,7 @@ async def _follow_logs(number: int, session: str) -> None:
             now, is_whole = await logs_of.read(look.job, ran)
             fresh = now[len(before) :] if now.startswith(before) else now
             if fresh:
-                say(fresh.rstrip("\n"))
+                show_text(fresh.rstrip("\n"))
             shown[ran.id] = _OVER if is_whole else now or before
         if look.is_last:
             return
@@ -265,7 +267,7 @@ class _Logs:
     async def read(self, job: Job, session: Session) -> tuple[str, bool]:
         """What a session has printed so far, and whether that is all there will be."""
         with state.reading() as connection:
-            evidence_file = inquiries_session.kept(connection, self.number, session.id, "log")
+            evidence_file = inquiries_session.evidence_of(connection, self.number, session.id, "log")
         if evidence_file is not None:
             return _printed(session, evidence_file), True
         try:

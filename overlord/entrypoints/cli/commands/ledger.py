@@ -9,7 +9,7 @@ import typer
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import as_json, json_text, say
+from overlord.entrypoints.terminal.show import as_json, json_text, show_text
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 
@@ -35,10 +35,10 @@ def verify(json: Json = False, _repo: Repo = "") -> None:
         counts = {"events": length, "evidence": len(kept) - len(removed), "removed": len(removed)}
         as_json({**counts, "head": head, "problems": wrong})
     elif wrong:
-        say("\n".join(wrong))
+        show_text("\n".join(wrong))
     else:
         gone = f"; {len(removed)} more were removed as `keep` says" if removed else ""
-        say(f"{length} events and {len(kept) - len(removed)} evidence files, whole{gone}. Head {head}.")
+        show_text(f"{length} events and {len(kept) - len(removed)} evidence files, whole{gone}. Head {head}.")
     raise typer.Exit(1 if wrong else 0)
 
 

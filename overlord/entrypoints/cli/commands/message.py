@@ -10,7 +10,7 @@ import typer
 from overlord.domain.conversation.steering import SteeringMessage
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Meant, Repo
-from overlord.entrypoints.terminal.show import line, person, say
+from overlord.entrypoints.terminal.show import line, person, show_text
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.store import jobs
@@ -37,11 +37,11 @@ def message(
         return sent, commands_message.how_to_answer(connection, number)
 
     sent, advice = state.write(Failpoint.STEERING_SENT, send)
-    say(line(f"{sent.outcome()}{advice}"))
+    show_text(line(f"{sent.outcome()}{advice}"))
     if not sent.is_under_way or not wait:
         return
     said = _awaited(sent, wait) if state.is_heard() else ""
-    say(line(said or f"It has not read it yet; `overlord why {sent.job_id}` tells when it has."))
+    show_text(line(said or f"It has not read it yet; `overlord why {sent.job_id}` tells when it has."))
 
 
 def _awaited(sent: SteeringMessage, wait_s: float) -> str:

@@ -12,7 +12,7 @@ from overlord.domain.text.reference import proposal_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, person, say, table
+from overlord.entrypoints.terminal.show import age, as_json, line, person, show_command, show_text, table
 from overlord.failpoints import Failpoint
 from overlord.store.proposals import proposals
 from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
@@ -34,11 +34,11 @@ def list_proposals(
 ) -> None:
     """Every proposal that waits for a person, or was approved and is not done."""
     with state.reading() as connection:
-        found = proposals.newest(connection) if everything else proposals.standing(connection)
+        found = proposals.newest(connection) if everything else proposals.unfinished(connection)
     if json:
         as_json(found)
     elif not found:
-        say("Nothing is proposed.")
+        show_text("Nothing is proposed.")
     else:
         rows = [
             (
@@ -64,28 +64,30 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     if json:
         as_json({"proposal": proposal, "digest": proposal.digest})
         return
-    say(f"proposal {proposal.name}, {proposal.status}: {line(proposal.title)}\n")
-    say(f"{type_in_words(proposal)} for {proposal.space} · impact {proposal.impact} · risk {proposal.risk}\n")
-    say(f"{proposal.rationale}\n\n  > {line(proposal.sample)}\n")
+    show_text(f"proposal {proposal.name}, {proposal.status}: {line(proposal.title)}\n")
+    show_text(
+        f"{type_in_words(proposal)} for {proposal.space} · impact {proposal.impact} · risk {proposal.risk}\n"
+    )
+    show_text(f"{proposal.rationale}\n\n  > {line(proposal.sample)}\n")
     if proposal.answer:
-        say(f"people answered:\n\n  > {line(proposal.answer)}\n")
-    say(f"Proposed: {proposal.action}\n")
-    say(seen_at(proposal))
+        show_text(f"people answered:\n\n  > {line(proposal.answer)}\n")
+    show_text(f"Proposed: {proposal.action}\n")
+    show_text(seen_at(proposal))
     if proposal.decided_by:
         said = f": {line(proposal.reason)}" if proposal.reason else ""
         verb = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
-        say(line(f"{verb} by {proposal.decided_by}{said}"))
+        show_text(line(f"{verb} by {proposal.decided_by}{said}"))
     if proposal.issue_number is not None:
-        say(f"its issue is {proposal.space}#{proposal.issue_number}")
+        show_text(f"its issue is {proposal.space}#{proposal.issue_number}")
     elif proposal.is_approved and proposal.is_drafted and not proposal.rests:
-        say("its draft is among `overlord skills drafts`")
+        show_text("its draft is among `overlord skills drafts`")
     if proposal.rests:
-        say(line(f"it rests: {proposal.note}"))
+        show_text(line(f"it rests: {proposal.note}"))
     if proposal.rests or proposal.status is ProposalStatus.PENDING:
-        echo_command(f"proposals approve {proposal.name}")
+        show_command(f"proposals approve {proposal.name}")
     if proposal.status is ProposalStatus.PENDING:
-        echo_command(f"proposals reject {proposal.name} 'why'")
-    say(f"shown as {proposal.digest}")
+        show_command(f"proposals reject {proposal.name} 'why'")
+    show_text(f"shown as {proposal.digest}")
 
 
 @app.command()
@@ -96,7 +98,7 @@ def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = 
         Failpoint.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
     )
     does = "drafts the skill" if proposal.is_drafted else "opens an issue"
-    say(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
+    show_text(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
 
 
 @app.command()
@@ -106,7 +108,7 @@ def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "
     proposal = state.write(
         Failpoint.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
     )
-    say(f"Proposal {proposal.name} is rejected.")
+    show_text(f"Proposal {proposal.name} is rejected.")
 
 
 def _who() -> Person:

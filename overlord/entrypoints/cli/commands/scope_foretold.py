@@ -18,7 +18,7 @@ from overlord.domain.job import Job
 from overlord.domain.scope.reason import lines
 from overlord.domain.text.reference import IssueRef, Target, space_named
 from overlord.entrypoints.cli.commands import state
-from overlord.entrypoints.terminal.show import line, say
+from overlord.entrypoints.terminal.show import line, show_text
 from overlord.errors import ExternalServiceError, NotFound, Refused, StoreError
 from overlord.home import Home
 from overlord.ports import RepositoryName, Sha
@@ -44,15 +44,15 @@ def explain(said: str) -> None:
         assert isinstance(target, IssueRef), "a number of no job is not known"
         space = space_named(target.space, settings.repositories)
         told = asyncio.run(_of_issue(settings, RepositoryName(space), target.number))
-        say(f"No job works on {space}#{target.number} yet. If it were taken up now, its first session")
+        show_text(f"No job works on {space}#{target.number} yet. If it were taken up now, its first session")
     else:
         told = asyncio.run(_of_job(settings, job))
-        say(f"Job {job.id}, {job.issue_ref}, has had no session. Its first one, as things are now,")
-    say(f"may write {line(told.allowed.scope.describe())} (at {told.base[:12]}).")
+        show_text(f"Job {job.id}, {job.issue_ref}, has had no session. Its first one, as things are now,")
+    show_text(f"may write {line(told.allowed.scope.describe())} (at {told.base[:12]}).")
     for reason in lines(told.allowed.reasons):
-        say(f"  {line(reason)}")
+        show_text(f"  {line(reason)}")
     if told.allowed.needs_approval:
-        say("Its contract asks a person first.")
+        show_text("Its contract asks a person first.")
 
 
 def _known(target: Target) -> Job | None:
@@ -74,14 +74,14 @@ def _explained(job: Job) -> bool:
         upcoming = grants.scope_granted(connection, job.id, at=datetime.now(UTC)) if job.is_open else ()
     if session is None:
         return False
-    say(
+    show_text(
         f"Job {job.id}, {job.issue_ref}: {session.id} may write {line(Scope.parse(session.scope).describe())}."
     )
     for reason in scope_reasons(session, granted):
-        say(f"  {line(reason)}")
+        show_text(f"  {line(reason)}")
     for grant in upcoming:
         if not set(grant.patterns) <= set(Scope.parse(session.scope).patterns):
-            say(
+            show_text(
                 f"Its next session may write {line(', '.join(grant.patterns))} too: granted by {line(grant.by)}."
             )
     return True

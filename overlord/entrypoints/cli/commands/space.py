@@ -15,7 +15,7 @@ from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.reference import is_full_name, repository_in
 from overlord.entrypoints.cli.commands import state, work
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import as_json, line, person, say, table
+from overlord.entrypoints.terminal.show import as_json, line, person, show_text, table
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
@@ -81,7 +81,7 @@ def add(
     )
     done = "is in Overlord's care" if is_new else "has these settings of its own"
     when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
-    say(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
+    show_text(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
 
 
 def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) -> str:
@@ -139,7 +139,7 @@ def list_spaces(json: Json = False) -> None:
     if rows:
         table(("repository", "by", "sessions", "open jobs", "state"), rows)
     else:
-        say("No repository is in Overlord's care. `overlord space add owner/repo` puts one there.")
+        show_text("No repository is in Overlord's care. `overlord space add owner/repo` puts one there.")
 
 
 @app.command()
@@ -152,9 +152,9 @@ def show(repository: Named, json: Json = False) -> None:
     if json:
         as_json({"name": name, "values": found, "untested": policy})
         return
-    say(line(name))
+    show_text(line(name))
     if policy is not None:
-        say(
+        show_text(
             f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
         )
     _say_values(found)
@@ -163,12 +163,12 @@ def show(repository: Named, json: Json = False) -> None:
 def _say_values(found: Sequence[SpaceValue]) -> None:
     """What somebody said of it before what is so by default."""
     said = [item for item in found if item.source != DEFAULT]
-    say("Differs from the default:" if said else "Nothing differs from the default.")
+    show_text("Differs from the default:" if said else "Nothing differs from the default.")
     if said:
         table(
             ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in said]
         )
-    say("\nAs by default:")
+    show_text("\nAs by default:")
     table(("setting", "value"), [(item.key, line(item.value)) for item in found if item.source == DEFAULT])
 
 
@@ -191,7 +191,7 @@ def tests(
         policy = state.write(
             Failpoint.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
         )
-        say(
+        show_text(
             f"{line(name)}: “{line(policy.describe())}” counts no more. The next job without tests asks anew."
         )
         return
@@ -199,9 +199,11 @@ def tests(
     if json:
         as_json({"name": name, "untested": found})
     elif found is None:
-        say(f"{line(name)}: nothing was said. A job that finds no tests there asks before its first session.")
+        show_text(
+            f"{line(name)}: nothing was said. A job that finds no tests there asks before its first session."
+        )
     else:
-        say(f"{line(name)}: {line(found.describe())}. It counts until there are tests.")
+        show_text(f"{line(name)}: {line(found.describe())}. It counts until there are tests.")
 
 
 def _untested(name: str) -> UntestedPolicy | None:
@@ -223,4 +225,4 @@ def remove(
         Failpoint.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
     )
     stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
-    say(f"{line(command.space)} is not in Overlord's care any more.{stopped}")
+    show_text(f"{line(command.space)} is not in Overlord's care any more.{stopped}")

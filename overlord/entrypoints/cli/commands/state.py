@@ -19,7 +19,7 @@ from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
-from overlord.store.database import open_reader, write_beside
+from overlord.store.database import open_reader, write_from_command
 from overlord.store.spaces import managed, spaces
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def reading() -> Iterator[sqlite3.Connection]:
 def write(point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """Write a fact in one transaction and wake the daemon."""
     place = home()
-    result = write_beside(place.database, point, act)
+    result = write_from_command(place.database, point, act)
     wakeup.notify(place.wakeup)
     return result
 

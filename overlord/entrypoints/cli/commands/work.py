@@ -16,7 +16,7 @@ from overlord.entrypoints.cli.commands import run as local
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.job import Reason
 from overlord.entrypoints.cli.commands.state import Meant, Repo
-from overlord.entrypoints.terminal.show import line, person, say
+from overlord.entrypoints.terminal.show import line, person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
@@ -46,7 +46,7 @@ def work(
         Failpoint.WORK_WISHED, lambda c: commands.work_on(c, command, at=datetime.now(UTC))
     )
     if not state.is_heard():
-        say("It is written down, and taken up when the daemon runs: `overlord serve`.")
+        show_text("It is written down, and taken up when the daemon runs: `overlord serve`.")
         return
     until = time.monotonic() + wait
     while work_request.state is WorkRequestState.OPEN and time.monotonic() < until:
@@ -55,7 +55,7 @@ def work(
             work_request = work_requests.get(connection, work_request.id)
     if work_request.state is WorkRequestState.REFUSED:
         raise Refused(work_request.answer)
-    say(
+    show_text(
         line(work_request.answer)
         or "It is asked for; the daemon has not answered yet. `overlord status` shows what it does."
     )
@@ -71,7 +71,7 @@ def stop(job: Meant, reason: Reason = "", _repo: Repo = "") -> None:
         return commands.stop_job(connection, command, at=datetime.now(UTC))
 
     ended = state.write(Failpoint.JOB_STOPPED, end)
-    say(f"Job {ended.id} is {ended.state}.")
+    show_text(f"Job {ended.id} is {ended.state}.")
 
 
 def scope(
@@ -100,7 +100,7 @@ def scope(
         return meant, commands.widen_scope(connection, command, at=datetime.now(UTC))
 
     meant, told = state.write(Failpoint.DECISION_ANSWERED, widen)
-    say(f"Job {meant.id} may write {line(told)}.")
+    show_text(f"Job {meant.id} may write {line(told)}.")
 
 
 def pause(
@@ -113,7 +113,7 @@ def pause(
     """
     command = commands.PauseWork(space=state.space(space) if space else None, actor=person(), reason=reason)
     made = state.write(Failpoint.WORK_PAUSED, lambda c: commands.pause_work(c, command, at=datetime.now(UTC)))
-    say(f"Paused: {made.what}. `overlord resume {made.space or '--all'}` ends it.")
+    show_text(f"Paused: {made.what}. `overlord resume {made.space or '--all'}` ends it.")
 
 
 def pause_space(space: Space, reason: Annotated[str, typer.Option(help="Why.")] = "") -> None:
@@ -161,6 +161,6 @@ def _resume_work(space: str) -> None:
     held = state.write(
         Failpoint.WORK_RESUMED, lambda c: commands.resume_work(c, command, at=datetime.now(UTC))
     )
-    say(f"Going on: {command.space or 'everything'}.")
+    show_text(f"Going on: {command.space or 'everything'}.")
     for other in held:
-        say(line(other.line))
+        show_text(line(other.line))

@@ -18,7 +18,7 @@ from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.terminal.show import age, as_json, echo_command, line, person, say, table
+from overlord.entrypoints.terminal.show import age, as_json, line, person, show_command, show_text, table
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store.skills import drafts
@@ -52,11 +52,11 @@ def list_drafts(
     with state.reading() as connection:
         if number is not None:
             return _show(drafts.get(connection, number), json=json)
-        found = drafts.newest(connection) if everything else drafts.standing(connection)
+        found = drafts.newest(connection) if everything else drafts.unfinished(connection)
     if json:
         as_json([{"draft": item, "verdict": item.verdict, "digest": item.digest} for item in found])
     elif not found:
-        say("Nothing is drafted.")
+        show_text("Nothing is drafted.")
     else:
         rows = [
             (item.label, item.state, item.verdict, item.space, item.title, age(item.requested_at))
@@ -70,33 +70,33 @@ def _show(draft: SkillDraft, *, json: bool) -> None:
     if json:
         as_json({"draft": draft, "verdict": draft.verdict, "digest": draft.digest})
         return
-    say(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
+    show_text(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
     if draft.path:
-        say(f"{draft.path}{' would be deleted' if not draft.text else ''}")
+        show_text(f"{draft.path}{' would be deleted' if not draft.text else ''}")
     because = f": {draft.reason}" if draft.reason else ""
-    say(line(f"asked for by {draft.requested_by}{because}"))
+    show_text(line(f"asked for by {draft.requested_by}{because}"))
     if draft.text:
         rows = "\n".join(f"  | {row}" for row in draft.text.splitlines())
-        say(f"\n{rows}\n")
-    say(f"verdict: {draft.verdict}")
+        show_text(f"\n{rows}\n")
+    show_text(f"verdict: {draft.verdict}")
     for item in draft.findings:
         place = f" line {item.line}" if item.line else ""
-        say(line(f"  {item.level} {item.rule}{place}: {item.message}"))
+        show_text(line(f"  {item.level} {item.rule}{place}: {item.message}"))
     note = "merged, and not as it was approved" if draft.is_altered else "note"
     for told, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
         if words:
-            say(line(f"{told}: {words}"))
+            show_text(line(f"{told}: {words}"))
     if draft.issue_number is not None:
-        say(f"its issue is {draft.space}#{draft.issue_number}")
+        show_text(f"its issue is {draft.space}#{draft.issue_number}")
     if draft.edited_by:
-        say(line(f"edited by {draft.edited_by}"))
+        show_text(line(f"edited by {draft.edited_by}"))
     if draft.decided_by:
         verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
-        say(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
+        show_text(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
     if draft.is_editable:
-        echo_command(f"skills edit {draft.label}")
+        show_command(f"skills edit {draft.label}")
     if draft.is_approvable:
-        echo_command(f"skills approve {draft.label} --digest {draft.digest}")
+        show_command(f"skills approve {draft.label} --digest {draft.digest}")
 
 
 def edit(
@@ -128,7 +128,7 @@ def edit(
         )
     if file is None:
         shutil.rmtree(place.parent, ignore_errors=True)  # editors leave backups beside it
-    say(
+    show_text(
         f"Draft {edited.label} is changed; the daemon judges it beside the other skills, then it can be approved."
     )
 
@@ -153,14 +153,14 @@ def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = 
     """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
     command = ApproveDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
     draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
-    say(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
+    show_text(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
 
 
 def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
     """Say no. What it was made for rests until somebody takes it up again."""
     command = RejectDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
     draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
-    say(f"Draft {draft.label} is rejected.")
+    show_text(f"Draft {draft.label} is rejected.")
 
 
 def retire(
@@ -172,7 +172,7 @@ def retire(
     """Have a skill's file deleted: as a draft, which is then approved like any other."""
     command = RetireSkill(space=state.space(space or None), name=name, by=_who(), reason=reason)
     draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
-    say(
+    show_text(
         f"Draft {draft.label} would retire {draft.name}; `overlord skills approve {draft.label}` once it is judged."
     )
 

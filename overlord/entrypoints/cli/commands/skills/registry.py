@@ -9,7 +9,7 @@ from overlord.domain.skills.record import SkillRecord, SkillStatistics
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import age, as_json, line, say, table
+from overlord.entrypoints.terminal.show import age, as_json, line, show_text, table
 from overlord.errors import Refused
 from overlord.store.skills import skill_pulls, skill_uses, skills
 
@@ -22,7 +22,7 @@ def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None
     if json:
         as_json([{"skill": skill, "standing": standing} for skill, standing in found])
     elif not found:
-        say("No repository's base had a skill yet when a job began there.")
+        show_text("No repository's base had a skill yet when a job began there.")
     else:
         rows = [
             (
@@ -49,9 +49,11 @@ def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> 
         as_json([{"skill": skill, "standing": standing} for skill, standing in found])
         return
     for skill, standing in found:
-        say(f"{skill.name} {skill.version}, {skill.origin}, in {skill.space}: {line(skill.description)}")
-        say(f"{skill.path}, {skill.state} · first seen {age(skill.first_seen_at)} ago")
-        say(f"{standing.told}\n")
+        show_text(
+            f"{skill.name} {skill.version}, {skill.origin}, in {skill.space}: {line(skill.description)}"
+        )
+        show_text(f"{skill.path}, {skill.state} · first seen {age(skill.first_seen_at)} ago")
+        show_text(f"{standing.told}\n")
 
 
 def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
@@ -75,7 +77,7 @@ def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     ]
     if rows:
         table(("name", "version", "repository", "offered", "loaded", "went well", "others", ""), rows)
-    say("A job went well that was merged and for which nobody had to be asked on the way.")
+    show_text("A job went well that was merged and for which nobody had to be asked on the way.")
 
 
 def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
@@ -85,7 +87,7 @@ def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     if json:
         as_json(found)
     elif not found:
-        say("No open pull request changes skills.")
+        show_text("No open pull request changes skills.")
     else:
         rows = [(f"{item.space}#{item.number}", item.outcome, item.head_sha[:12], item.why) for item in found]
         table(("pull request", "verdict", "at", "why"), rows)
@@ -94,7 +96,7 @@ def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
 def _found(space: str) -> list[tuple[SkillRecord, SkillStatistics]]:
     with state.reading() as connection:
         known = skills.all_of(connection, space or None)
-        return [(skill, skill_uses.standing(connection, skill)) for skill in known]
+        return [(skill, skill_uses.statistics(connection, skill)) for skill in known]
 
 
 def percent(rate: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.domain.text.plain import count
-from overlord.entrypoints.terminal.show import json_text, say, table
+from overlord.entrypoints.terminal.show import json_text, show_text, table
 
 if TYPE_CHECKING:
     from overlord.domain.skills.review import SkillReview
@@ -97,10 +97,10 @@ def _show(reviews: "tuple[SkillReview, ...]") -> None:
     ]
     if rows:
         table(("place", "level", "rule", "what"), rows)
-        say("")
+        show_text("")
     counted = [(verdict, sum(review.verdict is verdict for review in reviews)) for verdict in SkillVerdict]
     told = ", ".join(f"{number} {_WORDS[verdict.name]}" for verdict, number in counted if number)
-    say(f"{count(len(reviews), 'file')}: {told}.")
+    show_text(f"{count(len(reviews), 'file')}: {told}.")
 
 
 _WORDS = {"ACCEPT": "accepted", "FLAG": "flagged for a person to look at", "REJECT": "rejected"}
