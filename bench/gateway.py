@@ -93,7 +93,7 @@ async def _session_apis(root: Path, url: str, count: int) -> AsyncIterator[list[
     found = await database.write("by hand", lambda c: [_session(c, number) for number in range(1, count + 1)])
     keeper = SessionApiServer(
         SessionApiParts(
-            held=CurrentSettings(settings),
+            current=CurrentSettings(settings),
             home=home,
             database=database,
             model=model,

@@ -183,7 +183,7 @@ async def overlord(
         runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
         session_api = SessionApiServer(
             SessionApiParts(
-                held=held,
+                current=held,
                 home=home,
                 database=database,
                 model=models[PRIMARY],
@@ -196,7 +196,7 @@ async def overlord(
         )
         stack.push_async_callback(session_api.close)
         parts = Parts(
-            held=held,
+            current=held,
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),

@@ -75,7 +75,7 @@ class Renewal:
             before = self._parts.settings
             if self.before_taken is not None:
                 self.before_taken(new)
-            self._parts.held.take(new)
+            self._parts.current.take(new)
         except (SettingsError, ContractError) as error:
             self._word, self._has_failed = word, is_read
             await self._refuse(str(error))

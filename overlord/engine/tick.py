@@ -24,7 +24,7 @@ from overlord.engine.evaluation import evaluate
 from overlord.engine.intake import poll
 from overlord.engine.issues import projection
 from overlord.engine.proposals import open_approved, raise_proposals
-from overlord.engine.retention import disk_shortage, environments, retention
+from overlord.engine.retention import clear_up, disk_shortage, environments
 from overlord.engine.runtime import retry
 from overlord.engine.runtime.background_steps import BackgroundSteps
 from overlord.engine.runtime.chat_output import ChatOutput
@@ -75,7 +75,7 @@ class Tick:
         self._outlived: dict[str, float] = {}
         self._background_steps = BackgroundSteps(parts.notify)
         self._pruned_at = -environments.EVERY_S
-        self._kept_at = -retention.EVERY_S
+        self._kept_at = -clear_up.EVERY_S
         self._is_low: bool | None = None
         self._shortage = ""
         self._is_behind = False
@@ -97,7 +97,7 @@ class Tick:
             self._pruned_at = parts.clock.monotonic()
             wanted["prune"] = self._act("prune", None, partial(environments.step, parts))
         self._look_who_asks()
-        if parts.clock.monotonic() - self._kept_at >= retention.EVERY_S:
+        if parts.clock.monotonic() - self._kept_at >= clear_up.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
         if parts.chat_output is not None:
             wanted |= await self._talk(parts.chat_output)
@@ -141,7 +141,7 @@ class Tick:
             self._keep_house_now()
 
     def _keep_house_now(self) -> None:
-        self._kept_at = self._pruned_at = self._parts.clock.monotonic() - retention.EVERY_S
+        self._kept_at = self._pruned_at = self._parts.clock.monotonic() - clear_up.EVERY_S
 
     def _wanted(self, found: Due) -> dict[str, Act]:
         """A step for everything that is due, by what it is about."""
@@ -177,7 +177,7 @@ class Tick:
 
     async def _keep(self) -> Progress:
         """The house-keeping of a day, tried again until it went through."""
-        await retention.step(self._parts)
+        await clear_up.step(self._parts)
         self._kept_at = self._parts.clock.monotonic()
         return Progress.IDLE
 

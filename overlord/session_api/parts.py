@@ -25,7 +25,7 @@ from overlord.wakeup import Wakeup
 class SessionApiParts:
     """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
 
-    held: CurrentSettings
+    current: CurrentSettings
     home: Home
     database: Database
     model: Model
@@ -59,11 +59,11 @@ class SessionApiParts:
 
     @property
     def settings(self) -> Settings:
-        return self.held.settings
+        return self.current.settings
 
     @property
     def redactor(self) -> Redactor:
-        return self.held.redactor
+        return self.current.redactor
 
     def endpoint(self, name: str) -> Model:
         return self.model if name == PRIMARY else self.spare_models[name]

@@ -64,7 +64,7 @@ CALLERS: Mapping[str, set[str]] = {
     f"{DRAFT_CHAT}.retire": {CHAT_VERBS},
     f"{DRAFT_CHAT}.pressed": {OBEY},
     f"{CHAT_VERBS}.ACTS": {OBEY},
-    f"{CHAT_VERBS}.Order": {OBEY},
+    f"{CHAT_VERBS}.GivenCommand": {OBEY},
     # What the command line does for whoever types it, nobody else has it do.
     f"{PROPOSAL_CLI}.approve": set(),
     f"{PROPOSAL_CLI}.reject": set(),
@@ -73,7 +73,7 @@ CALLERS: Mapping[str, set[str]] = {
     f"{DRAFT_CLI}.edit": {SKILLS_CLI},
     f"{DRAFT_CLI}.retire": {SKILLS_CLI},
     # What is a person's word in the chat is what Slack brought.
-    f"{REQUESTS}.hear": {"overlord.entrypoints.chat.bolt"},
+    f"{REQUESTS}.receive": {"overlord.entrypoints.chat.bolt"},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
     f"{VERBS}.AnswerDecision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},
     f"{VERBS}.answer_decision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},

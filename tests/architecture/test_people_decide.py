@@ -58,7 +58,7 @@ ROGUES = {
     "SQL for a table in a variable": "def step(c, n, table='drafts'):\n    c.execute(f'UPDATE {table} SET state = 1')",
     "a row of a table in a variable": "from overlord.store.rows import update as put\nT = 'drafts'\ndef step(c, n):\n    put(c, T, n, {'state': 'approved'})",
     "a row, by keyword": "from overlord.store.rows import update\ndef step(c, n):\n    update(c, table='drafts', key=n, changes={'state': 'approved'})",
-    "a row that somebody wrote in the chat": "from overlord.store.chat import requests\ndef step(c, press):\n    requests.hear(c, press)",
+    "a row that somebody wrote in the chat": "from overlord.store.chat import requests\ndef step(c, press):\n    requests.receive(c, press)",
     "what the command line does": "from overlord.entrypoints.cli.commands import proposal\ndef step():\n    proposal.approve(1)",
     "the answer to a decision": "from overlord.verbs import commands as verbs\ndef step(c, at):\n    verbs.answer_decision(c, verbs.AnswerDecision(decision_id=1), at=at)",
 }  # fmt: skip

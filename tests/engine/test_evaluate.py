@@ -1,6 +1,7 @@
 """The judge, a step at a time: our own diff first, then what runs, then the review; and what the verdict makes of the job."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -303,25 +304,29 @@ async def test_the_last_attempt_that_fails_is_a_persons_with_the_paths_that_coul
     assert (job.state, (await stage.asked()).subject) == (JobState.WAITING, Subject.ESCALATION)
 
 
-async def test_the_diff_of_an_evaluation_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+class CountedGit:
+    """A git of which is known how often differences were asked for."""
+
+    def __init__(self, git: Any) -> None:
+        self.git = git
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"changes", "diff"}:
+            self.asked.append(name)
+        return getattr(self.git, name)
+
+
+async def test_the_diff_of_an_evaluation_is_read_once() -> None:
     async with made_stage() as stage:
         await stage.submitted()
-        asked: list[str] = []
-
-        def counted(act: Any) -> Any:
-            async def call(*given: Any, **more: Any) -> Any:
-                asked.append(act.__name__)
-                return await act(*given, **more)
-
-            return call
-
-        for name in ("changes", "diff"):
-            monkeypatch.setattr(stage.parts.git, name, counted(getattr(stage.parts.git, name)))
-        await stage.step(evaluate.step)
+        parts, git = stage.parts, CountedGit(stage.parts.git)
+        parts = replace(parts, git=git)
+        await evaluate.step(parts, await stage.job())
         await stage.write(sessions.mark, "j1-check-1", door_opened_at=stage.parts.clock.now())
-        await stage.step(evaluate.step)
+        await evaluate.step(parts, await stage.job())
         await checked(stage)
-        await stage.step(evaluate.step)
-        await stage.step(evaluate.step)
-        assert await scores(stage) == dict.fromkeys(("scope", "integrity", "tests", "lint", "review"), "pass")
-        assert sorted(asked) == ["changes", "diff"]
+        for _ in range(3):
+            await evaluate.step(parts, await stage.job())
+        assert (await stage.job()).state is JobState.DELIVERING
+        assert sorted(git.asked) == ["changes", "diff"]

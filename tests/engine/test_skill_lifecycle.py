@@ -112,7 +112,7 @@ async def test_a_model_writes_the_first_text_and_it_waits_for_a_person(stage: St
 
 
 async def test_a_bad_answer_is_asked_for_once_more_and_secrets_are_taken_out(stage: Stage) -> None:
-    stage.parts.held.redactor.learn([PASSWORD])
+    stage.parts.current.redactor.learn([PASSWORD])
     text = f"Never write {TOKEN} or {PASSWORD} down."
     found = await drafted(stage, "Here you are!", f"```yaml\n{skill(text=text)}```")
     assert (found.state, found.name) == (DraftState.WAITING, "say-why")

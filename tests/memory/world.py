@@ -109,7 +109,7 @@ class MemoryWorld(World):
             model = MemoryModel(self.model, self.model.key)
             session_api = MemorySessionApis(
                 SessionApiParts(
-                    held=held,
+                    current=held,
                     home=home,
                     database=database,
                     model=model,
@@ -127,7 +127,7 @@ class MemoryWorld(World):
             runner = MemoryRunner(world.run, state=self.runner_state, layers=layers)
             stack.push_async_callback(runner.close)
             parts = Parts(
-                held=held,
+                current=held,
                 home=home,
                 database=database,
                 evidence=EvidenceStore(home.evidence),

@@ -8,7 +8,7 @@ import pytest
 from overlord.adapters.git import upkeep
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
-from overlord.engine.retention import retention as keep
+from overlord.engine.retention import clear_up as keep
 from overlord.engine.runtime.parts import Caretaker
 from overlord.errors import StoreError
 from overlord.ports import RepositoryName

@@ -116,7 +116,7 @@ async def open_gate(
 
         keeper = SessionApiServer(
             SessionApiParts(
-                held=CurrentSettings(settings),
+                current=CurrentSettings(settings),
                 home=home,
                 database=database,
                 model=adapters["primary"],

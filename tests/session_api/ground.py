@@ -70,7 +70,7 @@ class Ground:
         """What the next daemon builds on the same home."""
         return SessionApiServer(
             SessionApiParts(
-                held=CurrentSettings(self.settings),
+                current=CurrentSettings(self.settings),
                 home=self.home,
                 database=self.database,
                 model=self.client,

@@ -19,7 +19,7 @@ from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.domain.person import Person
-from overlord.engine.chat import chat_drafts, chat_proposals, chat_replies, permissions
+from overlord.engine.chat import approvers, chat_drafts, chat_proposals, chat_replies
 from overlord.engine.chat.chat_verbs import (
     ACTS,
     AskedCommand,
@@ -74,7 +74,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
 async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
-        await _check_standing(chat_output, request)
+        await _check_member(chat_output, request)
         planned = await parts.database.read(lambda c: _plan(c, parts, request))
         if planned is None:
             await _note(parts, request, RequestState.CARRIED_OUT)
@@ -90,17 +90,17 @@ async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Pro
     return Progress.MOVED
 
 
-async def _check_standing(chat_output: ChatOutput, request: Request) -> None:
+async def _check_member(chat_output: ChatOutput, request: Request) -> None:
     """Raises NotTheirs for who is not talked with at all."""
-    if why := await permissions.why_not_a_member(chat_output, request.user, request.team):
+    if why := await approvers.why_not_a_member(chat_output, request.user, request.team):
         raise NotTheirs(why)
 
 
 async def _person(parts: Parts, chat_output: ChatOutput, request: Request, space: str) -> Person:
-    """Who asks, of whom `_check_standing` knows: the one place where the chat makes a person. Raises NotTheirs for whose word
+    """Who asks, of whom `_check_member` knows: the one place where the chat makes a person. Raises NotTheirs for whose word
     does not count for a space."""
-    if not await permissions.may_decide(parts, chat_output, request.user, space):
-        raise NotTheirs(permissions.not_among(parts, request.user, space))
+    if not await approvers.may_decide(parts, chat_output, request.user, space):
+        raise NotTheirs(approvers.not_among(parts, request.user, space))
     return Person.of(request.actor)
 
 
@@ -241,7 +241,7 @@ async def form_for(parts: Parts, chat_output: ChatOutput, request: Request) -> F
         return space_of_decision(connection, decision), form
 
     try:
-        await _check_standing(chat_output, request)
+        await _check_member(chat_output, request)
         space, form = await parts.database.read(found)
         await _person(parts, chat_output, request, space)
     except NotTheirs as error:

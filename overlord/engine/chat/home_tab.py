@@ -12,7 +12,7 @@ from overlord.domain.chat.message import ChatMessage
 from overlord.domain.decision import Decision
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.domain.proposals.proposal import ProposalStatus
-from overlord.engine.chat import permissions
+from overlord.engine.chat import approvers
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -50,7 +50,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
 
 
 async def _show(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:
-    why = await permissions.why_not_a_member(chat_output, home.user, home.team)
+    why = await approvers.why_not_a_member(chat_output, home.user, home.team)
     make = partial(_made, parts=parts, chat_output=chat_output, why=why)
     stamp, message = await parts.database.write(Failpoint.HOME_MADE, make)
     shown = message.fingerprint

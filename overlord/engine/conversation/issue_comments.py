@@ -12,7 +12,7 @@ from minion.protocol import Comment, Issue
 from overlord.domain.conversation.comment_command import CommentCommandError, command_in, is_delivered
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import issue_without_hidden
-from overlord.engine.issues.permissions import OURS, Permissions
+from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
 from overlord.store.conversation import processed_comments
@@ -32,7 +32,7 @@ async def with_later_comments(parts: Parts, job: Job) -> Issue:
     plain = tuple(said for number, said in posted if not _is_delivered(said, is_heard=number in heard))
     shown = replace(job.issue, comments=plain)
     clean = await asyncio.to_thread(issue_without_hidden, shown)  # as they stand in the text it began with
-    known, standing, found = set(job.issue.comments), Permissions(parts, name), list[Comment]()
+    known, standing, found = set(job.issue.comments), Writers(parts, name), list[Comment]()
     for comment in reversed([item for item in clean.comments if item not in known]):
         is_bot = comment.author.endswith("[bot]")
         if len(found) < MOST and await standing.counts(comment.author, is_bot=is_bot, text=comment.body):

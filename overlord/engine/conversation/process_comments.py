@@ -25,7 +25,7 @@ from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import pull_comments
 from overlord.engine.issues import claim
 from overlord.engine.issues.job_summary import story_of
-from overlord.engine.issues.permissions import OURS, Permissions
+from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
@@ -70,7 +70,7 @@ async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) ->
     heard = ProcessedComment(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
-    if not await Permissions(parts, name).counts(author, is_bot=posted.is_bot, text=body):
+    if not await Writers(parts, name).counts(author, is_bot=posted.is_bot, text=body):
         await _remember(parts, heard)
         return Progress.IDLE
     if asked is None:

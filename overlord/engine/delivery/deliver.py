@@ -85,7 +85,7 @@ async def set_status(parts: Parts, job: Job, *, state: str, description: str) ->
 
 def _explained(parts: Parts, error: ExternalServiceError) -> str:
     """Why the forge does not take it: one line, and for a push its own words as a quote, with what can be done."""
-    redact = parts.held.redactor.redact
+    redact = parts.current.redactor.redact
     line = defused_line(redact(str(error)))
     if not isinstance(error, PushRefused):
         return line

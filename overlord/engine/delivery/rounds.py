@@ -18,7 +18,7 @@ from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line
 from overlord.engine.conversation import pull_comments
 from overlord.engine.delivery import deliver
-from overlord.engine.issues.permissions import Permissions
+from overlord.engine.issues.writers import Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.skills import review_pulls, skill_job
@@ -90,7 +90,7 @@ async def _said(parts: Parts, job: Job, pull: Pull) -> list[RequestedChange]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = job.space
-    standing = Permissions(parts, name)
+    standing = Writers(parts, name)
     found = []
     for review in follow_up.open_requests(await parts.forge.reviews(name, pull.number)):
         asked = follow_up.of_review(review)

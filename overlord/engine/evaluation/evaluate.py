@@ -127,7 +127,7 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
         approved=await dependencies.approved(parts, job, evaluation_input.base),
         skills=skills,
         approved_skill=special.draft.path if special and results[-1].score is CheckScore.PASS else "",
-        known=parts.held.redactor,
+        known=parts.current.redactor,
         binaries=await _in_binaries(parts, job, evaluation_input, sizes),
         compared=await compared_tests(
             parts, job, evaluation_input, deletions=await _by_exit_code(parts, job)
@@ -165,7 +165,7 @@ async def _in_binaries(
     parts: Parts, job: Job, evaluation_input: EvaluationInput, sizes: Mapping[str, int]
 ) -> dict[str, str]:
     """How a secret of Overlord's is written in each binary file of a change; what is too large is left out."""
-    name, search, limit = job.space, parts.held.redactor.search, IntegrityLimits().file_bytes
+    name, search, limit = job.space, parts.current.redactor.search, IntegrityLimits().file_bytes
     paths = [
         item.path
         for item in evaluation_input.changes
@@ -240,7 +240,7 @@ def _write_verdict(  # noqa: PLR0917
     body += "".join(f"\n\n{told}" for told in unchangeable(touched))
     if subject in _SHOWN or any(map(touches_skills, touched)):
         shown = hunks_first(evaluation_input.changes, evaluation_input.diff, findings, limit_chars=16_000)
-        body += "\n\n" + code_block(parts.held.redactor.redact(shown), limit=20_000)
+        body += "\n\n" + code_block(parts.current.redactor.redact(shown), limit=20_000)
     decisions.raise_decision(
         connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from minion.protocol import Issue
 from overlord.domain.conversation.comment import Labelling
 from overlord.domain.text.hidden_text import issue_without_hidden
-from overlord.engine.issues.permissions import OURS, Permissions
+from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import is_locked
 from overlord.errors import ForgeRefused
@@ -71,7 +71,7 @@ async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | No
     if labelling is None:
         return f"Nobody is known to have put `{label}` on this issue."
     who = f"`{labelling.actor.replace('`', '')}`"
-    if not await Permissions(parts, name).counts(labelling.actor, is_bot=labelling.is_bot):
+    if not await Writers(parts, name).counts(labelling.actor, is_bot=labelling.is_bot):
         if labelling.is_bot:
             return f"`{label}` was put on by the bot {who}, which is not among those whose labels count here."
         return f"`{label}` was put on by {who}, who may not write to this repository."

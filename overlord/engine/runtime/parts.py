@@ -28,7 +28,7 @@ from overlord.store.evidence import EvidenceStore
 class Parts:
     """`notify` wakes whoever waits for a fact: the daemon's loop and the session API."""
 
-    held: CurrentSettings
+    current: CurrentSettings
     home: Home
     database: Database
     evidence: EvidenceStore
@@ -63,15 +63,15 @@ class Parts:
 
     @property
     def settings(self) -> Settings:
-        return self.held.settings
+        return self.current.settings
 
     def contract(self, space: str) -> Contract:
         """The contract of a space."""
-        return self.held.contract(space)
+        return self.current.contract(space)
 
     def still(self) -> "Parts":
         """The same for one step: its settings stay as they are now."""
-        return replace(self, held=self.held.still())
+        return replace(self, current=self.current.still())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ async def ask_first(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     named = [Finding(check="environment", rule="dependencies", message="", file=path) for path in asked.taken]
     diff = hunks_first(evaluation_input.changes, evaluation_input.diff, named, limit_chars=SHOWN_CHARS)
-    shown = parts.held.redactor.redact(diff)
+    shown = parts.current.redactor.redact(diff)
     files = ", ".join(defused_line(path) for path in asked.taken)
     body = (
         f"It changes {files}. Installing runs code of others, with network, in a container of its own and without"

@@ -96,7 +96,7 @@ async def keep_evidence(parts: Parts, session: Session) -> list[EvidenceFile]:
 
 
 def _kept(parts: Parts, session: Session, log: str) -> list[EvidenceFile]:
-    redactor = parts.held.redactor
+    redactor = parts.current.redactor
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
     if transcript.exists():

@@ -193,7 +193,7 @@ def _trouble(parts: Parts, over: endings.Over) -> str | None:
 
 def _failure(parts: Parts, failed: StepResult, starved: str) -> str:
     """A failed command with the end of its output."""
-    redactor = parts.held.redactor
+    redactor = parts.current.redactor
     command = defused_line(redactor.redact(failed.command[-1] if failed.command else failed.name))
     command = command.replace("`", "'")[:TOLD_CHARS]
     how = (

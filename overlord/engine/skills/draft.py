@@ -127,7 +127,7 @@ async def _asked(
             text = await parts.assistant.answer(account, messages)
         except ModelRefused as error:
             return Unwritten(reason=defused_line(str(error)))
-        found = await asyncio.to_thread(written_in, parts.held.redactor.redact(text), draft)
+        found = await asyncio.to_thread(written_in, parts.current.redactor.redact(text), draft)
         if isinstance(found, Written):
             return found
         messages = [*messages, {"role": "assistant", "content": text or "(nothing)"}, found.correction()]

@@ -109,7 +109,7 @@ async def _asked(
     read: Callable[[str], tuple[SkillFinding, ...] | ReviewProblem],
 ) -> tuple[SkillFinding, ...] | ReviewProblem:
     for _ in range(TRIES):
-        said = parts.held.redactor.redact(await parts.assistant.answer(account, messages))
+        said = parts.current.redactor.redact(await parts.assistant.answer(account, messages))
         answer = read(said)
         if not isinstance(answer, ReviewProblem):
             return answer

@@ -38,7 +38,7 @@ from overlord.domain.skills.review import SkillReview
 from overlord.domain.skills.verdict import SkillVerdict
 from overlord.domain.text.plain import plain_line
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
-from overlord.engine.issues.permissions import Permissions
+from overlord.engine.issues.writers import Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.engine.skills import model_review
@@ -74,7 +74,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
     listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
-    look, left, is_all = _Look(parts=parts, name=name, standing=Permissions(parts, name)), MOST_A_LOOK, True
+    look, left, is_all = _Look(parts=parts, name=name, standing=Writers(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
     said: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
@@ -101,7 +101,7 @@ class _Look:
 
     parts: Parts
     name: RepositoryName
-    standing: Permissions
+    standing: Writers
     bases: dict[str, Mapping[str, TreeEntry]] = field(default_factory=dict)
 
     def has_asked_enough(self) -> bool:

@@ -149,7 +149,7 @@ class ChatListener:
     def __init__(self, running: Overlord, chat_output: ChatOutput) -> None:
         self._running = running
         self._chat_output = chat_output
-        self._redactor = running.parts.held.redactor
+        self._redactor = running.parts.current.redactor
         self._opening: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:

@@ -57,7 +57,7 @@ class Metrics:
         self._listened = listened
         self._reading = asyncio.Lock()
         self._known: tuple[float, bytes] | None = None
-        self._redactor = running.parts.held.redactor
+        self._redactor = running.parts.current.redactor
 
     async def answer(self, request: Request) -> Response:
         """200 with the text exposition; 401 without the token; where there is none, 403 for what a proxy passed on, and for

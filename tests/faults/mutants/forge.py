@@ -36,7 +36,7 @@ FORGE = (
     Mutant(
         name="no secret is in the words of a refused push",
         file="overlord/engine/delivery/deliver.py",
-        before="redact = parts.held.redactor.redact",
+        before="redact = parts.current.redactor.redact",
         after="redact = str",
         tests=(
             "tests/engine/test_deliver_refused.py::test_the_question_has_the_forges_words_as_a_quote_that_does_nothing_and_holds_no_secret",

@@ -64,7 +64,7 @@ RUNNER = (
     Mutant(
         name="secrets of Overlord's own are looked for in what is pushed",
         file="overlord/engine/evaluation/evaluate.py",
-        before="known=parts.held.redactor,",
+        before="known=parts.current.redactor,",
         after="known=None,",
         tests=(ENCODED,),
         says="assert .*pushed_sha|ValueError|AssertionError",

@@ -58,7 +58,7 @@ def _ask(home: Home) -> bool:
 async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[RetentionItem], str]:
     from overlord.adapters.clock import SystemClock
     from overlord.adapters.git.mirrors import GitMirrors
-    from overlord.engine.retention import retention
+    from overlord.engine.retention import clear_up
     from overlord.engine.runtime.parts import Caretaker
 
     home = Home(settings.home)
@@ -78,8 +78,8 @@ async def _clear(settings: Settings, *, dry_run: bool) -> tuple[Sequence[Retenti
             actor=person(),
         )
         if dry_run:
-            return await retention.look(caretaker), left_alone
-        return await retention.clear(caretaker), left_alone
+            return await clear_up.look(caretaker), left_alone
+        return await clear_up.clear(caretaker), left_alone
 
 
 async def _runner(

@@ -11,7 +11,7 @@ OURS = "<!-- overlord:"
 
 
 @dataclass(frozen=True, slots=True)
-class Permissions:
+class Writers:
     """Asked once for each account, however much it says."""
 
     parts: Parts
