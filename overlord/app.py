@@ -18,6 +18,7 @@ from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process.children import watch_children
 from overlord.adapters.runner_choice import choose_runner
+from overlord.adapters.schedule import Schedule
 from overlord.adapters.space_runners import USUAL, SpaceRunners
 from overlord.config_files import packaged
 from overlord.domain.chat.card import Place
@@ -31,6 +32,7 @@ from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.tick import Tick
+from overlord.engine.timetable import timetable
 from overlord.errors import (
     Fenced,
     ImageUnusable,
@@ -110,10 +112,13 @@ class Overlord:
     async def run(self, stopped: asyncio.Event) -> None:
         """Work until `stopped` is set; running sessions are left to be found again."""
         async with self.beside("runner_events", self._follow_runner):
-            with self.wakeup.listening(self.parts.home.wakeup):
+            schedule = Schedule(self.wakeup.notify)
+            with self.wakeup.listening(self.parts.home.wakeup), schedule.running():
                 while not stopped.is_set():
                     seen = self.wakeup.count
-                    if not await self.turn():
+                    moved = await self.turn()
+                    schedule.set(timetable(self.parts.settings, next_poll_at=self.tick.next_poll_at))
+                    if not moved:
                         await self.wakeup.wait(seen, timeout_s=self._nap_s())
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
@@ -130,7 +135,7 @@ class Overlord:
     def _nap_s(self) -> float:
         delays = self.tick.next_delay_s(), self.parts.hints.next_delay_s(self.parts.clock.monotonic())
         known = (delay for delay in delays if delay is not None)
-        return min(LONGEST_NAP_S, self.parts.settings.poll_s, *known)
+        return min(LONGEST_NAP_S, *known)
 
     async def _follow_runner(self) -> None:
         async for _ in self.parts.runner.follow():

@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
@@ -44,6 +44,8 @@ class Due:
     remains: Sequence[Job]
     uncleared: Sequence[Session]
     polls: Sequence[str]
+    next_poll_at: datetime | None
+    """When the turn of the next repository comes that is not polled now; None where there is none."""
     questions_end: bool
     """Whether the time of some question is over."""
     live: Mapping[int, str]
@@ -76,6 +78,7 @@ def look(
         remains=jobs.with_remains(connection),
         uncleared=sessions.uncleared(connection),
         polls=tuple(_to_poll(connection, parts, flags, at)),
+        next_poll_at=_next_poll_at(parts, flags, at),
         questions_end=bool(
             parts.session_watchdog.overdue(decisions.timed(connection), parts.clock.monotonic())
         ),
@@ -202,3 +205,11 @@ def _to_poll(
         if name in wished or poll.is_to_poll(space, at, interval_s(parts.settings), hinted=hinted):
             yield name
     yield from sorted(wished - set(parts.settings.repositories))
+
+
+def _next_poll_at(parts: Parts, flags: Mapping[str, Space], at: datetime) -> datetime | None:
+    """The first turn of a repository that is still to come."""
+    between = timedelta(seconds=interval_s(parts.settings))
+    known = (flags.get(name, Space(name=name)) for name in parts.settings.repositories)
+    turns = (space.polled_at + between for space in known if space.polled_at and not space.paused)
+    return min((turn for turn in turns if turn > at), default=None)

@@ -79,6 +79,8 @@ class Tick:
         self._is_low: bool | None = None
         self._shortage = ""
         self._is_behind = False
+        self.next_poll_at: datetime | None = None
+        """When the next repository's turn comes, as the last pass saw it."""
 
     async def run(self) -> Progress:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
@@ -90,6 +92,7 @@ class Tick:
         await self._look_for_room()
         retried, delayed = self._failed_before()
         found = await parts.database.read(lambda c: due.look(c, parts, retried=retried, delayed=delayed))
+        self.next_poll_at = found.next_poll_at
         if found.questions_end:
             await apply_answers.expire(parts)
         wanted = self._wanted(found)

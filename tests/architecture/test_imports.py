@@ -106,6 +106,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "launch",
         "session_watchdog",
         "space_rotation",
+        "timetable",
         "transcript",
     ),
     "store": (
@@ -158,10 +159,12 @@ ORDER: dict[str, tuple[str, ...]] = {
         "evaluation",
         "reload",
         "retention",
+        "timetable",
         "tick",
     ),
     "adapters": (
         "clock",
+        "schedule",
         "otlp",
         "space_runners",
         "authorities",
