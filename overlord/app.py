@@ -135,7 +135,7 @@ class Overlord:
     def _nap_s(self) -> float:
         delays = self.tick.next_delay_s(), self.parts.hints.next_delay_s(self.parts.clock.monotonic())
         known = (delay for delay in delays if delay is not None)
-        return min(LONGEST_NAP_S, *known)
+        return min((LONGEST_NAP_S, *known))
 
     async def _follow_runner(self) -> None:
         async for _ in self.parts.runner.follow():
