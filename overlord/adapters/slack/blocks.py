@@ -1,4 +1,4 @@
-"""Block Kit: what Overlord says, as Slack's blocks, with the limits Slack publishes.
+"""Block Kit: what Overlord says, as blocks of `slack_sdk.models`, which holds them against the limits Slack publishes.
 
 Words go into `rich_text` and `plain_text` alone, which Slack does not parse: no text becomes a mention, a link or a
 format, only the spans that are. What is too long is cut and says so; buttons are always kept.
@@ -11,6 +11,27 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
+
+from slack_sdk.models.blocks import (
+    ActionsBlock,
+    ButtonElement,
+    ConfirmObject,
+    ContextBlock,
+    DividerBlock,
+    HeaderBlock,
+    InputBlock,
+    PlainTextInputElement,
+    PlainTextObject,
+    RichTextBlock,
+    RichTextElement,
+    RichTextElementParts,
+    RichTextListElement,
+    RichTextPreformattedElement,
+    RichTextQuoteElement,
+    RichTextSectionElement,
+)
+from slack_sdk.models.blocks import Block as Model
+from slack_sdk.models.views import View
 
 from overlord.adapters.slack.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
 from overlord.domain.chat.message import (
@@ -71,21 +92,23 @@ def view_payload(form: Form) -> Block:
     """A form as a modal. A field's name is its input's `action_id`; `value` comes back as `private_metadata`."""
     inputs = [_input(field) for field in form.fields]
     above = [part for part in form.parts if not isinstance(part, Buttons)]
-    return {
-        "type": "modal",
-        "callback_id": form.action,
-        "private_metadata": _opaque(form.value, WINDOW_VALUE_CHARS),
-        "title": _plain(title(form.title, WINDOW_CHARS) or "Overlord"),
-        "submit": _plain(title(form.submit, WINDOW_CHARS) or "Submit"),
-        "close": _plain("Cancel"),
-        "blocks": [*_blocks(above, VIEW_BLOCKS - len(inputs)), *inputs],
-    }
+    return _dict(
+        View(
+            type="modal",
+            callback_id=form.action,
+            private_metadata=_opaque(form.value, WINDOW_VALUE_CHARS),
+            title=_plain(title(form.title, WINDOW_CHARS) or "Overlord"),
+            submit=_plain(title(form.submit, WINDOW_CHARS) or "Submit"),
+            close=_plain("Cancel"),
+            blocks=[*_blocks(above, VIEW_BLOCKS - len(inputs)), *inputs],
+        )
+    )
 
 
 def home_payload(message: ChatMessage) -> Block:
     """What somebody's Home tab shows."""
     blocks = _blocks(message.parts, VIEW_BLOCKS, most_bytes=HOME_BYTES)
-    return {"type": "home", "blocks": blocks or [_rich(_section([_text(NOTHING)]))]}
+    return _dict(View(type="home", blocks=blocks or [_rich(_section([_text(NOTHING)]))]))
 
 
 def weight(blocks: Sequence[Block]) -> int:
@@ -146,7 +169,7 @@ def _block(part: Part, chars: int) -> Block | None:
     match part:
         case Heading(text):
             words = title(text, min(chars, HEADER_CHARS))
-            return {"type": "header", "text": _plain(words)} if words else None
+            return _dict(HeaderBlock(text=_plain(words))) if words else None
         case Note(text):
             words = cut(text, chars).strip()
             return _note(words) if words else None
@@ -157,56 +180,62 @@ def _block(part: Part, chars: int) -> Block | None:
             return _points(items, chars) if items else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING
-            return _rich({"type": "rich_text_quote", "elements": [_text(words)]})
+            return _rich(RichTextQuoteElement(elements=[_text(words)]))
         case Output(text):
             words = cut_to_end(text.strip("\r\n").rstrip(), min(chars, OUTPUT_CHARS)) or NOTHING
-            return _rich({"type": "rich_text_preformatted", "elements": [_text(words)]})
+            return _rich(RichTextPreformattedElement(elements=[_text(words)]))
         case Rule() | Buttons():
-            return {"type": "divider"}
+            return _dict(DividerBlock())
 
 
 def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
     """A list; a point without words is there all the same, since somebody may count them."""
-    sections: list[Block] = []
+    sections: list[RichTextElement] = []
     for index, item in enumerate(items):
         if index == POINTS or (chars <= 0 and sections):
             sections.append(_section([_text(f"{len(items) - index:,} more")]))
             break
         elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text(NOTHING)]
-        chars -= sum(escaped_length(element.get("text", "")) for element in elements)
+        chars -= sum(escaped_length(_words(element, else_="")) for element in elements)
         sections.append(_section(elements))
-    return _rich({"type": "rich_text_list", "style": "bullet", "elements": sections})
+    return _rich(RichTextListElement(style="bullet", elements=sections))
 
 
-def _elements(spans: Iterable[Span], chars: int, *, in_line: bool = False) -> list[Block]:
+def _elements(spans: Iterable[Span], chars: int, *, in_line: bool = False) -> list[RichTextElement]:
     """Spans as elements of rich text, as many as have room; nothing if there is no word in them."""
-    elements: list[Block] = []
+    elements: list[RichTextElement] = []
     for span in spans:
         if len(elements) == SPANS or chars <= 0:
             elements.append(_text("…"))
             break
         element = _element(span, chars, in_line=in_line or not isinstance(span, str))
         if element:
-            chars -= escaped_length(element.get("text", "@somebody"))
+            chars -= escaped_length(_words(element, else_="@somebody"))
             elements.append(element)
-    return elements if any(element.get("text", "@").strip() for element in elements) else []
+    return elements if any(_words(element, else_="@").strip() for element in elements) else []
 
 
-def _element(span: Span, chars: int, *, in_line: bool) -> Block | None:
+def _words(element: RichTextElement, *, else_: str) -> str:
+    """What an element shows as it is written here; of a person or a moment everybody sees their own."""
+    words: str = getattr(element, "text", else_)
+    return words
+
+
+def _element(span: Span, chars: int, *, in_line: bool) -> RichTextElement | None:
     match span:
         case Mention(user) if USER.fullmatch(user):
-            return {"type": "user", "user_id": str(user)}
+            return RichTextElementParts.User(user_id=str(user))
         case Moment(at, with_day):
             form = "{date_short_pretty} {time}" if with_day else "{time}"
-            return {"type": "date", "timestamp": at, "format": form, "fallback": span.words}
+            return RichTextElementParts.Date(timestamp=at, format=form, fallback=span.words)
         case Link(url, text) if _is_address(url):
             words = title(text, chars)
-            return {"type": "link", "url": url, "text": words if words.strip("…") else cut(url, chars)}
+            return RichTextElementParts.Link(url=url, text=words if words.strip("…") else cut(url, chars))
     text, style = _plainly(span)
     words = cut(one_line(text) if in_line else text, chars)
     if not words:
         return None
-    return {**_text(words), **({"style": {style: True}} if style else {})}
+    return _text(words, style)
 
 
 def _plainly(span: Span) -> tuple[str, str]:
@@ -236,50 +265,48 @@ def _rows(part: Buttons) -> list[Block]:
             _button(button, f"{button.action}:{index}" if button.action in taken[:index] else button.action)
             for index, button in enumerate(row)
         ]
-        rows.append({"type": "actions", "elements": elements})
+        rows.append(_dict(ActionsBlock(elements=elements)))
     return rows
 
 
-def _button(button: Button, action_id: str) -> Block:
-    label = title(button.label, LABEL_CHARS) or "…"
-    block: Block = {"type": "button", "action_id": action_id, "text": _plain(label)}
-    if button.style:
-        block["style"] = str(button.style)
+def _button(button: Button, action_id: str) -> ButtonElement:
+    label, style = title(button.label, LABEL_CHARS) or "…", str(button.style) if button.style else None
     if button.url:
-        return {**block, "url": button.url}
-    if button.value:
-        block["value"] = _opaque(button.value, VALUE_CHARS)
-    if question := cut(button.confirm, CONFIRM_CHARS).strip():
-        block["confirm"] = {
-            "title": _plain(title(label, CONFIRM_TITLE_CHARS)),
-            "text": _plain(question),
-            "confirm": _plain(title(label, CONFIRM_LABEL_CHARS)),
-            "deny": _plain("Cancel"),
-            **({"style": str(button.style)} if button.style else {}),
-        }
-    return block
+        return ButtonElement(text=_plain(label), action_id=action_id, style=style, url=button.url)
+    question = cut(button.confirm, CONFIRM_CHARS).strip()
+    confirm = ConfirmObject(
+        title=_plain(title(label, CONFIRM_TITLE_CHARS)),
+        text=_plain(question),
+        confirm=_plain(title(label, CONFIRM_LABEL_CHARS)),
+        deny=_plain("Cancel"),
+        style=style,
+    )
+    return ButtonElement(
+        text=_plain(label),
+        action_id=action_id,
+        style=style,
+        value=_opaque(button.value, VALUE_CHARS) if button.value else None,
+        confirm=confirm if question else None,
+    )
 
 
 def _input(field: FormField) -> Block:
     most = min(max(field.most, 1), FIELD_CHARS)
-    element: Block = {
-        "type": "plain_text_input",
-        "action_id": field.name,
-        "multiline": field.is_long,
-        "max_length": most,
-    }
-    initial = field.initial if field.is_long else one_line(field.initial)
-    if initial := cut(initial, most, escapes={}):
-        element["initial_value"] = initial
-    block: Block = {
-        "type": "input",
-        "label": _plain(title(field.label, FIELD_LABEL_CHARS) or field.name),
-        "element": element,
-        "optional": field.is_optional,
-    }
-    if hint := title(field.hint, FIELD_LABEL_CHARS):
-        block["hint"] = _plain(hint)
-    return block
+    initial = cut(field.initial if field.is_long else one_line(field.initial), most, escapes={})
+    hint = title(field.hint, FIELD_LABEL_CHARS)
+    return _dict(
+        InputBlock(
+            label=_plain(title(field.label, FIELD_LABEL_CHARS) or field.name),
+            element=PlainTextInputElement(
+                action_id=field.name,
+                multiline=field.is_long,
+                max_length=most,
+                initial_value=initial or None,
+            ),
+            optional=field.is_optional,
+            hint=_plain(hint) if hint else None,
+        )
+    )
 
 
 def _opaque(value: str, limit: int) -> str:
@@ -300,21 +327,28 @@ def _is_address(url: str) -> bool:
         return False
 
 
-def _rich(element: Block) -> Block:
-    return {"type": "rich_text", "elements": [element]}
+def _rich(element: RichTextElement) -> Block:
+    return _dict(RichTextBlock(elements=[element]))
 
 
-def _section(elements: list[Block]) -> Block:
-    return {"type": "rich_text_section", "elements": elements}
+def _section(elements: Sequence[RichTextElement]) -> RichTextSectionElement:
+    return RichTextSectionElement(elements=elements)
 
 
-def _text(text: str) -> Block:
-    return {"type": "text", "text": text}
+def _text(text: str, style: str = "") -> RichTextElement:
+    looks = RichTextElementParts.TextStyle(**{style: True}) if style else None
+    return RichTextElementParts.Text(text=text, style=looks)
 
 
-def _plain(text: str) -> Block:
-    return {"type": "plain_text", "text": text, "emoji": False}
+def _plain(text: str) -> PlainTextObject:
+    return PlainTextObject(text=text, emoji=False)
 
 
 def _note(text: str) -> Block:
-    return {"type": "context", "elements": [_plain(text)]}
+    return _dict(ContextBlock(elements=[_plain(text)]))
+
+
+def _dict(model: Model | View) -> Block:
+    """As JSON, held against Slack's limits by the library. What breaks one is a defect of ours: everything was cut before."""
+    made: Block = model.to_dict()
+    return made
