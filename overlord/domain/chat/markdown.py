@@ -34,7 +34,9 @@ def _parts(lines: list[str]) -> Iterator[Part]:
 def _kind(line: str) -> str:
     if _FENCE.match(line):
         return "fence"
-    for start, kind in ((">", "quote"), ("- ", "point"), ("|", "row"), ("#", "title")):
+    if _TITLE.fullmatch(line):  # `#12` is an issue
+        return "title"
+    for start, kind in ((">", "quote"), ("- ", "point"), ("|", "row")):
         if line.startswith(start):
             return kind
     return "text" if line.strip() else ""
@@ -58,8 +60,7 @@ def _block(kind: str, lines: list[str]) -> Iterator[Part]:
         yield Bullets(tuple(_row(line) for line in lines[1:] if not _DASHES.fullmatch(line)))
     elif kind == "title":
         for line in lines:
-            found = _TITLE.match(line)
-            yield Paragraph((Bold(html.unescape(found[1] if found else line)),))
+            yield Paragraph((Bold(html.unescape(line.lstrip("#").strip())),))
     elif kind == "text":
         yield Paragraph(_spans("\n".join(lines)))
 

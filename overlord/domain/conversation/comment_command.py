@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
 from minion.protocol import Scope, ScopeError
 from overlord.domain.conversation.command import MOST_CHARS
 from overlord.domain.text.plain import visible
 from overlord.domain.text.reference import number_in
 
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_QUOTE = re.compile(r" {0,3}>")
+_MARKDOWN = MarkdownIt("commonmark").disable("inline")
+_CODE = frozenset({"fence", "code_block"})
 SPOKEN_TO = re.compile(r" {0,3}/overlord(?:[ \t]+(?P<words>.*))?", re.IGNORECASE)
 _MOST_PATTERNS = 20
 
@@ -114,21 +117,23 @@ def spoken(body: str) -> Iterator[str]:
 
 def own_words(body: str) -> Iterator[tuple[str, bool]]:
     """The lines somebody wrote as their own words, and whether a line may command, which code may not: no quotes with what trails
-    them, no HTML comments."""
-    fence, is_quoted = "", False
-    for line in _HIDDEN.sub("", visible(body.replace("\r\n", "\n").replace("\r", "\n"))).split("\n"):
-        mark = _FENCE.match(line)
-        if fence or mark:
-            if fence and mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-                fence = ""
-            elif mark and not fence:
-                fence = mark[1]
-            yield line.rstrip(), False
-            continue
-        # A line right below a quote belongs to it, as Markdown has it.
-        is_quoted = bool(line.strip()) and (is_quoted or _QUOTE.match(line) is not None)
-        if not is_quoted:
-            yield line.rstrip(), True
+    them, no HTML comments. What is nested deeper than the parser reads is nobody's word."""
+    text = _HIDDEN.sub("", visible(body.replace("\r\n", "\n").replace("\r", "\n")))
+    lines = text.split("\n")
+    quoted, code = set[int](), set[int]()
+    for token in _MARKDOWN.parse(text):
+        if token.map is not None and (
+            token.type in _CODE or token.type == "blockquote_open" or _is_deep(token)
+        ):
+            (code if token.type in _CODE else quoted).update(range(*token.map))
+    for number, line in enumerate(lines):
+        if number not in quoted:
+            yield line.rstrip(), number not in code
+
+
+def _is_deep(token: Token) -> bool:
+    """Whether the parser did not look into what is there."""
+    return token.level >= _MARKDOWN.options.maxNesting - 1
 
 
 def _patterns(words: list[str]) -> tuple[str, ...]:
