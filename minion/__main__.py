@@ -43,15 +43,15 @@ def main(environment: Mapping[str, str]) -> int:
     try:
         start = Start.read(environment, interrupts)
     except BadStart as error:
-        _say(str(error))
+        _print_error(str(error))
         return BAD_ENVIRONMENT
     try:
         return _session(start)
     except BadStart as error:
-        _say(str(error))
+        _print_error(str(error))
         return BAD_ENVIRONMENT
     except SessionApiGone as error:
-        _say(str(error))
+        _print_error(str(error))
         return SESSION_API_GONE
     finally:
         start.leave()
@@ -90,7 +90,7 @@ def _check(start: Start, brief: Brief) -> int:
     try:
         check(start, brief)
     except (SessionApiRefused, Interrupted) as error:
-        _say(f"the check could not be reported: {error}")
+        _print_error(f"the check could not be reported: {error}")
         return ENDED_SHORT
     return COMPLETE
 
@@ -101,7 +101,7 @@ def _setup(start: Start, brief: Brief) -> int:
     try:
         setup(start, brief)
     except (SessionApiRefused, Interrupted) as error:
-        _say(f"the setup could not be reported: {error}")
+        _print_error(f"the setup could not be reported: {error}")
         return ENDED_SHORT
     return COMPLETE
 
@@ -129,15 +129,15 @@ def _work(start: Start, brief: Brief, scope: Scope) -> Report:
 
 
 def _report(start: Start, report: Report) -> int:
-    _say(f"{report.outcome} {report.reason} after {report.turns} turns")
+    _print_error(f"{report.outcome} {report.reason} after {report.turns} turns")
     try:
         start.session_api.post(REPORT_PATH, encode(report))
     except SessionApiRefused as error:
-        _say(f"the report was not taken: {error}")
+        _print_error(f"the report was not taken: {error}")
     return _CODES[report.outcome]
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     print(f"minion: {text}", file=sys.stderr)
 
 

@@ -118,7 +118,7 @@ class SessionApi:
             began = began or now
             if now - began + pause_s > self.patience_s:
                 if isinstance(trouble, _Trouble):
-                    raise _refusal(trouble.answer)
+                    raise _refusal_of(trouble.answer)
                 raise SessionApiGone(
                     f"The session API did not take {what}: {trouble or type(trouble).__name__}"
                 )
@@ -131,7 +131,7 @@ class SessionApi:
         try:
             headers = {"Content-Type": "application/json"} if body is not None else {}
             connection.request(method, path, body, headers)
-            answer = _read(connection, self._largest_answer)
+            answer = _read_answer(connection, self._largest_answer)
             complete = True
         finally:
             if not complete:
@@ -188,7 +188,7 @@ class HeldPost:
         """Send the body and wait until it was taken. Raises SessionApiGone or SessionApiRefused."""
         try:
             self._connection.send(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
-            _accepted(_read(self._connection, LARGEST_ANSWER))
+            _accepted(_read_answer(self._connection, LARGEST_ANSWER))
         except (OSError, http.client.HTTPException) as error:
             raise SessionApiGone(f"The session API did not take the check's report: {error}") from error
         finally:
@@ -198,7 +198,7 @@ class HeldPost:
         self._connection.close()
 
 
-def _read(connection: _UnixConnection, largest: int) -> Answer:
+def _read_answer(connection: _UnixConnection, largest: int) -> Answer:
     response = connection.getresponse()
     if response.length is not None and response.length <= largest:
         return Answer(status=response.status, body=response.read())  # raises when the answer is cut off
@@ -211,10 +211,10 @@ def _read(connection: _UnixConnection, largest: int) -> Answer:
 def _accepted(answer: Answer) -> Answer:
     if 200 <= answer.status < 300:
         return answer
-    raise _refusal(answer)
+    raise _refusal_of(answer)
 
 
-def _refusal(answer: Answer) -> SessionApiRefused:
+def _refusal_of(answer: Answer) -> SessionApiRefused:
     code, message = "", ""
     with suppress(ValueError, AttributeError, TypeError):
         error = answer.json()["error"] if b'"error"' in answer.body else {}

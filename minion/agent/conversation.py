@@ -89,19 +89,22 @@ def _shortened(data: bytes, chars: int) -> bytes:
         return data
     message = json.loads(data)
     if isinstance(message.get("content"), str):
-        message["content"] = _cut(message["content"], chars)
+        message["content"] = _shortened_text(message["content"], chars)
     for call in message.get("tool_calls") or ():
         call["function"]["arguments"] = _cut_arguments(call["function"]["arguments"], chars)
     return _dump(message)
 
 
-def _cut(text: str, chars: int) -> str:
+def _shortened_text(text: str, chars: int) -> str:
     return text if len(text) <= chars + 2 * len(_SHORTENED) else text[:chars] + _SHORTENED
 
 
 def _cut_arguments(arguments: str, chars: int) -> str:
     values = json.loads(arguments)
-    cut = {key: _cut(value, chars) if isinstance(value, str) else value for key, value in values.items()}
+    cut = {
+        key: _shortened_text(value, chars) if isinstance(value, str) else value
+        for key, value in values.items()
+    }
     return json.dumps(cut)
 
 

@@ -77,7 +77,7 @@ def read_reply(data: bytes, turn: int) -> Reply:
         value = json.loads(data)
         choice = value["choices"][0]
         message = choice["message"]
-        text = _text(message.get("content"))
+        text = _content_text(message.get("content"))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return Reply(message={}, flaw=Flaw.UNREADABLE)
     finish = choice.get("finish_reason")
@@ -103,7 +103,7 @@ def _flaw(message: Mapping[str, Any], text: str, finish: object) -> Flaw:
     return Flaw.NONE if text.strip() else Flaw.EMPTY
 
 
-def _text(content: object) -> str:
+def _content_text(content: object) -> str:
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict))
         return "".join(part for part in parts if isinstance(part, str))

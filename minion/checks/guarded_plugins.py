@@ -145,12 +145,12 @@ class Reporter:
             reason=reason,
             file=report.location[0] or "",
             touches=self._touched.word if when == "call" else "",
-            message="" if report.passed else _message(report)[:MOST_CHARS],
+            message="" if report.passed else _report_message(report)[:MOST_CHARS],
             text=report.longreprtext[-MOST_CHARS:] if report.failed else "",
         )
 
 
-def _message(report: Any) -> str:
+def _report_message(report: Any) -> str:
     """What a test says for itself in a line or some."""
     if report.skipped:
         if hasattr(report, "wasxfail"):

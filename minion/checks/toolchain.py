@@ -64,7 +64,7 @@ def find_tests(tree: Path) -> tuple[str, ...] | StepOutcome:
     if any(_PYTEST_FILE.fullmatch(source.name) for source in sources) or _is_configured(tree):
         return ()
     named = [source for source in sources if _UNITTEST_FILE.fullmatch(source.name)]
-    cases = tuple(str(source) for source in named if "TestCase" in _text(tree / source))
+    cases = tuple(str(source) for source in named if "TestCase" in _read_start(tree / source))
     return cases or StepOutcome.NOTHING_TO_RUN
 
 
@@ -114,10 +114,10 @@ def _sources(tree: Path) -> Iterator[str]:
 
 
 def _is_configured(tree: Path) -> bool:
-    return any((tree / name).is_file() and mark in _text(tree / name) for name, mark in _CONFIGURED)
+    return any((tree / name).is_file() and mark in _read_start(tree / name) for name, mark in _CONFIGURED)
 
 
-def _text(file: Path) -> str:
+def _read_start(file: Path) -> str:
     if file.is_symlink() or not file.is_file():
         return ""
     with file.open("rb") as source:

@@ -92,7 +92,7 @@ class _Site:
 
     def _take_finder(self, finder: Path) -> None:
         """setuptools: its tables say it all, unless one names something else than this tree."""
-        said = _literals(_text(finder))
+        said = _literals(_read_source(finder))
         found = {
             **said.get("MAPPING", {}),
             **{name: paths[0] for name, paths in said.get("NAMESPACES", {}).items() if paths},
@@ -104,11 +104,11 @@ class _Site:
         self._links.places |= places
         finder.unlink()
         for file in self._site.glob("*.pth"):
-            if f"import {finder.stem};" in _text(file):
+            if f"import {finder.stem};" in _read_source(file):
                 file.unlink()
 
     def _take_lines(self, file: Path) -> None:
-        lines = _text(file).splitlines()
+        lines = _read_source(file).splitlines()
         others = []
         for line in lines:
             root = self._inside(line.strip())
@@ -125,7 +125,7 @@ class _Site:
 
     def _take_metadata(self, link: Path) -> None:
         """The oldest kind: what is known about the distribution lies in the tree itself."""
-        place = _text(link).partition("\n")[0].strip()
+        place = _read_source(link).partition("\n")[0].strip()
         if self._inside(place) is None:
             return
         for metadata in Path(place).glob("*.egg-info"):
@@ -134,7 +134,7 @@ class _Site:
 
     def _take_origin(self, origin: Path) -> None:
         try:
-            said = json.loads(_text(origin))
+            said = json.loads(_read_source(origin))
             place = self._inside(unquote(urlsplit(said["url"]).path))
             editable = said.get("dir_info", {}).get("editable", False)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -146,7 +146,7 @@ class _Site:
 
     def _unbind(self, hook: Path) -> None:
         """In a hook of another back end: the tree's path, where text begins with it, becomes the session's."""
-        source = changed = _text(hook)
+        source = changed = _read_source(hook)
         for tree in self._trees:
             begins = re.compile(rf"(?<![\w\"'])([\"']){re.escape(tree)}(?=[/\"'])")
             changed = begins.sub(r'__import__("os").environ.get("MINION_TREE", "/nonexistent") + \1', changed)
@@ -181,7 +181,7 @@ def _compiles(source: str) -> bool:
     return True
 
 
-def _text(file: Path) -> str:
+def _read_source(file: Path) -> str:
     if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_HOOK:
         return ""
     return file.read_text("utf-8", "surrogateescape")

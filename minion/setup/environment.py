@@ -75,7 +75,7 @@ class Environment:
     def of(cls, given: Mapping[str, str]) -> "Environment | None":
         """The one `MINION_ENVIRONMENT` names, if any. Raises BadStart when there is none at that place."""
         place = given.get("MINION_ENVIRONMENT")
-        return _read(Path(place)) if place else None
+        return _read_record(Path(place)) if place else None
 
     @property
     def python(self) -> Path | None:
@@ -130,7 +130,7 @@ class Environment:
 
 
 @cache
-def _read(directory: Path) -> Environment:
+def _read_record(directory: Path) -> Environment:
     try:
         record = decode(Record, (directory / RECORD).read_bytes())
     except (OSError, ValueError, TypeError, KeyError) as error:

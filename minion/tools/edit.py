@@ -36,7 +36,7 @@ def edit_file(session: Session, *, path: str, old: str, new: str) -> str:
     at = text.index(old)
     place.write_bytes((text[:at] + new + text[at + len(old) :]).encode("utf-8", "surrogateescape"))
     first = text.count("\n", 0, at) + 1
-    return f"Edited {path} at line {first}: {_lines(old)} lines became {_lines(new)}."
+    return f"Edited {path} at line {first}: {_count_lines(old)} lines became {_count_lines(new)}."
 
 
 def _file_to_write(session: Session, path: str) -> Path:
@@ -86,7 +86,7 @@ def _quoted(line: str) -> str:
     return repr(line[:300].encode("utf-8", "replace").decode())
 
 
-def _lines(text: str) -> int:
+def _count_lines(text: str) -> int:
     return len(text.splitlines())
 
 

@@ -90,16 +90,16 @@ def _entries(directory: Path, depth: int, indent: str) -> Iterator[str]:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_symlink():
-            yield f"{indent}{_shown(entry.name)} -> {_shown(str(Path(entry.path).readlink()))}"
+            yield f"{indent}{_printable_name(entry.name)} -> {_printable_name(str(Path(entry.path).readlink()))}"
         elif entry.is_dir():
-            yield f"{indent}{_shown(entry.name)}/"
+            yield f"{indent}{_printable_name(entry.name)}/"
             if depth > 1 and entry.name != ".git":
                 yield from _entries(Path(entry.path), depth - 1, indent + "  ")
         else:
-            yield f"{indent}{_shown(entry.name)}  {entry.stat(follow_symlinks=False).st_size:,}"
+            yield f"{indent}{_printable_name(entry.name)}  {entry.stat(follow_symlinks=False).st_size:,}"
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 

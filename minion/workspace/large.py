@@ -66,7 +66,7 @@ class Pointers:
                 changed.append(path)
                 entries.append(f"{old_mode} {old}\t{path}\0")
         if changed and strict:
-            raise _refusal(changed)
+            raise _not_stored(changed)
         if not entries:
             return tree
         self._git.run(self._root, "update-index", "-z", "--index-info", extra=extra, given="".join(entries))
@@ -87,7 +87,7 @@ class Pointers:
         return next((kept for kept in alike if kept.oid == made.hexdigest()), None)
 
 
-def _refusal(paths: Iterable[str]) -> GitFailed:
+def _not_stored(paths: Iterable[str]) -> GitFailed:
     names = ", ".join(paths)
     return GitFailed(
         f"{names}: Git LFS keeps this content, and a changed one cannot be part of the work. Take the change back "

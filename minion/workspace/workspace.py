@@ -171,7 +171,7 @@ class Workspace:
             try:
                 self._git.run(self.root, *words, extra=extra, check=strict)
             except GitFailed as error:
-                raise _named(error) from error
+                raise _add_failure(error) from error
         tree = self._git.run(self.root, "write-tree", extra=extra).strip()
         tree = self._without_links(tree, strict=strict)
         if self._ready is None or not (large := self._ready.large):
@@ -200,7 +200,7 @@ class Workspace:
         return persistently(attempt, patience_s=self.patience_s)
 
 
-def _named(error: GitFailed) -> GitFailed:
+def _add_failure(error: GitFailed) -> GitFailed:
     """The failure to add, in words a model can act on where it is a repository without a commit."""
     found = _NESTED.search(str(error))
     return error if found is None else _nested(found.group(1))

@@ -49,11 +49,11 @@ def harmless(data: bytes, *, limit_bytes: int) -> str:
 
 def _visible(line: str) -> str:
     cut = len(line) - LINE_CHARS
-    shown = _UNUSUAL.sub(_shown, line[:LINE_CHARS])
+    shown = _UNUSUAL.sub(_escaped_character, line[:LINE_CHARS])
     return shown if cut <= 0 else f"{shown}… [{cut} more characters]"
 
 
-def _shown(match: re.Match[str]) -> str:
+def _escaped_character(match: re.Match[str]) -> str:
     """What stands for a character that does something instead of being seen."""
     character = match[0]
     if unicodedata.category(character) not in _INVISIBLE:

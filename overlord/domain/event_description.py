@@ -14,7 +14,7 @@ SHOWN_CHARS = 160
 _Said = str | Callable[[Mapping[str, Json]], str]
 
 
-def _listed(findings: Json) -> str:
+def _findings_line(findings: Json) -> str:
     told = [str(finding) for finding in findings] if isinstance(findings, list) else []
     more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
     return "; ".join(told[:SHOWN]) + more or "a revision on the same branch"
@@ -55,7 +55,7 @@ def _otherwise(data: Mapping[str, Json]) -> str:
     return f", and not as it was approved: {data['note']}" if data.get("note") else ""
 
 
-def _message(data: Mapping[str, Json]) -> str:
+def _message_sentence(data: Mapping[str, Json]) -> str:
     said = " ".join(str(data["text"]).split())
     said = said if len(said) <= SHOWN_CHARS else f"{said[: SHOWN_CHARS - 1]}…"
     where = (
@@ -106,7 +106,7 @@ _SENTENCES: Mapping[E, _Said] = {
         else f"{d['check']}: {d['score'] or 'not made'}: {d['summary']}"
     ),
     E.PASSED: "the evaluation passed",
-    E.REVISION_ORDERED: lambda d: f"sent back: {_listed(d.get('findings'))}",
+    E.REVISION_ORDERED: lambda d: f"sent back: {_findings_line(d.get('findings'))}",
     E.PHASE_COMPLETED: "the phase is complete; the next one begins",
     E.GATE_REACHED: lambda d: (
         "a person must allow the dependencies it asks for"
@@ -155,7 +155,7 @@ _SENTENCES: Mapping[E, _Said] = {
     E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
     E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
     E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
-    E.MESSAGE_POSTED: _message,
+    E.MESSAGE_POSTED: _message_sentence,
     E.MESSAGE_DELIVERED: lambda d: (
         f"the Minion of {d['session']} has read message {d['message']} at turn {d['turn']}"
         if d["turn"]

@@ -72,11 +72,15 @@ def exchange_of(line: str) -> Exchange | None:
     return Exchange(
         at=str(data.get("at") or ""),
         model=str(data.get("model") or ""),
-        instructions=tuple(_text(item) for item in messages if item.get("role") in ("system", "user")),
-        outputs=tuple(
-            (str(item.get("tool_call_id")), _text(item)) for item in messages if item.get("role") == "tool"
+        instructions=tuple(
+            _message_text(item) for item in messages if item.get("role") in ("system", "user")
         ),
-        said=_text(reply).strip(),
+        outputs=tuple(
+            (str(item.get("tool_call_id")), _message_text(item))
+            for item in messages
+            if item.get("role") == "tool"
+        ),
+        said=_message_text(reply).strip(),
         calls=tuple(_call(call) for call in _list(reply.get("tool_calls"))),
         tokens=sum(value for key in ("prompt", "completion") if isinstance(value := usage.get(key), int)),
         cost_usd=cost if isinstance(cost, float) else None,
@@ -88,7 +92,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _message_text(message: Mapping[str, Any]) -> str:
     """The words of a message, whose content may be text or a list of parts."""
     content = message.get("content")
     if isinstance(content, str):

@@ -53,7 +53,7 @@ class CompletionRequest(BaseModel):
 
     def opening(self) -> str:
         """The first two messages, as text."""
-        return "\n".join(_text(message.content) for message in self.messages[:2])
+        return "\n".join(_message_text(message.content) for message in self.messages[:2])
 
     def is_trial(self) -> bool:
         """Whether one token is asked for: to see that there is somebody, and no conversation that a play is for."""
@@ -295,7 +295,7 @@ def _fits(play: Play, opening: str) -> bool:
     return play.when is None or play.when in opening
 
 
-def _text(content: Any) -> str:
+def _message_text(content: Any) -> str:
     """A message's text, also when it comes in parts."""
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))

@@ -119,7 +119,7 @@ class Renewal:
     async def _accept(self, before: Settings, new: Settings, restart: tuple[str, ...]) -> None:
         what = tuple(_differing(before, new, tuple(Settings.model_fields)))
         note = SettingsNote(trouble="", restart=restart, at=self._parts.clock.now()) if restart else None
-        if not what and _said(note) == _said(self.note):
+        if not what and _note_lines(note) == _note_lines(self.note):
             return
         self.note = note
         log.info("settings_changed", what=list(what), needs_restart=list(restart))
@@ -137,12 +137,15 @@ class Renewal:
     async def _write(self, name: EventName, data: Mapping[str, Json], *, is_told: bool) -> None:
         event = LedgerEvent(name=name, at=self._parts.clock.now(), data=data)
         act = partial(
-            _note, note=self.note, event=event, chat_output=self._parts.chat_output if is_told else None
+            _note_settings,
+            note=self.note,
+            event=event,
+            chat_output=self._parts.chat_output if is_told else None,
         )
         await self._parts.database.write(Failpoint.SETTINGS_TAKEN, act)
 
 
-def _note(
+def _note_settings(
     connection: sqlite3.Connection,
     *,
     note: SettingsNote | None,
@@ -158,7 +161,7 @@ def _note(
         )
 
 
-def _said(note: SettingsNote | None) -> tuple[str, ...]:
+def _note_lines(note: SettingsNote | None) -> tuple[str, ...]:
     return note.lines if note is not None else ()
 
 

@@ -265,7 +265,7 @@ class Tick:
 
     def _act(self, key: str, job_id: JobId | None, act: Act, **about: str) -> Act:
         """`about`: what else the step's log lines say whose they are by."""
-        return partial(_named, key, job_id, about, partial(self._guarded, key, job_id, act))
+        return partial(_with_log_context, key, job_id, about, partial(self._guarded, key, job_id, act))
 
     async def _guarded(self, key: str, job_id: JobId | None, act: Act) -> Progress:
         delay = self._delays.get(key)
@@ -321,7 +321,7 @@ class Tick:
         return Progress.MOVED
 
 
-async def _named(key: str, job_id: JobId | None, about: Mapping[str, str], act: Act) -> Progress:
+async def _with_log_context(key: str, job_id: JobId | None, about: Mapping[str, str], act: Act) -> Progress:
     """Every line that is logged in a step says which step it was, of which job and session."""
     whose = {} if job_id is None else {"job_id": job_id}
     with bound_contextvars(step=key, **whose, **about):

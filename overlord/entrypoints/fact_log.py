@@ -48,7 +48,7 @@ class Chronicle:
                 lambda c: ledger.with_spaces(c, after=self._after, limit=AT_ONCE)
             ):
                 for entry, space in told:
-                    _tell(entry, space)
+                    _log_entry(entry, space)
                 self._after = told[-1][0].seq
                 if self._take_in is not None:
                     await self._take_in([entry for entry, _ in told])
@@ -75,7 +75,7 @@ async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterat
         await chronicle.catch_up()
 
 
-def _tell(entry: Entry, space: str) -> None:
+def _log_entry(entry: Entry, space: str) -> None:
     data = json.loads(entry.data)
     sentence = describe_event(entry.name, data)
     whose = {"job_id": entry.job_id, "session_id": data.pop("session", None), "space": space or None}

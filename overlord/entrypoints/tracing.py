@@ -94,20 +94,20 @@ class Tracer:
 
     def _session(self, connection: sqlite3.Connection, entry: Entry) -> Iterator[Span]:
         identifier = str(json.loads(entry.data)["session"])
-        yield from self._of_session(connection, self._trace(entry), identifier, _at(entry))
+        yield from self._of_session(connection, self._trace(entry), identifier, _time_of(entry))
 
     def _of_session(
         self, connection: sqlite3.Connection, trace: Trace, identifier: str, end: datetime
     ) -> Iterator[Span]:
         session = sessions.get(connection, identifier)
-        asked = [_asked(one) for one in exchanges.of_session(connection, identifier) if one.settled_at]
+        asked = [_model_call(one) for one in exchanges.of_session(connection, identifier) if one.settled_at]
         turned, called = self._running.session_api.parts.journal.take(identifier)
         start = session.started_at or session.prepared_at
         yield trace.session(identifier, session.kind, start, end, ending=session.ending)
         yield from trace.within_session(identifier, asked, turned, called)
 
     def _check(self, connection: sqlite3.Connection, entry: Entry) -> Iterator[Span]:
-        trace, data, end = self._trace(entry), json.loads(entry.data), _at(entry)
+        trace, data, end = self._trace(entry), json.loads(entry.data), _time_of(entry)
         name, score = str(data["check"]), str(data["score"] or "unavailable")
         start, within = evaluations.begun_at(connection, entry.job_id or 0) or end, trace.root
         kind = SessionKind.CHECK if name in OF_A_SESSION else SessionKind.REVIEW if name == "review" else None
@@ -133,7 +133,7 @@ class Tracer:
             "job",
             "job",
             job.created_at,
-            _at(entry),
+            _time_of(entry),
             within=0,
             failed=job.state == "failed",
             says={**says, "change": str(job.pull_number)} if job.pull_number else says,
@@ -179,7 +179,7 @@ async def traced(running: Overlord) -> AsyncIterator[Hear | None]:
         exporter.close()
 
 
-def _asked(one: Exchange) -> ModelCall:
+def _model_call(one: Exchange) -> ModelCall:
     return ModelCall(
         id=one.id,
         model=one.model,
@@ -192,5 +192,5 @@ def _asked(one: Exchange) -> ModelCall:
     )
 
 
-def _at(entry: Entry) -> datetime:
+def _time_of(entry: Entry) -> datetime:
     return datetime.fromisoformat(entry.at)

@@ -100,10 +100,10 @@ def view(connection: sqlite3.Connection, job: Job, *, at: datetime) -> JobView:
 
 def waiting(connection: sqlite3.Connection) -> tuple[OpenDecision, ...]:
     """Every decision that waits, oldest first."""
-    return tuple(_asked(connection, decision) for decision in decisions.waiting(connection))
+    return tuple(_open_decision(connection, decision) for decision in decisions.waiting(connection))
 
 
-def _asked(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
+def _open_decision(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
     if decision.job_id is None:
         return OpenDecision(decision=decision, space=decision.space)
     job = jobs.get(connection, decision.job_id)
@@ -251,7 +251,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
     return Why(
         at=at,
         view=view(connection, job, at=at),
-        told=tuple(_told(entries[-MOST_TOLD:], is_local=is_local)),
+        told=tuple(_history_lines(entries[-MOST_TOLD:], is_local=is_local)),
         earlier=max(0, len(entries) - MOST_TOLD),
         decisions=tuple(decisions.waiting(connection, job_id)),
         unread=tuple(steering.unread(connection, job_id)),
@@ -259,7 +259,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
     )
 
 
-def _told(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[HistoryLine]:
+def _history_lines(entries: Iterable[ledger.Entry], *, is_local: bool) -> Iterator[HistoryLine]:
     for entry in entries:
         sentence = describe_event(entry.name, json.loads(entry.data), is_local=is_local)
         if sentence:

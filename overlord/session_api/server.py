@@ -164,8 +164,8 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={
-            HTTPException: _refused,
-            ClientDisconnect: _gone,
+            HTTPException: _http_error,
+            ClientDisconnect: _disconnected,
             sqlite3.DatabaseError: _unwell,
             OSError: _unwell,
             Fenced: _unwell,
@@ -180,12 +180,12 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             session = await sessions.live(keeper.parts, scope["overlord.session"])
             await git.serve(scope, receive, send, keeper.parts, session)
         except HTTPException as error:
-            await (await _refused(Request(scope), error))(scope, receive, send)
+            await (await _http_error(Request(scope), error))(scope, receive, send)
 
     return session_api
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
+async def _disconnected(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody hears it
 
 
@@ -195,7 +195,7 @@ async def _unwell(_request: Request, error: Exception) -> Response:
     return wire.error_response(503, "unwell", "try again")
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _http_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
     return wire.error_response(status, f"http_{status}", detail)

@@ -143,7 +143,7 @@ async def answers(request: Request, parts: SessionApiParts, session: Session) ->
         if decision is None:
             raise HTTPException(404, "no such question was asked in this session")
         if decision.state is DecisionState.ANSWERED:
-            return JSONResponse(await _answer(parts, decision))
+            return JSONResponse(await _answer_payload(parts, decision))
         if decision.state is not DecisionState.OPEN:
             return wire.error_response(410, "expired", "nobody answered in time")
         left = until - parts.clock.monotonic()
@@ -151,7 +151,7 @@ async def answers(request: Request, parts: SessionApiParts, session: Session) ->
             return Response(status_code=204)
 
 
-async def _answer(parts: SessionApiParts, decision: Decision) -> dict[str, object]:
+async def _answer_payload(parts: SessionApiParts, decision: Decision) -> dict[str, object]:
     scope = None
     if decision.verb in (Verb.ONCE, Verb.GRANT):
         widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))

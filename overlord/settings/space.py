@@ -37,13 +37,13 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
 """Where it is said for all what a space says under these keys."""
 
 
-def _named(value: str) -> str:
+def _checked_name(value: str) -> str:
     if not is_full_name(value):
         raise ValueError("a repository is named owner/repo, as GitHub has it")
     return value
 
 
-RepositoryText = Annotated[str, AfterValidator(_named)]
+RepositoryText = Annotated[str, AfterValidator(_checked_name)]
 
 
 class SpaceSettings(Section):
@@ -141,7 +141,9 @@ def check_merge(value: str) -> str:
 
 def completed(own: Mapping[str, Any], general: Mapping[str, Any]) -> dict[str, Any]:
     """A space's section with what is said for all where it says nothing; what is no mapping is left to be refused."""
-    whole = {name: value for name, path in _ELSEWHERE.items() if (value := _at(general, path)) is not None}
+    whole = {
+        name: value for name, path in _ELSEWHERE.items() if (value := _value_at(general, path)) is not None
+    }
     whole |= {name: _with(general.get(name), own.get(name)) for name in SECTIONS if name in general}
     whole |= {name: value for name, value in own.items() if name not in SECTIONS and value is not None}
     return whole
@@ -180,7 +182,7 @@ def _with(general: Any, own: Any) -> Any:
     return {**general, **own} if isinstance(general, Mapping) and isinstance(own, Mapping) else own
 
 
-def _at(general: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def _value_at(general: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     found: Any = general
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None

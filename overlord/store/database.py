@@ -107,7 +107,7 @@ class Database:
             connection.execute(row, (token,))
             act(connection, epoch(connection))
 
-        with _told(self._path):
+        with _sqlite_errors(self._path):
             await self.write(point, take)
         self._fence = partial(_check_held, path=self._path, file=self._file, token=token)
 
@@ -148,7 +148,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise StoreError(
             f"there is no Overlord state at {path.parent}; set OVERLORD_HOME, or start `overlord serve`"
         )
-    with _told(path):
+    with _sqlite_errors(path):
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         version = _version(connection)
     if version != LATEST:
@@ -165,7 +165,11 @@ def copied(source: Path, target: Path) -> None:
     Raises StoreError when either cannot be used.
     """
     address = f"{source.absolute().as_uri()}?mode=ro"
-    with _told(source), closing(_connect(address, uri=True)) as old, closing(_connect(str(target))) as new:
+    with (
+        _sqlite_errors(source),
+        closing(_connect(address, uri=True)) as old,
+        closing(_connect(str(target))) as new,
+    ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")
         if (found := new.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
@@ -190,7 +194,7 @@ def exclusively(path: Path) -> Iterator[None]:
 def write_from_command(path: Path, point: str, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction from a command that runs beside a daemon. Raises StoreError as `open_reader` does."""
     open_reader(path).close()
-    with _told(path), closing(_connect(str(path))) as connection:
+    with _sqlite_errors(path), closing(_connect(str(path))) as connection:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         transaction = Transaction(point, act, _open_to_all)
@@ -199,7 +203,7 @@ def write_from_command(path: Path, point: str, act: Callable[[sqlite3.Connection
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _sqlite_errors(path: Path) -> Iterator[None]:
     """What SQLite says of a file it cannot open, read or lock, as a sentence that names the file."""
     try:
         yield

@@ -31,7 +31,7 @@ def raise_decision(
         "title": decision.title,
         "digest": raised.digest,
     }
-    _note(connection, EventName.DECISION_RAISED, raised, at=decision.created_at, data=data)
+    _append_decision_event(connection, EventName.DECISION_RAISED, raised, at=decision.created_at, data=data)
     return raised
 
 
@@ -142,7 +142,7 @@ def answer(
         "answer": final.answer,
         "digest": digest,
     }
-    _note(connection, EventName.DECISION_ANSWERED, final, at=at, actor=actor, data=data)
+    _append_decision_event(connection, EventName.DECISION_ANSWERED, final, at=at, actor=actor, data=data)
     return final
 
 
@@ -188,10 +188,10 @@ def expire(connection: sqlite3.Connection, overdue: Iterable[Decision], *, at: d
 def _close(connection: sqlite3.Connection, decision: Decision, state: DecisionState, *, at: datetime) -> None:
     event = EventName.DECISION_EXPIRED if state is DecisionState.EXPIRED else EventName.DECISION_SUPERSEDED
     update(connection, "decisions", decision.id, {"state": state})
-    _note(connection, event, decision, at=at, data={"decision": decision.id})
+    _append_decision_event(connection, event, decision, at=at, data={"decision": decision.id})
 
 
-def _note(
+def _append_decision_event(
     connection: sqlite3.Connection,
     name: EventName,
     decision: Decision,

@@ -131,7 +131,7 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
         connection, space=command.space, number=command.number, actor=command.actor, at=at
     )
     if work_request.at == at:
-        _note(
+        _append_event(
             connection, EventName.WORK_REQUESTED, {"issue": reference}, actor=command.actor, at=at, job=live
         )
     return work_request
@@ -156,7 +156,7 @@ def pause_work(connection: sqlite3.Connection, command: PauseWork, *, at: dateti
     pause = Pause(space=command.space or EVERYTHING, actor=command.actor, at=at, reason=reason)
     pauses.add(connection, pause)
     data = {name: said for name, said in (("space", pause.space), ("reason", reason)) if said}
-    _note(connection, EventName.PAUSED, data, actor=command.actor, at=at)
+    _append_event(connection, EventName.PAUSED, data, actor=command.actor, at=at)
     return pause
 
 
@@ -188,7 +188,7 @@ def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: date
             if summary.state is JobState.QUEUED and summary.reason == pause.describe():
                 jobs.repair(connection, summary.id, reason="")
         data: dict[str, str] = {"space": pause.space} if pause.space else {}
-        _note(connection, EventName.RESUMED, data, actor=command.actor, at=at)
+        _append_event(connection, EventName.RESUMED, data, actor=command.actor, at=at)
     return tuple(other for other in others if command.space is None or other.space == EVERYTHING)
 
 
@@ -217,7 +217,7 @@ def why_not_found(connection: sqlite3.Connection, space: str) -> str:
     return f"{space} is paused because {because}: say what becomes of it with {ways}"
 
 
-def _note(
+def _append_event(
     connection: sqlite3.Connection,
     name: EventName,
     data: dict[str, str],
@@ -336,7 +336,7 @@ def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: dat
 def resume_space(connection: sqlite3.Connection, name: str, *, actor: str, at: datetime) -> None:
     """Look again for a repository that could not be found."""
     spaces.pause(connection, name, paused=False)
-    _note(connection, EventName.RESUMED, {"space": name}, actor=actor, at=at)
+    _append_event(connection, EventName.RESUMED, {"space": name}, actor=actor, at=at)
 
 
 def _limit(decision: Decision, text: str) -> str:

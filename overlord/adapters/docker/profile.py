@@ -182,7 +182,7 @@ def differences(asked: Mapping[str, Any], shown: Mapping[str, Any]) -> list[str]
     found = [
         f"{name}: asked {_short(value)}, got {_short(host.get(name))}"
         for name, value in asked["HostConfig"].items()
-        if name != "Mounts" and _plain(name, host.get(name)) != _plain(name, value)
+        if name != "Mounts" and _normalized(name, host.get(name)) != _normalized(name, value)
     ]
     if config.get("User") != asked["User"]:
         found.append(f"User: asked {asked['User']}, got {config.get('User')}")
@@ -220,7 +220,7 @@ _NEVER = (
 )
 
 
-def _plain(name: str, value: Any) -> Any:
+def _normalized(name: str, value: Any) -> Any:
     """A value without what may differ though it means the same: order, and defaults an engine fills in."""
     if name in {"CapDrop", "SecurityOpt"}:
         return sorted(value or ())

@@ -100,7 +100,7 @@ async def git(
     async with _running(repository, (*before, "git"), arguments, settings, environment) as process:
         if limit_bytes is not None:
             chunks: list[bytes] = []
-            await _read(process, arguments[0], limit_bytes, chunks.append, fine)
+            await _read_output(process, arguments[0], limit_bytes, chunks.append, fine)
             return b"".join(chunks)
         output, errors = await process.communicate(stdin)
     if process.returncode not in fine:
@@ -112,7 +112,7 @@ async def output_bytes(repository: Path, *arguments: str, most: int) -> int:
     """How much a bounded git prints, counted up to `most` and kept nowhere. Raises GitFailed as `git` does."""
     program = (*READING.program, "git")
     async with _running(repository, program, arguments, SETTINGS, READING.environment) as process:
-        return await _read(process, arguments[0], most, len)
+        return await _read_output(process, arguments[0], most, len)
 
 
 @asynccontextmanager
@@ -177,7 +177,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _read(
+async def _read_output(
     process: asyncio.subprocess.Process,
     command: str,
     limit: int,

@@ -48,10 +48,10 @@ _ADVISED = "Change what it complains of at the forge."
 
 def refusal_of(error: GitFailed, branch: str) -> PushRefused | None:
     """What the far end declined, of a push to a branch that failed; None where trying again may do."""
-    said = _lines(error.errors)
+    said = _server_lines(error.errors)
     rejected = _REJECTED.search(error.output)
-    why = _text(rejected["why"]) if rejected else ""
-    is_forbidden = bool(said) and bool(_FORBIDDEN.search(_text(error.errors)))
+    why = _printable(rejected["why"]) if rejected else ""
+    is_forbidden = bool(said) and bool(_FORBIDDEN.search(_printable(error.errors)))
     if not (rejected or is_forbidden) or _PASSES.search(" ".join((why, *said)) if is_forbidden else why):
         return None
     summary = _summary(why, said)
@@ -72,11 +72,11 @@ def _advice(said: str) -> str:
     return next((advice for about, advice in _ADVICE if re.search(about, said, re.IGNORECASE)), _ADVISED)
 
 
-def _lines(errors: bytes) -> list[str]:
+def _server_lines(errors: bytes) -> list[str]:
     """What the server itself has said, without empty lines and lines of dashes."""
-    found = _SAID.findall(_text(errors))
+    found = _SAID.findall(_printable(errors))
     return [line for line in found if re.search(r"\w", line)]
 
 
-def _text(said: bytes) -> str:
+def _printable(said: bytes) -> str:
     return _CONTROL.sub("", said.decode(errors="replace"))

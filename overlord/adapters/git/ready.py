@@ -163,7 +163,9 @@ async def _contents(making: Path, base: Sha, most_bytes: int, gathered: Gathered
     (making / TREE).write_bytes(await git(repository, "rev-parse", f"{base}^{{tree}}"))
     await _files(repository, base, making, gathered.objects)
     if gathered.pointers:
-        (making / LARGE).write_bytes(b"".join(_told(path, kept) for path, kept in gathered.pointers.items()))
+        (making / LARGE).write_bytes(
+            b"".join(_pointer_text(path, kept) for path, kept in gathered.pointers.items())
+        )
     for number, module in enumerate(gathered.modules):
         part = making / MODULES / str(number)
         part.mkdir(parents=True)
@@ -171,7 +173,7 @@ async def _contents(making: Path, base: Sha, most_bytes: int, gathered: Gathered
         await _files(module.repository, module.commit, part, {})
 
 
-def _told(path: bytes, pointer: Pointer) -> bytes:
+def _pointer_text(path: bytes, pointer: Pointer) -> bytes:
     """What a session is told of a file whose content is laid out in the place of its pointer."""
     return b"%b %d %b\0" % (pointer.oid.encode(), pointer.size, path)
 

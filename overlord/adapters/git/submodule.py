@@ -79,10 +79,10 @@ class Submodules:
         if not is_there(repository):
             repository.parent.mkdir(parents=True, exist_ok=True)
             await git(repository, "init", "--quiet", "--bare", "--template=", str(repository))
-        kind = await _kept(repository, commit)
+        kind = await _object_kind(repository, commit)
         if not kind:
             await self._get(module, url)
-            kind = await _kept(repository, commit)
+            kind = await _object_kind(repository, commit)
         if kind != "commit":
             raise _missing(module, url, f"{commit} is there, and is a {kind}")
 
@@ -127,7 +127,7 @@ class Submodules:
             self._left_bytes -= _packed(repository) - before
 
 
-async def _kept(repository: Path, commit: Sha) -> str:
+async def _object_kind(repository: Path, commit: Sha) -> str:
     """What kind of object lies under a commit's name; empty when it was not fetched with all that it needs."""
     return (
         (await git(repository, "for-each-ref", "--format=%(objecttype)", f"{_KEPT}{commit}")).decode().strip()

@@ -49,13 +49,13 @@ def _may_be_asked(address: str, forge_url: str) -> bool:
 
 async def _tail(client: httpx.AsyncClient, address: str, limit_bytes: int) -> bytes:
     """The end; where the whole is too long to read, the end is asked for alone."""
-    length, tail = await _read(client, address, limit_bytes)
+    length, tail = await _read_end(client, address, limit_bytes)
     if tail is None and length is not None:
-        _, tail = await _read(client, address, limit_bytes, begin=length - limit_bytes)
+        _, tail = await _read_end(client, address, limit_bytes, begin=length - limit_bytes)
     return tail or b""
 
 
-async def _read(
+async def _read_end(
     client: httpx.AsyncClient, address: str, limit_bytes: int, *, begin: int | None = None
 ) -> tuple[int | None, bytes | None]:
     """How long the answer says it is, and its end; None for an end that is too far away."""

@@ -85,9 +85,9 @@ class ProcessRunner:
         try:
             process_shim.write_whole(f"{directory}/stop", {"grace_s": grace_s})
             _signal(shim, signal.SIGTERM)
-            if not await _gone(shim, within_s=grace_s + _LAST_RESORT_S):
+            if not await _has_ended(shim, within_s=grace_s + _LAST_RESORT_S):
                 _signal(shim, signal.SIGKILL)
-                await _gone(shim, within_s=_LAST_RESORT_S)
+                await _has_ended(shim, within_s=_LAST_RESORT_S)
                 await self._sweep(session)
         finally:
             os.close(shim)
@@ -277,7 +277,7 @@ def _signal(shim: int, number: signal.Signals) -> None:
         return
 
 
-async def _gone(shim: int, *, within_s: float) -> bool:
+async def _has_ended(shim: int, *, within_s: float) -> bool:
     """Whether the process behind a pidfd ends within a time. On a descriptor of its own: a loop reads each but once."""
     loop, ended, own = asyncio.get_running_loop(), asyncio.Event(), os.dup(shim)
     loop.add_reader(own, ended.set)

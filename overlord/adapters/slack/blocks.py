@@ -84,7 +84,7 @@ USER = re.compile(r"[UW][A-Z0-9]{2,31}")
 
 def message_payload(message: ChatMessage) -> Block:
     """`text` and `blocks` of a message. `text` is what notifications show, and Slack parses it: it is escaped."""
-    blocks = _blocks(message.parts, MESSAGE_BLOCKS) or [_rich(_section([_text(NOTHING)]))]
+    blocks = _blocks(message.parts, MESSAGE_BLOCKS) or [_rich(_section([_text_element(NOTHING)]))]
     return {"text": escaped(title(message.summary, SUMMARY_CHARS)) or NOTHING, "blocks": blocks}
 
 
@@ -97,9 +97,9 @@ def view_payload(form: Form) -> Block:
             type="modal",
             callback_id=form.action,
             private_metadata=_opaque(form.value, WINDOW_VALUE_CHARS),
-            title=_plain(title(form.title, WINDOW_CHARS) or "Overlord"),
-            submit=_plain(title(form.submit, WINDOW_CHARS) or "Submit"),
-            close=_plain("Cancel"),
+            title=_plain_text(title(form.title, WINDOW_CHARS) or "Overlord"),
+            submit=_plain_text(title(form.submit, WINDOW_CHARS) or "Submit"),
+            close=_plain_text("Cancel"),
             blocks=[*_blocks(above, VIEW_BLOCKS - len(inputs)), *inputs],
         )
     )
@@ -108,7 +108,7 @@ def view_payload(form: Form) -> Block:
 def home_payload(message: ChatMessage) -> Block:
     """What somebody's Home tab shows."""
     blocks = _blocks(message.parts, VIEW_BLOCKS, most_bytes=HOME_BYTES)
-    return _dict(View(type="home", blocks=blocks or [_rich(_section([_text(NOTHING)]))]))
+    return _dict(View(type="home", blocks=blocks or [_rich(_section([_text_element(NOTHING)]))]))
 
 
 def weight(blocks: Sequence[Block]) -> int:
@@ -156,7 +156,7 @@ class _Room:
         self.is_over = True
         left_out = self.to_come + 1
         words = f"{count(left_out, 'more part')} {'is' if left_out == 1 else 'are'} left out"
-        return (_note(words),) if self.blocks_left > 0 else ()
+        return (_context_block(words),) if self.blocks_left > 0 else ()
 
 
 def _versions(part: Part) -> list[Block]:
@@ -169,10 +169,10 @@ def _block(part: Part, chars: int) -> Block | None:
     match part:
         case Heading(text):
             words = title(text, min(chars, HEADER_CHARS))
-            return _dict(HeaderBlock(text=_plain(words))) if words else None
+            return _dict(HeaderBlock(text=_plain_text(words))) if words else None
         case Note(text):
             words = cut(text, chars).strip()
-            return _note(words) if words else None
+            return _context_block(words) if words else None
         case Paragraph(spans):
             elements = _elements(spans, chars)
             return _rich(_section(elements)) if elements else None
@@ -180,10 +180,10 @@ def _block(part: Part, chars: int) -> Block | None:
             return _points(items, chars) if items else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING
-            return _rich(RichTextQuoteElement(elements=[_text(words)]))
+            return _rich(RichTextQuoteElement(elements=[_text_element(words)]))
         case Output(text):
             words = cut_to_end(text.strip("\r\n").rstrip(), min(chars, OUTPUT_CHARS)) or NOTHING
-            return _rich(RichTextPreformattedElement(elements=[_text(words)]))
+            return _rich(RichTextPreformattedElement(elements=[_text_element(words)]))
         case Rule() | Buttons():
             return _dict(DividerBlock())
 
@@ -193,9 +193,9 @@ def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
     sections: list[RichTextElement] = []
     for index, item in enumerate(items):
         if index == POINTS or (chars <= 0 and sections):
-            sections.append(_section([_text(f"{len(items) - index:,} more")]))
+            sections.append(_section([_text_element(f"{len(items) - index:,} more")]))
             break
-        elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text(NOTHING)]
+        elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
         chars -= sum(escaped_length(_words(element, else_="")) for element in elements)
         sections.append(_section(elements))
     return _rich(RichTextListElement(style="bullet", elements=sections))
@@ -206,7 +206,7 @@ def _elements(spans: Iterable[Span], chars: int, *, in_line: bool = False) -> li
     elements: list[RichTextElement] = []
     for span in spans:
         if len(elements) == SPANS or chars <= 0:
-            elements.append(_text("…"))
+            elements.append(_text_element("…"))
             break
         element = _element(span, chars, in_line=in_line or not isinstance(span, str))
         if element:
@@ -235,7 +235,7 @@ def _element(span: Span, chars: int, *, in_line: bool) -> RichTextElement | None
     words = cut(one_line(text) if in_line else text, chars)
     if not words:
         return None
-    return _text(words, style)
+    return _text_element(words, style)
 
 
 def _plainly(span: Span) -> tuple[str, str]:
@@ -272,17 +272,17 @@ def _rows(part: Buttons) -> list[Block]:
 def _button(button: Button, action_id: str) -> ButtonElement:
     label, style = title(button.label, LABEL_CHARS) or "…", str(button.style) if button.style else None
     if button.url:
-        return ButtonElement(text=_plain(label), action_id=action_id, style=style, url=button.url)
+        return ButtonElement(text=_plain_text(label), action_id=action_id, style=style, url=button.url)
     question = cut(button.confirm, CONFIRM_CHARS).strip()
     confirm = ConfirmObject(
-        title=_plain(title(label, CONFIRM_TITLE_CHARS)),
-        text=_plain(question),
-        confirm=_plain(title(label, CONFIRM_LABEL_CHARS)),
-        deny=_plain("Cancel"),
+        title=_plain_text(title(label, CONFIRM_TITLE_CHARS)),
+        text=_plain_text(question),
+        confirm=_plain_text(title(label, CONFIRM_LABEL_CHARS)),
+        deny=_plain_text("Cancel"),
         style=style,
     )
     return ButtonElement(
-        text=_plain(label),
+        text=_plain_text(label),
         action_id=action_id,
         style=style,
         value=_opaque(button.value, VALUE_CHARS) if button.value else None,
@@ -296,7 +296,7 @@ def _input(field: FormField) -> Block:
     hint = title(field.hint, FIELD_LABEL_CHARS)
     return _dict(
         InputBlock(
-            label=_plain(title(field.label, FIELD_LABEL_CHARS) or field.name),
+            label=_plain_text(title(field.label, FIELD_LABEL_CHARS) or field.name),
             element=PlainTextInputElement(
                 action_id=field.name,
                 multiline=field.is_long,
@@ -304,7 +304,7 @@ def _input(field: FormField) -> Block:
                 initial_value=initial or None,
             ),
             optional=field.is_optional,
-            hint=_plain(hint) if hint else None,
+            hint=_plain_text(hint) if hint else None,
         )
     )
 
@@ -335,17 +335,17 @@ def _section(elements: Sequence[RichTextElement]) -> RichTextSectionElement:
     return RichTextSectionElement(elements=elements)
 
 
-def _text(text: str, style: str = "") -> RichTextElement:
+def _text_element(text: str, style: str = "") -> RichTextElement:
     looks = RichTextElementParts.TextStyle(**{style: True}) if style else None
     return RichTextElementParts.Text(text=text, style=looks)
 
 
-def _plain(text: str) -> PlainTextObject:
+def _plain_text(text: str) -> PlainTextObject:
     return PlainTextObject(text=text, emoji=False)
 
 
-def _note(text: str) -> Block:
-    return _dict(ContextBlock(elements=[_plain(text)]))
+def _context_block(text: str) -> Block:
+    return _dict(ContextBlock(elements=[_plain_text(text)]))
 
 
 def _dict(model: Model | View) -> Block:

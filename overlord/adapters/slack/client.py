@@ -82,7 +82,7 @@ class SlackClient:
                 status, wait_s = answer.status, self._wait_s(answer.headers)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise self._unanswered(error, "an answer") from None
-        said = _said(body)
+        said = _parsed_answer(body)
         if status in GONE:
             raise ChatExpired(
                 "an answer came too late: its address is good for half an hour and five answers"
@@ -199,7 +199,7 @@ def _mapping(data: object) -> Mapping[str, Any]:
     return data
 
 
-def _said(body: str) -> Mapping[str, Any]:
+def _parsed_answer(body: str) -> Mapping[str, Any]:
     """An address for answers says a word, alone or as the Web API does."""
     if body in ("", "ok"):
         return {"ok": True}

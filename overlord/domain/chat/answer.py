@@ -62,24 +62,24 @@ def help_message() -> ChatMessage:
         (Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in USAGES.values()
     ]
     note = "Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words."
-    return _message("What I understand", Bullets(tuple(items)), Note(note))
+    return _composed("What I understand", Bullets(tuple(items)), Note(note))
 
 
 def misread_message(error: ChatCommandError) -> ChatMessage:
     """What to type instead."""
     ways = Bullets(tuple((Code(f"/overlord {example}"),) for example in error.examples))
-    return _message(str(error), ways, has_heading=False)
+    return _composed(str(error), ways, has_heading=False)
 
 
 def refused_message(why: str) -> ChatMessage:
     """What cannot be done, and why: an error's sentence."""
     said = cut_line(why, 1000).rstrip(".")
-    return _message(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
+    return _composed(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
 
 
 def done_message(said: str) -> ChatMessage:
     """What was done, in a sentence."""
-    return _message(said, has_heading=False)
+    return _composed(said, has_heading=False)
 
 
 def status_message(status: Status, *, web: str = "") -> ChatMessage:
@@ -113,7 +113,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
             listed(_decisions(status.waiting, status.at)),
         ]
     parts.append(Note(f"Today: {cost_text(status.today)}."))
-    return _message(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
+    return _composed(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
 
 
 def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMessage:
@@ -128,7 +128,7 @@ def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMess
     shown = listed(
         items, "No repository is in my care. Whoever runs me adds one: overlord space add owner/repo."
     )
-    return _message(f"{len(found)} repositories in my care", shown)
+    return _composed(f"{len(found)} repositories in my care", shown)
 
 
 def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
@@ -137,7 +137,7 @@ def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
     rest = ", ".join(item.key for item in values if item.source == "default")
     items = [(Bold(item.key), f": {cut_line(item.value)} ({cut_line(item.source)})") for item in said]
     shown = listed(items, "Nothing is said of it.")
-    return _message(f"What {name} is worked on by", shown, Note(cut_line(f"As by default: {rest}.", 2500)))
+    return _composed(f"What {name} is worked on by", shown, Note(cut_line(f"As by default: {rest}.", 2500)))
 
 
 def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
@@ -150,7 +150,7 @@ def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
         )
         for item in queue.jobs
     ]
-    return _message(
+    return _composed(
         f"{count(len(queue.jobs), 'job')} in the queue",
         listed(items, "Nothing is queued."),
         *paused(queue.pauses),
@@ -172,7 +172,7 @@ def history_message(history: History, *, web: str = "") -> ChatMessage:
         )
         for item in history.jobs
     ]
-    return _message("What ended lately", listed(items, "No job has ended yet."))
+    return _composed("What ended lately", listed(items, "No job has ended yet."))
 
 
 def why_message(why: Why, *, web: str = "") -> ChatMessage:
@@ -197,7 +197,7 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         parts.append(Bullets(tuple((_moment(told.at), f" {cut_line(told.sentence)}") for told in why.told)))
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
-    return _message(f"Job {job.id}: {job.issue_ref}", *parts)
+    return _composed(f"Job {job.id}: {job.issue_ref}", *parts)
 
 
 def _moment(at: datetime) -> Moment:
@@ -213,18 +213,18 @@ def cost_message(costs: Costs) -> ChatMessage:
     parts += _shares(costs.spaces)
     parts += caps_of(costs.caps)
     name = "Today" if is_today else f"The last {len(costs.days)} days"
-    return _message(f"{name}: {cost_text(costs.total)}", *parts, Note("Days are those of UTC."))
+    return _composed(f"{name}: {cost_text(costs.total)}", *parts, Note("Days are those of UTC."))
 
 
 def job_cost_message(cost: JobCost) -> ChatMessage:
     """What one job has cost, session by session."""
     parts = [*_shares(cost.sessions), *caps_of(cost.caps)]
-    return _message(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
+    return _composed(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
 
 
 def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> ChatMessage:
     """What waits for a person."""
-    return _message(
+    return _composed(
         _waits(waiting).capitalize(),
         listed(_decisions(waiting, at), "All is answered."),
         *([Note("/overlord approve 5, reject 5, or answer 5 and your words.")] if waiting else []),
@@ -242,7 +242,7 @@ def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> 
         parts += [Heading("Approved"), listed([_proposed(item, at) for item in under_way])]
     if waiting:
         parts.append(Note("/overlord approve p3, or reject p3 and why."))
-    return _message(f"{count(len(waiting), 'proposal')} waiting for a person", *parts)
+    return _composed(f"{count(len(waiting), 'proposal')} waiting for a person", *parts)
 
 
 def _proposed(proposal: EnhancementProposal, at: datetime) -> Failpoint:
@@ -285,7 +285,7 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
     if not parts:
         parts.append(Paragraph(("Nothing waits for you, and nothing ended.",)))
     parts.append(Paragraph(("Spent since ", _moment(briefing.since), f": {cost_text(briefing.spent)}.")))
-    return _message(brief_title(briefing), *parts)
+    return _composed(brief_title(briefing), *parts)
 
 
 def brief_title(briefing: Briefing) -> str:
@@ -387,6 +387,6 @@ def _since(moment: datetime, at: datetime) -> float:
     return (at - moment).total_seconds()
 
 
-def _message(said: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
+def _composed(said: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
     first: Part = Heading(said) if has_heading else Paragraph((said,))
     return ChatMessage(summary=said, parts=(first, *(part for part in parts if part != Bullets(()))))

@@ -109,7 +109,7 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
     if draft.reason:
         parts.append(Quote(cut(draft.reason, _REASON)))
     if draft.state is DraftState.WAITING:
-        parts += _text(draft)
+        parts += _draft_text(draft)
     parts += _held(draft)
     parts += _outcome(draft, place)
     if draft.trouble and draft.state in DECIDABLE:
@@ -121,7 +121,7 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
     return ChatMessage(summary=said, parts=tuple(parts))
 
 
-def _text(draft: SkillDraft) -> list[Part]:
+def _draft_text(draft: SkillDraft) -> list[Part]:
     if draft.kind is DraftKind.RETIRE:
         return [Paragraph(("The file would be deleted, and no Minion offered the skill any more.",))]
     if not fits_message(draft):

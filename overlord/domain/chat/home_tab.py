@@ -47,12 +47,12 @@ def home_message(view: HomeView, place: Place, values: ValuesOf) -> ChatMessage:
     said = count(len(waiting), "decision") + " for you" if waiting else "Nothing waits for you"
     parts: list[Part] = [Heading(said)]
     for asked in waiting[:MOST_SHOWN]:
-        parts += _asked(asked, view, place, values)
+        parts += _decision_parts(asked, view, place, values)
     if (more := len(waiting) - MOST_SHOWN) > 0:
         parts.append(Note(f"{more} more: /overlord decisions"))
     if view.proposals:
         parts.append(Note(f"{count(view.proposals, 'proposal')} to decide: /overlord proposals"))
-    parts += [Rule(), *_trouble(view.status)]
+    parts += [Rule(), *_error_parts(view.status)]
     parts += _jobs(view.status.jobs, place)
     parts += _queue(view.queue, place)
     parts += [Rule(), Heading("Spent"), *_spent(view.costs)]
@@ -64,7 +64,7 @@ def refused_home(why: str) -> ChatMessage:
     return ChatMessage(summary=why, parts=(Paragraph((why,)),))
 
 
-def _asked(asked: OpenDecision, view: HomeView, place: Place, values: ValuesOf) -> list[Part]:
+def _decision_parts(asked: OpenDecision, view: HomeView, place: Place, values: ValuesOf) -> list[Part]:
     decision = asked.decision
     where = (
         place.issue_at(asked.space, asked.issue_number)
@@ -82,7 +82,7 @@ def _asked(asked: OpenDecision, view: HomeView, place: Place, values: ValuesOf) 
     ]
 
 
-def _trouble(status: Status) -> list[Part]:
+def _error_parts(status: Status) -> list[Part]:
     parts = paused(status.pauses)
     parts += [Paragraph((f"⚠️ {cut_line(outage.line(status.at), 500)}",)) for outage in status.outages]
     parts += [Paragraph((cut_line(said, 500),)) for said in status.settings]

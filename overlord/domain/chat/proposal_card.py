@@ -80,7 +80,9 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "
     parts.append(Paragraph((facts, *_issues(proposal, place), f" · jobs {jobs}")))
     if proposal.status is ProposalStatus.PENDING:
-        return ChatMessage(summary=said, parts=(*parts, _note(proposal), _buttons(proposal, value)))
+        return ChatMessage(
+            summary=said, parts=(*parts, _what_comes_next(proposal), _buttons(proposal, value))
+        )
     return ChatMessage(summary=said, parts=(*parts, *_outcome(proposal, place, value)))
 
 
@@ -99,7 +101,7 @@ def seen_at(proposal: EnhancementProposal) -> str:
     return f"seen at {', '.join(issues)}{other_issues} · jobs {', '.join(jobs)}{other_jobs}"
 
 
-def _note(proposal: EnhancementProposal) -> Note:
+def _what_comes_next(proposal: EnhancementProposal) -> Note:
     return Note(
         "Approved, a draft of the skill is put to you here: to edit, and to approve word for word."
         if proposal.is_drafted

@@ -109,9 +109,11 @@ def check_integrity(
         binaries = binaries or {}
         found += _unseen(changes, binaries, sizes, limits)
         for item in written_secrets(changes, files or (), binaries, known.search):
-            found.append(_found(Strength.FAILS, "held-secret", item.message, item.file, line=item.line))
+            found.append(
+                _make_finding(Strength.FAILS, "held-secret", item.message, item.file, line=item.line)
+            )
         found = [_without_values(item, known) for item in found]
-    return _result(changes, found)
+    return _integrity_result(changes, found)
 
 
 def _unseen(
@@ -122,7 +124,7 @@ def _unseen(
         is_file = change.binary and change.new_mode not in (_ABSENT_MODE, GITLINK_MODE, SYMLINK_MODE)
         if is_file and change.path not in binaries and sizes.get(change.path, 0) <= limits.file_bytes:
             message = f"{change.path} could not be read, so nobody knows what it holds."
-            yield _found(Strength.FAILS, "unreadable-file", message, change.path)
+            yield _make_finding(Strength.FAILS, "unreadable-file", message, change.path)
 
 
 def _without_values(item: _Found, known: Redactor) -> _Found:
@@ -168,9 +170,9 @@ def _is_named(file: FileDiff, hunk: Hunk | None, findings: Sequence[Finding]) ->
     return any(line.number in lines for line in hunk.lines if line.sign == "+")
 
 
-def _result(changes: Sequence[Change], found: Sequence[_Found]) -> CheckResult:
+def _integrity_result(changes: Sequence[Change], found: Sequence[_Found]) -> CheckResult:
     strongest = [strength for strength in Strength if any(item.strength is strength for item in found)]
-    findings = tuple(item.finding for strength in Strength for item in _listed(found, strength))
+    findings = tuple(item.finding for strength in Strength for item in _most_severe(found, strength))
     files = count(len(changes), "file")
     if not strongest or strongest[0] is Strength.NOTES:
         summary = f"{files}, nothing tampered with" + (f", {count(len(found), 'note')}" if found else "")
@@ -221,7 +223,7 @@ _WORDS = {
 }
 
 
-def _listed(found: Sequence[_Found], strength: Strength) -> Iterator[_Found]:
+def _most_severe(found: Sequence[_Found], strength: Strength) -> Iterator[_Found]:
     counted: Counter[str] = Counter()
     for item in found:
         counted[item.finding.rule] += item.strength is strength
@@ -232,25 +234,27 @@ def _listed(found: Sequence[_Found], strength: Strength) -> Iterator[_Found]:
 def _unread(diff: str) -> _Found:
     if is_cut(diff):
         message = "The diff is too large to be read to its end."
-        return _found(Strength.FAILS, "too-large", message)
+        return _make_finding(Strength.FAILS, "too-large", message)
     message = "The diff does not fit the list of changed files, so its lines could not be checked."
-    return _found(Strength.FAILS, "unreadable-diff", message)
+    return _make_finding(Strength.FAILS, "unreadable-diff", message)
 
 
 def _trees(changes: Sequence[Change], link_targets: Mapping[str, str]) -> Iterator[_Found]:
     for change in changes:
         path = change.path
         if GITLINK_MODE in (change.old_mode, change.new_mode):
-            yield _found(
+            yield _make_finding(
                 Strength.FAILS, "submodule", f"{path} is a submodule: another repository's commit.", path
             )
         if any(name.casefold().rsplit("/", 1)[-1] == ".gitmodules" for name in change.paths):
-            yield _found(Strength.FAILS, "submodule", f"{path} says where submodules are fetched from.", path)
+            yield _make_finding(
+                Strength.FAILS, "submodule", f"{path} says where submodules are fetched from.", path
+            )
         if change.new_mode == SYMLINK_MODE and (reason := _link_problem(path, link_targets.get(path))):
-            yield _found(Strength.FAILS, "escaping-link", f"{path} is a symbolic link {reason}.", path)
+            yield _make_finding(Strength.FAILS, "escaping-link", f"{path} is a symbolic link {reason}.", path)
         if change.new_mode != _ABSENT_MODE and (visible(path) != path or "\\" in path or "\n" in path):
             message = "The name of a file has characters that are not shown as they are."
-            yield _found(Strength.REVISES, "unusual-name", message, visible(path))
+            yield _make_finding(Strength.REVISES, "unusual-name", message, visible(path))
 
 
 def _link_problem(path: str, target: str | None) -> str:
@@ -269,11 +273,11 @@ def _link_problem(path: str, target: str | None) -> str:
 def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: IntegrityLimits) -> Iterator[_Found]:
     if len(changes) > limits.files:
         message = f"{len(changes):,} files are changed; {limits.files:,} are the limit."
-        yield _found(Strength.FAILS, "too-large", message)
+        yield _make_finding(Strength.FAILS, "too-large", message)
     lines = sum(change.added + change.removed for change in changes)
     if lines > limits.lines:
         message = f"{lines:,} lines are changed; {limits.lines:,} are the limit."
-        yield _found(Strength.FAILS, "too-large", message)
+        yield _make_finding(Strength.FAILS, "too-large", message)
     for change in changes:
         if change.new_mode in (_ABSENT_MODE, GITLINK_MODE, SYMLINK_MODE):
             continue
@@ -281,10 +285,10 @@ def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: Integrit
         if size is None or size > limits.file_bytes:
             told = "an unknown number of" if size is None else f"{size:,}"
             message = f"{change.path} has {told} bytes; {limits.file_bytes:,} are the limit."
-            yield _found(Strength.FAILS, "too-large", message, change.path)
+            yield _make_finding(Strength.FAILS, "too-large", message, change.path)
         if change.binary and _TEXT.fullmatch(change.path):
             message = f"{change.path} is named like text and is not text, so nobody can read the change."
-            yield _found(Strength.FAILS, "unreadable-file", message, change.path)
+            yield _make_finding(Strength.FAILS, "unreadable-file", message, change.path)
 
 
 def _in_lines(file: FileDiff) -> Iterator[_Found]:
@@ -294,12 +298,12 @@ def _in_lines(file: FileDiff) -> Iterator[_Found]:
     for line in file.added:
         if not line.text.isascii() and any(_hides(char) for char in line.text):
             message = "This line has characters that hide or turn round what it says."
-            yield _found(
+            yield _make_finding(
                 Strength.REVISES, "hidden-characters", message, path, line=line.number, evidence=line.text
             )
         if _SILENCED.search(line.text[:LONGEST_LINE]):
             message = "This line tells a linter or type checker to look away."
-            yield _found(
+            yield _make_finding(
                 Strength.NOTES, "check-silenced", message, path, line=line.number, evidence=line.text
             )
 
@@ -310,7 +314,9 @@ def _conflict_marks(file: FileDiff) -> Iterator[_Found]:
     if begins and any(line.text.startswith(">>>>>>> ") for line in file.added):
         message = "A conflict begins here that was not resolved: both sides are in the file, between marks."
         for line in begins:
-            yield _found(Strength.REVISES, "conflict-mark", message, file.change.path, line=line.number)
+            yield _make_finding(
+                Strength.REVISES, "conflict-mark", message, file.change.path, line=line.number
+            )
 
 
 def _secrets(file: FileDiff) -> Iterator[_Found]:
@@ -325,7 +331,9 @@ def _secrets(file: FileDiff) -> Iterator[_Found]:
             strength = Strength.FAILS if secret.certain else Strength.NOTES
             rule = "secret" if secret.certain else "possible-secret"
             message = f"This line holds what looks like a secret: {secret.kind}."
-            yield _found(strength, rule, message, file.change.path, line=line.number, evidence=line.text)
+            yield _make_finding(
+                strength, rule, message, file.change.path, line=line.number, evidence=line.text
+            )
 
 
 def _hides(char: str) -> bool:
@@ -334,7 +342,7 @@ def _hides(char: str) -> bool:
 
 def _weakened(files: Sequence[FileDiff], compared: Compared | None) -> Iterator[_Found]:
     for weak in weaknesses(files, compared):
-        yield _found(
+        yield _make_finding(
             Strength.REVISES, weak.rule, weak.message, weak.file, line=weak.line, evidence=weak.evidence
         )
 
@@ -346,7 +354,9 @@ def _skills(reviews: Sequence[SkillReview]) -> Iterator[_Found]:
     for review in reviews:
         for item in review.findings:
             strength, evidence = _STRENGTHS[item.level], item.evidence
-            yield _found(strength, item.rule, item.message, review.file, line=item.line, evidence=evidence)
+            yield _make_finding(
+                strength, item.rule, item.message, review.file, line=item.line, evidence=evidence
+            )
 
 
 def _guards(files: Sequence[FileDiff], approved: Collection[str], approved_skill: str) -> Iterator[_Found]:
@@ -355,10 +365,10 @@ def _guards(files: Sequence[FileDiff], approved: Collection[str], approved_skill
             is_known = path == approved_skill or (
                 guard in (Guard.LOCK_FILE, Guard.PACKAGING) and path in approved
             )
-            yield _found(Strength.NOTES if is_known else Strength.ASKS, guard, message, path)
+            yield _make_finding(Strength.NOTES if is_known else Strength.ASKS, guard, message, path)
 
 
-def _found(
+def _make_finding(
     strength: Strength,
     rule: str,
     message: str,

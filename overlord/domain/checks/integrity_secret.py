@@ -30,10 +30,10 @@ def written_secrets(
     """Every place. `binaries` has how one is written in each file of which a diff shows no lines, by path."""
     for change in changes:
         if how := next(filter(None, map(search.written_in, change.paths)), ""):
-            yield WrittenSecret(message=_told("The name of a file", how), file=None)
+            yield WrittenSecret(message=_secret_sentence("The name of a file", how), file=None)
     for path, how in binaries.items():
         if how:
-            yield WrittenSecret(message=_told("This file", how), file=path)
+            yield WrittenSecret(message=_secret_sentence("This file", how), file=path)
     for file in files:
         yield from _in_lines(file, search)
 
@@ -47,12 +47,12 @@ def _in_lines(file: FileDiff, search: SecretSearch) -> Iterator[WrittenSecret]:
     path = file.change.path
     found = [(line.number, kind) for line in added if (kind := search.written_in(line.text))]
     for number, kind in found[:MOST_LINES]:
-        yield WrittenSecret(message=_told("This line", kind), file=path, line=number)
+        yield WrittenSecret(message=_secret_sentence("This line", kind), file=path, line=number)
     if not found:
-        yield WrittenSecret(message=_told("This file, over several lines,", how), file=path)
+        yield WrittenSecret(message=_secret_sentence("This file, over several lines,", how), file=path)
 
 
-def _told(what: str, how: str) -> str:
+def _secret_sentence(what: str, how: str) -> str:
     return (
         f"{what} holds a secret that Overlord was given, {how}. Change that secret: a session could read it."
     )

@@ -129,14 +129,14 @@ def judge_lint(
 ) -> CheckResult:
     """The lint score from what a check session reported on `steps`, which are those of `plan_lint`."""
     if not steps:
-        return _result(CheckScore.PASS, "no files to lint")
+        return _lint_result(CheckScore.PASS, "no files to lint")
     if report is None or ending.kind not in (EndKind.EXITED, EndKind.STOPPED):
         return _unclear(f"the check session did not end by itself ({ending.kind.replace('_', ' ')})")
     results = {result.name: result for result in report.steps}
     if missing := [step.name for step in steps if step.name not in results]:
         return _unclear(f"the check session did not run {missing[0]}")
     runs = [results[step.name] for step in steps]
-    if trouble := next((found for run in runs if (found := _trouble(run))), None):
+    if trouble := next((found for run in runs if (found := _unusable_run(run))), None):
         return trouble
     base, head = results.get(LINT_BASE_STEP), results[LINT_STEP]
     if checks and checks.lint:
@@ -148,8 +148,8 @@ def judge_lint(
     if any(run.captured is None for run in runs):
         return _unclear("the linter said too much to be compared")
     before, after = _files(changes)
-    known = list(read_complaints(_said(base), before)) if base else []
-    new = _new(known, list(read_complaints(_said(head), after)), changes, diff)
+    known = list(read_complaints(_output_of(base), before)) if base else []
+    new = _new(known, list(read_complaints(_output_of(head), after)), changes, diff)
     return _judged(new, f"{count(len(after), 'file')} linted with {steps[0].command[0]}")
 
 
@@ -216,7 +216,7 @@ def _flake8_section(text: str) -> str | None:
     return text[found.end() :].partition("\n[")[0] if found else None
 
 
-def _trouble(run: StepResult) -> CheckResult | None:
+def _unusable_run(run: StepResult) -> CheckResult | None:
     if run.outcome is StepOutcome.NO_TOOLCHAIN:
         return _unclear(f"no linter: {_last_words(run)}", Subject.NO_TOOLCHAIN)
     if run.outcome is not StepOutcome.RAN:
@@ -230,21 +230,21 @@ def _judge_command(
     """A command of the repository's own: its exit code, and where it fails at base too, what it says more."""
     told = f"exit code {head.exit_code} in {head.duration_s:.1f} s"
     if head.exit_code == 0:
-        return _result(CheckScore.PASS, told)
-    known = list(read_any_complaints(_said(base))) if base else []
-    found = list(read_any_complaints(_said(head)))
+        return _lint_result(CheckScore.PASS, told)
+    known = list(read_any_complaints(_output_of(base))) if base else []
+    found = list(read_any_complaints(_output_of(head)))
     new = _new(known, found, changes, diff)
     if base is None or base.exit_code == 0:
-        evidence = visible(_said(head))[-EVIDENCE_CHARS:]
+        evidence = visible(_output_of(head))[-EVIDENCE_CHARS:]
         message = "The lint command fails; at base it does not."
         failed = Finding(check=CheckName.LINT, rule="command-failed", message=message, evidence=evidence)
-        return _result(CheckScore.NEEDS_REVISION, told, *(_findings(new) or (failed,)))
+        return _lint_result(CheckScore.NEEDS_REVISION, told, *(_findings(new) or (failed,)))
     if not known or not found:
         return _unclear(f"{told}; it fails at base too, and its output cannot be compared")
     return _judged(new, f"{told}, as at base")
 
 
-def _said(run: StepResult | None) -> str:
+def _output_of(run: StepResult | None) -> str:
     return f"{run.captured or ''}\n{run.output}" if run else ""
 
 
@@ -268,8 +268,10 @@ def _new(
 
 def _judged(new: Sequence[Complaint], told: str) -> CheckResult:
     if not new:
-        return _result(CheckScore.PASS, f"{told}, nothing new")
-    return _result(CheckScore.NEEDS_REVISION, f"{count(len(new), 'new complaint')}; {told}", *_findings(new))
+        return _lint_result(CheckScore.PASS, f"{told}, nothing new")
+    return _lint_result(
+        CheckScore.NEEDS_REVISION, f"{count(len(new), 'new complaint')}; {told}", *_findings(new)
+    )
 
 
 def _findings(new: Sequence[Complaint]) -> tuple[Finding, ...]:
@@ -293,5 +295,5 @@ def _unclear(summary: str, subject: Subject = Subject.CHECKS_UNAVAILABLE) -> Che
     return CheckResult(name=CheckName.LINT, score=None, summary=summary, subject=subject)
 
 
-def _result(score: CheckScore, summary: str, *findings: Finding) -> CheckResult:
+def _lint_result(score: CheckScore, summary: str, *findings: Finding) -> CheckResult:
     return CheckResult(name=CheckName.LINT, score=score, summary=summary, findings=findings)

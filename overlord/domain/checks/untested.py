@@ -67,10 +67,10 @@ def has_tests(checks: ChecksFile | None, names: Iterable[str], files: Mapping[st
     walked = _walked(names)
     if any(_PYTEST_FILE.fullmatch(_base(name)) for name in walked):
         return True
-    if any(_FINDS_OTHERS.search(_text(files, name)) for name in CONFIGURATION):
+    if any(_FINDS_OTHERS.search(_decoded(files, name)) for name in CONFIGURATION):
         return True
     cases = [name for name in walked if _UNITTEST_FILE.fullmatch(_base(name))]
-    return len(cases) > MOST_READ or any("TestCase" in _text(files, name) for name in cases)
+    return len(cases) > MOST_READ or any("TestCase" in _decoded(files, name) for name in cases)
 
 
 def is_node(names: Iterable[str]) -> bool:
@@ -87,7 +87,7 @@ def _base(name: str) -> str:
     return name.rsplit("/", 1)[-1]
 
 
-def _text(files: Mapping[str, bytes], name: str) -> str:
+def _decoded(files: Mapping[str, bytes], name: str) -> str:
     return files.get(name, b"").decode(errors="replace")
 
 

@@ -108,13 +108,13 @@ def _take(words: Counter[str], word: str) -> bool:
 
 def _definition(line: Line) -> str:
     """The name of the test a line defines, or nothing."""
-    match = _DEFINITION.match(_cut(line))
+    match = _DEFINITION.match(_shortened_line(line))
     return next(filter(None, match.groups()), "") if match else ""
 
 
 def _assertion(line: Line) -> str:
     """The assertion a line makes, or nothing."""
-    text = _cut(line).strip()
+    text = _shortened_line(line).strip()
     return text if _ASSERTION.search(text) and not _is_comment(text) else ""
 
 
@@ -122,13 +122,15 @@ def _in_test(file: FileDiff, *, parsed: bool) -> Iterator[Weakness]:
     path, is_new = file.change.path, file.change.status == "A"
     for hunk in file.hunks:
         for line in hunk.lines:
-            text = _cut(line).strip()
+            text = _shortened_line(line).strip()
             if line.sign != "+" or _is_comment(text):
                 continue
             if _SKIP.search(text) and not is_new:
-                yield _at(path, line, "test-skipped", "A test is skipped or expected to fail.")
+                yield _weakness_at(path, line, "test-skipped", "A test is skipped or expected to fail.")
             if not parsed and (_EMPTY_ASSERTION.match(text) or _asserts_tuple(text)):
-                yield _at(path, line, "empty-assertion", "This assertion holds whatever the code does.")
+                yield _weakness_at(
+                    path, line, "empty-assertion", "This assertion holds whatever the code does."
+                )
         if parsed:
             continue
         yield from _early_returns(path, hunk)
@@ -155,20 +157,20 @@ def _early_returns(path: str, hunk: Hunk) -> Iterator[Weakness]:
     """An added `return` as the first statement of a test."""
     at_top = False
     for line in hunk.lines:
-        text = _cut(line).strip()
+        text = _shortened_line(line).strip()
         if line.sign == "-" or not text or text.startswith(("#", '"""', "'''")):
             continue
         if at_top and line.sign == "+" and re.match(r"return\b", text):
-            yield _at(path, line, "test-skipped", "The test returns before it checks anything.")
+            yield _weakness_at(path, line, "test-skipped", "The test returns before it checks anything.")
         at_top = bool(_definition(line)) and text.endswith(":")
 
 
 def _commented_out(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iterator[Weakness]:
     before = {_assertion(line) for line in removed} - {""}
     for line in added:
-        text = _cut(line).strip()
+        text = _shortened_line(line).strip()
         if _is_comment(text) and text.lstrip("#/").strip() in before:
-            yield _at(path, line, "assertion-removed", "An assertion is commented out.")
+            yield _weakness_at(path, line, "assertion-removed", "An assertion is commented out.")
 
 
 def _loosened(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iterator[Weakness]:
@@ -182,7 +184,7 @@ def _loosened(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iter
         for name, value in _tolerances(line):
             known = before.get(name, STRICTEST.get(name, 0.0))
             if is_looser(name, value, known):
-                yield _at(
+                yield _weakness_at(
                     path,
                     line,
                     "tolerance-loosened",
@@ -191,13 +193,15 @@ def _loosened(path: str, removed: Sequence[Line], added: Sequence[Line]) -> Iter
 
 
 def _tolerances(line: Line) -> list[tuple[str, float]]:
-    return [(match[1], float(match[2].replace("_", ""))) for match in _TOLERANCE.finditer(_cut(line))]
+    return [
+        (match[1], float(match[2].replace("_", ""))) for match in _TOLERANCE.finditer(_shortened_line(line))
+    ]
 
 
 def _in_code(file: FileDiff) -> Iterator[Weakness]:
     for line in file.added:
-        if file.change.path.endswith((".py", ".pyi")) and _SEES_TESTS.search(_cut(line)):
-            yield _at(
+        if file.change.path.endswith((".py", ".pyi")) and _SEES_TESTS.search(_shortened_line(line)):
+            yield _weakness_at(
                 file.change.path,
                 line,
                 "sees-tests",
@@ -205,8 +209,10 @@ def _in_code(file: FileDiff) -> Iterator[Weakness]:
             )
 
 
-def _at(path: str, line: Line, rule: str, message: str) -> Weakness:
-    return Weakness(rule=rule, message=message, file=path, line=line.number, evidence=_cut(line).strip())
+def _weakness_at(path: str, line: Line, rule: str, message: str) -> Weakness:
+    return Weakness(
+        rule=rule, message=message, file=path, line=line.number, evidence=_shortened_line(line).strip()
+    )
 
 
 def holds_tests(path: str) -> bool:
@@ -218,5 +224,5 @@ def _is_comment(text: str) -> bool:
     return text.startswith(("#", "//"))
 
 
-def _cut(line: Line) -> str:
+def _shortened_line(line: Line) -> str:
     return line.text[:LONGEST_LINE]

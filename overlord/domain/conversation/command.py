@@ -191,7 +191,7 @@ def _unquoted(word: str) -> str:
     return word.strip("`'\"")
 
 
-def _bare(word: str) -> str:
+def _without_quotes(word: str) -> str:
     """A word without what people put around it."""
     return word.strip("`'\"(),:;.?!")
 
@@ -212,7 +212,7 @@ def _help(verb: ChatVerb, _said: str) -> ChatCommand:
 
 def _work(verb: ChatVerb, said: str) -> ChatCommand:
     word = _after(said, 1) if _word(said, 0).casefold() == "on" else said
-    found = issue_in(_bare(word))
+    found = issue_in(_without_quotes(word))
     if found is None:
         why = "Say which issue: with the #, with its repository where there are several, or by its address."
         raise _misread(verb, why, "work on #42", "work on owner/repo#42")
@@ -229,7 +229,7 @@ def _about_a_job(verb: ChatVerb, said: str) -> ChatCommand:
 def _target(verb: ChatVerb, said: str) -> tuple[Target, str]:
     """The job or issue that comes first, and what follows it."""
     skipped = int(_word(said, 0).casefold() == "job")
-    found = target_in(_bare(_word(said, skipped)))
+    found = target_in(_without_quotes(_word(said, skipped)))
     if found is None:
         form = USAGES[verb].form
         examples = (form.replace("#42", "7"), form, form.replace("#42", "owner/repo#42"))
@@ -243,7 +243,7 @@ _ALL = frozenset({"everything", "all", "*"})
 def _of_a_space(verb: ChatVerb, said: str) -> ChatCommand:
     first, rest = _word(said, 0), _after(said, 1)
     is_all = not first or first.casefold() in _ALL
-    name = None if is_all else repository_in(_bare(first))
+    name = None if is_all else repository_in(_without_quotes(first))
     if not is_all and name is None:
         raise _misread(
             verb, "Say what: a repository, or everything.", USAGES[verb].form, f"{verb} everything"
@@ -255,13 +255,13 @@ def _of_a_space(verb: ChatVerb, said: str) -> ChatCommand:
 
 def _shown_space(verb: ChatVerb, said: str) -> ChatCommand:
     word, rest = _word(said, 0).casefold(), _after(said, 1)
-    name = repository_in(_bare(rest)) if word == "show" else None
+    name = repository_in(_without_quotes(rest)) if word == "show" else None
     if ((word or "list") != "list" and name is None) or (word in {"", "list"} and rest):
         raise _misread(verb, "Say what is to be seen.", "space list", "space show owner/repo")
     return ChatCommand(verb=verb, space=name)
 
 
-def _message(verb: ChatVerb, said: str) -> ChatCommand:
+def _read_message(verb: ChatVerb, said: str) -> ChatCommand:
     target, rest = _target(verb, said)
     if not rest:
         raise _misread(verb, "Say what its Minion is to read.")
@@ -272,7 +272,7 @@ def _cost(verb: ChatVerb, said: str) -> ChatCommand:
     if not said or said.casefold() in (Span.TODAY, Span.WEEK):
         return ChatCommand(verb=verb, span=Span(said.casefold() or Span.TODAY))
     word = _after(said, 1) if _word(said, 0).casefold() == Span.JOB else said
-    found = target_in(_bare(word))
+    found = target_in(_without_quotes(word))
     if found is None:
         raise _misread(verb, "Say of what.", "cost today", "cost week", "cost job 7", "cost #42")
     return ChatCommand(verb=verb, span=Span.JOB, target=found)
@@ -296,13 +296,13 @@ def _scope(verb: ChatVerb, said: str) -> ChatCommand:
 
 def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
     skipped = int(_word(said, 0).casefold() in {"decision", "proposal", "draft"})
-    proposed = proposal_in(_bare(_word(said, skipped)))
+    proposed = proposal_in(_without_quotes(_word(said, skipped)))
     if proposed is not None and verb is not ChatVerb.ANSWER:
         return ChatCommand(verb=verb, proposal=proposed, text=_after(said, skipped + 1))
-    drafted = draft_in(_bare(_word(said, skipped)))
+    drafted = draft_in(_without_quotes(_word(said, skipped)))
     if drafted is not None and verb is not ChatVerb.ANSWER:
         return ChatCommand(verb=verb, draft=drafted, text=_after(said, skipped + 1))
-    number, text = number_in(_bare(_word(said, skipped))), _after(said, skipped + 1)
+    number, text = number_in(_without_quotes(_word(said, skipped))), _after(said, skipped + 1)
     if number is None:
         raise _misread(verb, "Say which decision, by its number.", USAGES[verb].form, "decisions")
     if verb is ChatVerb.ANSWER and not text:
@@ -314,10 +314,10 @@ _SKILL = re.compile(r"[a-z0-9-]{1,100}")
 
 
 def _retire(verb: ChatVerb, said: str) -> ChatCommand:
-    first = _bare(_word(said, 0))
+    first = _without_quotes(_word(said, 0))
     space = repository_in(first) if "/" in first else None
     skipped = int(space is not None)
-    name, text = _bare(_word(said, skipped)), _after(said, skipped + 1)
+    name, text = _without_quotes(_word(said, skipped)), _after(said, skipped + 1)
     if not _SKILL.fullmatch(name):
         raise _misread(verb, "Say which skill, by its name.", USAGES[verb].form, "skills")
     return ChatCommand(verb=verb, space=space, skill=name, text=text)
@@ -337,7 +337,7 @@ _READERS: Mapping[ChatVerb, Callable[[ChatVerb, str], ChatCommand]] = {
     ChatVerb.REJECT: _on_a_decision,
     ChatVerb.ANSWER: _on_a_decision,
     ChatVerb.RETIRE: _retire,
-    ChatVerb.MESSAGE: _message,
+    ChatVerb.MESSAGE: _read_message,
     ChatVerb.STATUS: _alone,
     ChatVerb.QUEUE: _alone,
     ChatVerb.HISTORY: _alone,

@@ -16,12 +16,12 @@ CONTEXT_LINES = 3
 
 def is_same(one: Issue, other: Issue) -> bool:
     """Whether title and body say the same; comments do not count, nor how lines end."""
-    return _text(one) == _text(other)
+    return _compared_text(one) == _compared_text(other)
 
 
 def edition(old: Issue, new: Issue) -> str:
     """The name of this very edit: an answer about it says nothing of any other."""
-    return sha256(json.dumps([*_text(old), *_text(new)]).encode()).hexdigest()
+    return sha256(json.dumps([*_compared_text(old), *_compared_text(new)]).encode()).hexdigest()
 
 
 def question(old: Issue, new: Issue) -> str:
@@ -33,7 +33,7 @@ def question(old: Issue, new: Issue) -> str:
     ]
     if old.title != new.title:
         parts += ["Title:", _block([f"-{old.title}", f"+{new.title}"])]
-    before, after = _text(old)[1], _text(new)[1]
+    before, after = _compared_text(old)[1], _compared_text(new)[1]
     if before != after:
         parts += ["Text:", _block(_difference(before.split("\n"), after.split("\n")))]
     if new.comments != old.comments:
@@ -43,7 +43,7 @@ def question(old: Issue, new: Issue) -> str:
     return "\n\n".join(parts)
 
 
-def _text(issue: Issue) -> tuple[str, str]:
+def _compared_text(issue: Issue) -> tuple[str, str]:
     return issue.title, issue.body.replace("\r\n", "\n")  # browsers send the one, programs the other
 
 
@@ -54,8 +54,8 @@ def _difference(before: list[str], after: list[str]) -> Iterator[str]:
         end += 1
     out, put = before[start : len(before) - end], after[start : len(after) - end]
     if max(len(out), len(put)) > COMPARED_LINES:
-        yield from _cut((f"-{line}" for line in out), SHOWN_CHARS // 2)
-        yield from _cut((f"+{line}" for line in put), SHOWN_CHARS // 2)
+        yield from _first_lines((f"-{line}" for line in out), SHOWN_CHARS // 2)
+        yield from _first_lines((f"+{line}" for line in put), SHOWN_CHARS // 2)
     else:
         start, end = max(start - CONTEXT_LINES, 0), max(end - CONTEXT_LINES, 0)
         some, others = before[start : len(before) - end], after[start : len(after) - end]
@@ -70,10 +70,10 @@ def _common(before: list[str], after: list[str]) -> int:
 
 
 def _block(lines: Iterable[str]) -> str:
-    return code_block("\n".join(_cut(lines, SHOWN_CHARS)), limit=2 * SHOWN_CHARS)
+    return code_block("\n".join(_first_lines(lines, SHOWN_CHARS)), limit=2 * SHOWN_CHARS)
 
 
-def _cut(lines: Iterable[str], limit: int) -> Iterator[str]:
+def _first_lines(lines: Iterable[str], limit: int) -> Iterator[str]:
     """The lines up to so many characters, and a word where there are more."""
     for line in lines:
         shown = _revealed(line[: limit + 1])

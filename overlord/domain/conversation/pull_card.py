@@ -106,7 +106,7 @@ def evidence_card(story: Story) -> str:
             f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
         )
     parts += _skills(story)
-    told = [*map(_answer, story.answered), *map(_no_answer, story.unanswered)]
+    told = [*map(_answer_line, story.answered), *map(_no_answer, story.unanswered)]
     if told:
         parts.append("\n".join(f"- {line}" for line in told))
     return "\n\n".join(parts)
@@ -266,7 +266,7 @@ def _code(text: str) -> str:
     return " ".join(visible(text).replace("`", "'").split())
 
 
-def _answer(decision: Decision) -> str:
+def _answer_line(decision: Decision) -> str:
     return f"{_cell(decision.answered_by)} answered “{_cell(decision.title)}”: {_cell(decision.answer)}"
 
 

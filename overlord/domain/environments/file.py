@@ -58,7 +58,7 @@ def _image(value: str) -> str:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     """One line where a list is meant, and a list as the tuple it becomes."""
     if isinstance(value, str):
         return (value,)
@@ -84,10 +84,10 @@ class EnvironmentFile(BaseModel):
         description="The image to start from, instead of Overlord's own; Debian-based. `detected`: the one a"
         " devcontainer or Dockerfile of the repository names.",
     )
-    packages: Annotated[tuple[Package, ...], Field(max_length=200), BeforeValidator(_listed)] = Field(
+    packages: Annotated[tuple[Package, ...], Field(max_length=200), BeforeValidator(_as_tuple)] = Field(
         default=(), description="Debian packages to install; added to those detected."
     )
-    setup: Annotated[tuple[Line, ...], Field(max_length=100), BeforeValidator(_listed)] = Field(
+    setup: Annotated[tuple[Line, ...], Field(max_length=100), BeforeValidator(_as_tuple)] = Field(
         default=(),
         description="Shell commands, run in order in a copy of the base commit, with network; the first that fails ends"
         " the setup. They replace the commands detected (a Python virtual environment is still made) unless `detect` is"
@@ -97,10 +97,10 @@ class EnvironmentFile(BaseModel):
         default={},
         description="Environment variables of the setup and of every session; `{environment}` stands for the environment's directory.",
     )
-    path: Annotated[tuple[Inside, ...], Field(max_length=20), BeforeValidator(_listed)] = Field(
+    path: Annotated[tuple[Inside, ...], Field(max_length=20), BeforeValidator(_as_tuple)] = Field(
         default=(), description="Directories inside the environment that are put first on PATH."
     )
-    inputs: Annotated[tuple[Inside, ...], Field(max_length=200), BeforeValidator(_listed)] = Field(
+    inputs: Annotated[tuple[Inside, ...], Field(max_length=200), BeforeValidator(_as_tuple)] = Field(
         default=(),
         description="Further files whose change means another environment, such as scripts that `setup` runs.",
     )

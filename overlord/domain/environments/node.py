@@ -57,7 +57,7 @@ def node_part(sources: Sources, *, beside_python: bool) -> Part | None:
         tests=(tool, "test") if is_tested else (),
         reported=_reported(tool, script, scripts) if is_tested else (),
         lint=(tool, "run", "lint") if word(scripts.get("lint")).strip() else (),
-        what=_told(package, tool, locks),
+        what=_explanation(package, tool, locks),
     )
 
 
@@ -132,7 +132,7 @@ def _inputs(sources: Sources, package: dict[str, object]) -> tuple[str, ...]:
     return (*sources.present(NODE_MANIFESTS), *members)
 
 
-def _told(package: dict[str, object], tool: str, locks: tuple[str, ...]) -> tuple[str, ...]:
+def _explanation(package: dict[str, object], tool: str, locks: tuple[str, ...]) -> tuple[str, ...]:
     source = f"package.json and {locks[0]}" if locks else "package.json"
     told = (f"Node project, installed by {tool} ({source})",)
     engine = word(table(package, "engines").get("node"))

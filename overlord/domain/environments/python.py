@@ -134,7 +134,7 @@ def python_part(sources: Sources) -> Part | None:
         variables=VARIABLES,
         path=("venv/bin",),
         inputs=_inputs(sources, suffixes),
-        what=(installation.what, *_told(project, packages)),
+        what=(installation.what, *_explanation(project, packages)),
     )
 
 
@@ -276,7 +276,7 @@ def _built_with(project: _Project) -> str:
     return f"Python project built with {shown(backend)} (pyproject.toml)"
 
 
-def _told(project: _Project, packages: tuple[str, ...]) -> tuple[str, ...]:
+def _explanation(project: _Project, packages: tuple[str, ...]) -> tuple[str, ...]:
     wanted = project.wanted
     named = (*wanted.packages, *wanted.files, *(f"extra {name}" for name in wanted.extras))
     said = (

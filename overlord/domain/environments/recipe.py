@@ -175,7 +175,7 @@ def _combined(file: EnvironmentFile, found: Part) -> Recipe:
     """What the file says comes first; without commands of its own, or with `detect: true`, the detected ones stay."""
     replaces = bool(file.setup) and file.detect is None
     install = () if replaces else found.install
-    told = [f"{ENVIRONMENT_PATH}: {shown(sentence)}" for sentence in _said(file, replaces=replaces)]
+    told = [f"{ENVIRONMENT_PATH}: {shown(sentence)}" for sentence in _overrides(file, replaces=replaces)]
     joined = replace(
         found,
         packages=_all([found.packages, file.packages]),
@@ -187,7 +187,7 @@ def _combined(file: EnvironmentFile, found: Part) -> Recipe:
     return _recipe(joined, (*found.prepare, *install, *file.commands), file.image)
 
 
-def _said(file: EnvironmentFile, *, replaces: bool) -> Iterable[str]:
+def _overrides(file: EnvironmentFile, *, replaces: bool) -> Iterable[str]:
     if file.image:
         yield f"image {file.image}"
     if file.packages:

@@ -134,9 +134,9 @@ def claims_line(checks: Iterable[CheckResult]) -> str:
 
 
 def _is_quoted(quote: str, issue: str) -> bool:
-    words = _plain(quote)
-    return len(words) >= SHORTEST_QUOTE and words in _plain(issue)
+    words = _normalized(quote)
+    return len(words) >= SHORTEST_QUOTE and words in _normalized(issue)
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().casefold()

@@ -113,12 +113,12 @@ def judge_review(
     if explained := len(held) - sum(held):
         told += f", {count(explained, 'red test')} with a reason"
     if Severity.FAIL in weights:
-        return _result(CheckScore.FAIL, told, findings)
+        return _review_result(CheckScore.FAIL, told, findings)
     problem = next((answer for answer in answers if isinstance(answer, ReviewProblem)), None)
     if problem is not None or len(answers) != len(parts) or not parts:
         reason = problem.reason if problem else f"{len(answers)} of {count(len(parts), 'part')} answered"
-        return _result(None, f"the review failed: {reason}", findings)
-    return _result(CheckScore.NEEDS_REVISION if against else CheckScore.PASS, told, findings)
+        return _review_result(None, f"the review failed: {reason}", findings)
+    return _review_result(CheckScore.NEEDS_REVISION if against else CheckScore.PASS, told, findings)
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _finding(finding: ReviewFinding) -> Finding:
     )
 
 
-def _result(score: CheckScore | None, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
+def _review_result(score: CheckScore | None, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
     subject = Subject.CHECKS_UNAVAILABLE if score is None else ""
     return CheckResult(
         name=CheckName.REVIEW, score=score, summary=summary, findings=findings, subject=subject

@@ -105,31 +105,31 @@ def check_scope(
     `large` because Git LFS keeps their content. `standing`: as in `outside`."""
     paths = outside(scope, changes, standing)
     findings = tuple(
-        _kept(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
+        _kept_in_lfs(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
     )
     findings += tuple(_violation(path, scope) for path in paths)
     if not changes:
         nothing = Finding(check=CheckName.SCOPE, rule=EMPTY_CHANGE, message="The branch has no change.")
-        return _result(CheckScore.NEEDS_REVISION, "nothing was changed", (*findings, nothing))
+        return _scope_result(CheckScore.NEEDS_REVISION, "nothing was changed", (*findings, nothing))
     if paths:
         summary = f"{len(paths)} of {count(len(changes), 'file')} outside the scope"
         score = CheckScore.FAIL if escalates(scope, paths) else CheckScore.NEEDS_REVISION
-        return _result(score, summary, findings)
+        return _scope_result(score, summary, findings)
     if dropped:
-        return _result(
+        return _scope_result(
             CheckScore.NEEDS_REVISION,
             f"{count(len(dropped), 'change')}{'' if large else ' outside'} {'was' if len(dropped) == 1 else 'were'} taken out",
             findings,
         )
-    return _result(CheckScore.PASS, f"{count(len(changes), 'file')}, all inside", ())
+    return _scope_result(CheckScore.PASS, f"{count(len(changes), 'file')}, all inside", ())
 
 
-def _result(score: CheckScore, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
+def _scope_result(score: CheckScore, summary: str, findings: tuple[Finding, ...]) -> CheckResult:
     subject = Subject.SCOPE if score is CheckScore.FAIL else ""
     return CheckResult(name=CheckName.SCOPE, score=score, summary=summary, findings=findings, subject=subject)
 
 
-def _kept(path: str) -> Finding:
+def _kept_in_lfs(path: str) -> Finding:
     return Finding(
         check=CheckName.SCOPE,
         rule="kept-in-lfs",

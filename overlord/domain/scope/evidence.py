@@ -96,7 +96,7 @@ def gather(
 ) -> tuple[Evidence, ...]:
     """The files an issue speaks of, each with what speaks for it most; the clearest first."""
     denied = {path for clause in told.denied for path in _resolved(clause, tree)}
-    named = list(_named(told, tree))
+    named = list(_by_name(told, tree))
     found = [
         *named,
         *_blamed(told.frames, tree),
@@ -119,23 +119,23 @@ def gather(
 
 def speaks_of_everything(told: IssueText) -> bool:
     """Whether the work is spread by its nature."""
-    renames = _said(told, _RENAME, Place.TITLE) and _said(told, _WIDE, Place.TEXT)
-    return renames or _said(told, _WIDE, Place.TITLE)
+    renames = _is_mentioned(told, _RENAME, Place.TITLE) and _is_mentioned(told, _WIDE, Place.TEXT)
+    return renames or _is_mentioned(told, _WIDE, Place.TITLE)
 
 
 def speaks_of_changelog(told: IssueText) -> bool:
-    return _said(told, _CHANGELOG, *_PROSE)
+    return _is_mentioned(told, _CHANGELOG, *_PROSE)
 
 
 def speaks_of_readme(told: IssueText) -> bool:
-    return _said(told, _README, *_PROSE)
+    return _is_mentioned(told, _README, *_PROSE)
 
 
 def speaks_of_migration(told: IssueText) -> bool:
-    return _said(told, _MIGRATION, *_PROSE)
+    return _is_mentioned(told, _MIGRATION, *_PROSE)
 
 
-def _said(told: IssueText, pattern: re.Pattern[str], *places: Place) -> bool:
+def _is_mentioned(told: IssueText, pattern: re.Pattern[str], *places: Place) -> bool:
     return any(pattern.search(passage.text) for passage in told.passages if passage.place in places)
 
 
@@ -162,7 +162,7 @@ def _without_chance(found: list[Evidence]) -> list[Evidence]:
     return [item for item in found if item.strength != Strength.CLEAR or item.is_firm or is_test(item.path)]
 
 
-def _named(told: IssueText, tree: Tree) -> Iterator[Evidence]:
+def _by_name(told: IssueText, tree: Tree) -> Iterator[Evidence]:
     for passage in told.passages:
         strength = Strength.NAMED if passage.place > Place.BLOCK else Strength.HINTED
         for path in _resolved(passage.text, tree):

@@ -32,7 +32,7 @@ def _pattern(value: str) -> str:
     return value
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     """One pattern where a list is meant, and a list as the tuple it becomes."""
     if isinstance(value, str):
         return (value,)
@@ -40,7 +40,7 @@ def _listed(value: Any) -> Any:
 
 
 Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
-Patterns = Annotated[tuple[Pattern, ...], Field(min_length=1, max_length=100), BeforeValidator(_listed)]
+Patterns = Annotated[tuple[Pattern, ...], Field(min_length=1, max_length=100), BeforeValidator(_as_tuple)]
 Label = Annotated[str, Field(min_length=1, max_length=100)]
 
 
@@ -54,7 +54,7 @@ class ScopeFile(BaseModel):
         description="Patterns that the sessions of an issue with this label may write, read as in a .gitignore from the"
         ' root: `"area: cli": [src/cli/**]`.',
     )
-    always: Annotated[tuple[Pattern, ...], Field(max_length=100), BeforeValidator(_listed)] = Field(
+    always: Annotated[tuple[Pattern, ...], Field(max_length=100), BeforeValidator(_as_tuple)] = Field(
         default=(),
         description="Patterns that go with every scope that is told from an issue, such as a changelog.",
     )

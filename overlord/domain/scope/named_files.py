@@ -25,7 +25,7 @@ def named_files(texts: Iterable[str], paths: Collection[str], *, most: int = MOS
     mentions = [mention[1] for text in texts for mention in sorted(_mentions(text), key=itemgetter(0))]
     wanted = {form for words in mentions for word in words for form in _forms(word) if "/" not in form}
     names = _bearers(wanted, paths) if wanted else {}
-    found = (_named(words, paths, names) for words in mentions)
+    found = (_file_mentioned(words, paths, names) for words in mentions)
     return tuple(islice(dict.fromkeys(path for path in found if path), most))
 
 
@@ -69,7 +69,7 @@ def _after_ref(rest: str) -> tuple[str, ...]:
     return tuple("/".join(parts[start:]) for start in range(1, min(len(parts), _DEEPEST_REF)))
 
 
-def _named(words: Iterable[str], paths: Collection[str], bearers: Mapping[str, str]) -> str:
+def _file_mentioned(words: Iterable[str], paths: Collection[str], bearers: Mapping[str, str]) -> str:
     """The file one mention names; empty when it names none."""
     for form in (form for word in words for form in _forms(word)):
         if form in paths:

@@ -57,7 +57,7 @@ class Tree:
         """Paths by their last part, in lower case and without what compilers change of it."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for path in self.paths:
-            found[_bare(path[path.rfind("/") + 1 :].lower())].append(path)
+            found[_without_suffix(path[path.rfind("/") + 1 :].lower())].append(path)
         return found
 
     @cached_property
@@ -71,7 +71,7 @@ class Tree:
         clean = clean.removeprefix("./").lstrip("/")
         if clean in self._there:
             return clean
-        parts = [_bare(part) for part in clean.lower().split("/")]
+        parts = [_without_suffix(part) for part in clean.lower().split("/")]
         bearers = self._by_name.get(parts[-1], []) if "." in clean.strip(".") else []
         if len(parts) == 1:
             return bearers[0] if len(bearers) == 1 else ""
@@ -265,7 +265,7 @@ class Tree:
         return tuple(sorted(root for root in roots if root.lower() in DOC_DIRECTORIES))
 
 
-def _bare(name: str) -> str:
+def _without_suffix(name: str) -> str:
     """A name without what is different in what was built of it: `.js` of `.ts`."""
     stem, dot, suffix = name.rpartition(".")
     return f"{stem}.js" if dot and suffix in SCRIPT else name
@@ -273,7 +273,7 @@ def _bare(name: str) -> str:
 
 def _in_common(parts: list[str], path: str) -> int:
     """How many parts at the end a word and a path have in common."""
-    mine = [_bare(part) for part in path.lower().split("/")]
+    mine = [_without_suffix(part) for part in path.lower().split("/")]
     same = 0
     for one, other in zip(reversed(parts), reversed(mine), strict=False):
         if one != other:

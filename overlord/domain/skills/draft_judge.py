@@ -120,11 +120,11 @@ def check_skill(
     ]
     if fatal:
         told = "; ".join(dict.fromkeys(finding.rule for finding in fatal))
-        return _result(CheckScore.FAIL, f"not to be had: {told}", fatal, subject=Subject.FAILED)
+        return _skill_result(CheckScore.FAIL, f"not to be had: {told}", fatal, subject=Subject.FAILED)
     if not is_as_approved(draft, head, changes):
-        return _result(CheckScore.NEEDS_REVISION, "not what was approved", [_difference(draft, head)])
+        return _skill_result(CheckScore.NEEDS_REVISION, "not what was approved", [_difference(draft, head)])
     told = "is gone" if draft.kind is DraftKind.RETIRE else "is as it was approved"
-    return _result(CheckScore.PASS, f"{draft.path} {told}", [])
+    return _skill_result(CheckScore.PASS, f"{draft.path} {told}", [])
 
 
 def _elsewhere(draft: SkillDraft, changes: Sequence[Change]) -> Iterator[Finding]:
@@ -158,7 +158,7 @@ def _finding(rule: str, message: str, file: str, line: int | None = None) -> Fin
     return Finding(check=CheckName.SKILL, rule=rule, message=visible(message), file=file, line=line)
 
 
-def _result(
+def _skill_result(
     score: CheckScore, summary: str, findings: Sequence[Finding], *, subject: str = ""
 ) -> CheckResult:
     return CheckResult(

@@ -92,7 +92,7 @@ def _once(values: Any) -> Any:
     return tuple(values)
 
 
-def _listed(values: Any) -> Any:
+def _as_tuple(values: Any) -> Any:
     return tuple(values) if isinstance(values, list) else values
 
 
@@ -152,7 +152,7 @@ class Skill(BaseModel):
     )
     triggers: Triggers = Field(description="When it is offered.")
     instructions: Text = Field(description="What an agent is given when it loads the skill. Markdown.")
-    examples: Annotated[tuple[Text, ...], Field(max_length=20), BeforeValidator(_listed)] = Field(
+    examples: Annotated[tuple[Text, ...], Field(max_length=20), BeforeValidator(_as_tuple)] = Field(
         default=(), description="Given after the instructions."
     )
     tools: Annotated[

@@ -24,10 +24,12 @@ class SkillFinding:
 
 def shown_finding(rule: str, level: Level, message: str, line: int | None, evidence: str) -> SkillFinding:
     """A finding with what stands there made fit to be shown."""
-    return SkillFinding(rule=rule, level=level, message=message, line=line, evidence=_shown(evidence))
+    return SkillFinding(
+        rule=rule, level=level, message=message, line=line, evidence=_evidence_shown(evidence)
+    )
 
 
 @lru_cache(maxsize=16)
-def _shown(evidence: str) -> str:
+def _evidence_shown(evidence: str) -> str:
     """Remembered, for much is found in one line one after another."""
     return redacted(" ".join(visible(evidence).split()))[:EVIDENCE_CHARS]

@@ -46,17 +46,21 @@ def _finding(found: ReviewFinding, text: str, rubric: Rubric) -> SkillFinding:
     """As the judge's own, but for its name. A line counts where the quote stands there."""
     lines = text.split("\n")
     is_there = found.line is not None and found.line <= len(lines)
-    quote = _bare(found.evidence)
-    line = found.line if is_there and quote and quote in _bare(lines[(found.line or 1) - 1]) else None
+    quote = _without_blanks(found.evidence)
+    line = (
+        found.line if is_there and quote and quote in _without_blanks(lines[(found.line or 1) - 1]) else None
+    )
     if line is None and quote:
-        line = next((number for number, said in enumerate(lines, start=1) if quote in _bare(said)), None)
-    evidence = found.evidence if quote and quote in _bare(text) else ""
+        line = next(
+            (number for number, said in enumerate(lines, start=1) if quote in _without_blanks(said)), None
+        )
+    evidence = found.evidence if quote and quote in _without_blanks(text) else ""
     level = Level.NOTE if rubric.severities[found.rule] is Severity.NOTE else Level.FLAG
     message = f"A model that read it says: {visible(found.message)[:_MESSAGE_CHARS]}"
     return shown_finding(f"model/{found.rule}", level, message, line, evidence)
 
 
-def _bare(text: str) -> str:
+def _without_blanks(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 

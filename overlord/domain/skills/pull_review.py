@@ -268,11 +268,11 @@ def _body(pull_review: SkillPullReview, approved_by: str = "") -> str:
         where = f"`{SKILLS_DIRECTORY}` as it would be after a merge of {_code(pull_review.head_sha[:12])}"
         lines.append(f"Overlord judged {where}. {_MERGES}")
         lines += [f"{_code(approved_by)} approved it at this commit."] if approved_by else []
-        lines += ["", *_listed(pull_review.files)]
+        lines += ["", *_file_lines(pull_review.files)]
     return "\n".join([*lines, "", MARK])
 
 
-def _listed(files: Sequence[ReviewedFile]) -> Iterator[str]:
+def _file_lines(files: Sequence[ReviewedFile]) -> Iterator[str]:
     left = _MOST_TOLD
     removed = [file for file in files if file.is_removed]
     for file in removed[:_MOST_TOLD]:
@@ -295,15 +295,15 @@ _ENTITIES = str.maketrans({char: f"&#{ord(char)};" for char in "`*_~|[]\\"})
 
 def _inert(text: str) -> str:
     """Words that a forge does not take for markup, a mention, a reference or an address."""
-    line = defused_line(_cut(text)).replace("&#91;", "[").replace("&#40;", "(").translate(_ENTITIES)
+    line = defused_line(_shortened(text)).replace("&#91;", "[").replace("&#40;", "(").translate(_ENTITIES)
     return line.replace("www.", "www&#46;").replace("WWW.", "WWW&#46;")
 
 
 def _code(text: str) -> str:
     """Words as code in a line, which they cannot end."""
-    return f"`{_cut(text).replace('`', chr(39)) or ' '}`"
+    return f"`{_shortened(text).replace('`', chr(39)) or ' '}`"
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     line = " ".join(visible(redacted(text)).split())
     return line if len(line) <= _CUT else f"{line[: _CUT - 1]}…"

@@ -96,11 +96,11 @@ def review_skill(content: bytes, file: str) -> SkillReview:
     try:
         text = content[: MAX_BYTES + 1].decode() if len(content) <= MAX_BYTES else ""
     except UnicodeDecodeError:
-        return _refused(file, "It is not text in UTF-8.")
+        return _rejected_review(file, "It is not text in UTF-8.")
     if len(content) > MAX_BYTES:
-        return _refused(file, f"It is larger than {MAX_BYTES:,} bytes.")
+        return _rejected_review(file, f"It is larger than {MAX_BYTES:,} bytes.")
     if "\0" in text:
-        return _refused(file, "It is no text.")
+        return _rejected_review(file, "It is no text.")
     from overlord.domain.skills.scan.scan import scan  # its rules take as long to import as a whole command
 
     node = None
@@ -151,7 +151,7 @@ def beside_each_other(reviews: Sequence[SkillReview]) -> tuple[SkillReview, ...]
 
 def unreadable(file: str, message: str) -> SkillReview:
     """A file that there is nothing to judge of."""
-    return _refused(file, message)
+    return _rejected_review(file, message)
 
 
 def misplaced(file: str) -> SkillReview:
@@ -173,7 +173,7 @@ def review_changed(files: Mapping[str, bytes | None], others: Mapping[str, bytes
 
 def _unread(file: str, content: bytes | None) -> SkillReview:
     if content is None and is_skill_path(file):
-        return _refused(file, "It is no regular file.")
+        return _rejected_review(file, "It is no regular file.")
     return misplaced(file)
 
 
@@ -212,7 +212,7 @@ def _without(message: str, file: str) -> str:
     return message.removeprefix(f"{file}: ")
 
 
-def _refused(file: str, message: str) -> SkillReview:
+def _rejected_review(file: str, message: str) -> SkillReview:
     return SkillReview(file=file, findings=(_rejected(SCHEMA, message, None),))
 
 

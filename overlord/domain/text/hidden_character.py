@@ -54,7 +54,7 @@ def unseen(text: str) -> Iterator[Unseen]:
             length = _needed(text, at, before)
             if length:
                 if start is not None:
-                    yield Unseen(start, at, _said(text[start:at]))
+                    yield Unseen(start, at, _spelled(text[start:at]))
                     start = None
                 needed_to = at + length
                 before = text[needed_to - 1]
@@ -62,7 +62,7 @@ def unseen(text: str) -> Iterator[Unseen]:
                 start = at if start is None else start
                 before = ""
         if start is not None:
-            yield Unseen(start, run.end(), _said(text[start : run.end()]))
+            yield Unseen(start, run.end(), _spelled(text[start : run.end()]))
 
 
 def spelt(text: str) -> str:
@@ -140,7 +140,7 @@ def _kind(char: str) -> str:
     return "other"
 
 
-def _said(run: str) -> str:
+def _spelled(run: str) -> str:
     """What a run spells, and the numbers of characters that spell nothing."""
     said = []
     for kind, chars in groupby(run, _kind):

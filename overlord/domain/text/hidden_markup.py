@@ -82,7 +82,7 @@ def hidden_markup(text: str) -> list[Hidden]:
     """What the markup of a text hides, in order and without overlap. Lines end with `\\n`."""
     parts, footnotes = blocks(text)
     defined = [item for part in parts if part.kind is BlockKind.TEXT for item in _definitions(text, part)]
-    defined += [_note(text, note) for note in footnotes]
+    defined += [_footnote(text, note) for note in footnotes]
     scan = _Scan(text)
     found = scan.elements(parts)
     used = _used(text, [*scan.code, *found, *(item.place for item in defined)]) if defined else set()
@@ -241,7 +241,7 @@ def _definitions(text: str, part: Block) -> Iterator[_Definition]:
         part.start = found.end()
 
 
-def _note(text: str, note: Footnote) -> _Definition:
+def _footnote(text: str, note: Footnote) -> _Definition:
     said = text[note.start : note.end].rstrip("\n")
     return _Definition(_label("^" + note.label), Hidden(note.start, note.start + len(said), said), True)
 

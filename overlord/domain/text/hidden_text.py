@@ -62,14 +62,14 @@ def _until_nothing_is_hidden(text: str, *, has_markup: bool) -> Revealed:
     text = _LINE_END.sub("\n", text)
     told: list[str] = []
     passes = 0
-    while passes < _MOST_PASSES and (found := _found(text, has_markup=has_markup)):
+    while passes < _MOST_PASSES and (found := _find_hidden(text, has_markup=has_markup)):
         text, said = _marked(text, found, MOST_SHOWN - len(told))
         told += said
         passes += 1
     return Revealed(text, tuple(told))
 
 
-def _found(text: str, *, has_markup: bool) -> list[Hidden]:
+def _find_hidden(text: str, *, has_markup: bool) -> list[Hidden]:
     return list(_with_characters(text, hidden_markup(text) if has_markup else []))
 
 
@@ -93,7 +93,7 @@ def _marked(text: str, found: Iterable[Hidden], most: int) -> tuple[str, list[st
     told: list[str] = []
     at = 0
     for item in found:
-        said = _plain(item.said) if len(told) < most else ""
+        said = _one_plain_line(item.said) if len(told) < most else ""
         made += [text[at : item.start], f"[hidden: {said}]" if said else "[hidden]"]
         if text[item.end : item.end + 1] in {":", "(", "["}:
             made.append(" ")  # or it would be read as a link
@@ -103,7 +103,7 @@ def _marked(text: str, found: Iterable[Hidden], most: int) -> tuple[str, list[st
     return "".join([*made, text[at:]]), told
 
 
-def _plain(said: str) -> str:
+def _one_plain_line(said: str) -> str:
     """Hidden text as one line of plain words that no markup can be made of."""
     line = spelt(said[: SHOWN_CHARS * 8]).translate(_PLAIN)
     line = " ".join(spelt(line).split())  # a joiner may have lost its letter

@@ -30,7 +30,7 @@ def compose_yaml(content: bytes, path: str) -> yaml.Node | None:
         strange = _strangeness(text)
         node: yaml.Node | None = None if strange else yaml.compose(text, yaml.SafeLoader)
     except (yaml.YAMLError, ValueError) as error:
-        raise UntrustedYamlError(f"{path} cannot be read as YAML: {_told(error)}") from None
+        raise UntrustedYamlError(f"{path} cannot be read as YAML: {_error_line(error)}") from None
     if node is not None:
         strange = _twice(node)
     if strange:
@@ -43,10 +43,10 @@ def value_of(node: yaml.Node, path: str) -> Any:
     try:
         return yaml.SafeLoader("").construct_document(node)
     except (yaml.YAMLError, ValueError) as error:
-        raise UntrustedYamlError(f"{path} cannot be read as YAML: {_told(error)}") from None
+        raise UntrustedYamlError(f"{path} cannot be read as YAML: {_error_line(error)}") from None
 
 
-def _told(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 

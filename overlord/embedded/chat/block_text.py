@@ -21,7 +21,7 @@ def buttons(blocks: Sequence[Json]) -> Iterator[tuple[str, Json]]:
 
 def named(blocks: Iterable[Json]) -> tuple[Json, ...]:
     """The blocks, each with a `block_id` and each button with an `action_id`."""
-    return tuple(_named(block) for block in blocks)
+    return tuple(_with_block_id(block) for block in blocks)
 
 
 def unescaped(text: str) -> str:
@@ -33,7 +33,7 @@ def _name() -> str:
     return uuid4().hex[:5]
 
 
-def _named(block: Json) -> Json:
+def _with_block_id(block: Json) -> Json:
     block = {**block, "block_id": block.get("block_id") or _name()}
     if block["type"] == "actions":
         block["elements"] = [_with_action(element) for element in block["elements"]]
@@ -57,25 +57,25 @@ def _elements(block: Json) -> list[Json]:
 # Lines
 
 
-def _said(composition: Json) -> str:
+def _unescaped_text(composition: Json) -> str:
     text = str(composition["text"])
     return unescaped(text) if composition["type"] == "mrkdwn" else text
 
 
 def _header(block: Json) -> Iterator[str]:
-    yield _said(block["text"])
+    yield _unescaped_text(block["text"])
 
 
 def _section(block: Json) -> Iterator[str]:
     if "text" in block:
-        yield _said(block["text"])
+        yield _unescaped_text(block["text"])
     for item in block.get("fields", ()):
-        yield _said(item)
+        yield _unescaped_text(item)
     yield from _actions(block)
 
 
 def _context(block: Json) -> Iterator[str]:
-    yield " ".join(_said(element) for element in block["elements"])
+    yield " ".join(_unescaped_text(element) for element in block["elements"])
 
 
 def _actions(block: Json) -> Iterator[str]:
@@ -89,9 +89,9 @@ def _divider(_block: Json) -> Iterator[str]:
 
 
 def _input(block: Json) -> Iterator[str]:
-    yield _said(block["label"])
+    yield _unescaped_text(block["label"])
     if "hint" in block:
-        yield _said(block["hint"])
+        yield _unescaped_text(block["hint"])
 
 
 def _rich_text(block: Json) -> Iterator[str]:

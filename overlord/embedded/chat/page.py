@@ -184,14 +184,14 @@ class Page:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > MOST_ACT_BYTES:
-                    return _refused("too much at once")
+                    return _error_response("too much at once")
             asked = json.loads(body)
             act = self._acts()[asked["act"]]
             await act(asked)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            return _refused(f"{error}")
+            return _error_response(f"{error}")
         except Problem as problem:
-            return _refused(problem.error)
+            return _error_response(problem.error)
         return JSONResponse({"ok": True})
 
     def _acts(self) -> dict[str, Callable[[Any], Awaitable[Any]]]:
@@ -251,7 +251,7 @@ class Page:
         await self._people.view_closed(self._interactions.views[asked["view"]], self.user)
 
 
-def _refused(words: str) -> Response:
+def _error_response(words: str) -> Response:
     return JSONResponse({"ok": False, "error": words}, 400)
 
 

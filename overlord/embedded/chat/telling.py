@@ -11,8 +11,10 @@ INDENT = "    "
 def transcript(workspace: Workspace, acts: Sequence[tuple[str, str]], requests: Sequence[Seen]) -> str:
     """Everything that stands, was shown or done, and each call that was refused, a line or more each."""
     entries = [(float(ts), f"  {words}") for ts, words in acts]
-    entries += [(float(message.ts), _told(workspace, message)) for message in workspace.standing.values()]
-    entries += [(float(message.ts), _told(workspace, message)) for message in workspace.whispers]
+    entries += [
+        (float(message.ts), _message_lines(workspace, message)) for message in workspace.standing.values()
+    ]
+    entries += [(float(message.ts), _message_lines(workspace, message)) for message in workspace.whispers]
     entries += [
         (seen.at.timestamp(), f"  ! {seen.method}: {seen.error or 'no answer'}")
         for seen in requests
@@ -21,7 +23,7 @@ def transcript(workspace: Workspace, acts: Sequence[tuple[str, str]], requests: 
     return "\n".join(words for _, words in sorted(entries, key=lambda entry: entry[0]))
 
 
-def _told(workspace: Workspace, message: Message) -> str:
+def _message_lines(workspace: Workspace, message: Message) -> str:
     channel = workspace.channels[message.channel].name
     author = workspace.people[message.user].name
     notes = (

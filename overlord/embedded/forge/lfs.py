@@ -28,23 +28,23 @@ async def answer(request: Request, path: re.Match[str], repository: Path) -> Res
     if path["oid"] is not None:
         place = _place(repository, path["oid"])
         if request.method != "GET" or not place.exists():
-            return _refusal(404, "Object does not exist")
+            return _error_response(404, "Object does not exist")
         return Response(place.read_bytes(), media_type="application/octet-stream")
     if request.method != "POST":
-        return _refusal(405, "Method not allowed")
+        return _error_response(405, "Method not allowed")
     try:
         asked = await request.json()
         wanted = [(str(item["oid"]), int(item["size"])) for item in asked["objects"]]
     except (ValueError, KeyError, TypeError):
-        return _refusal(422, "Validation error")
+        return _error_response(422, "Validation error")
     if asked.get("operation") != "download":
-        return _refusal(403, "Uploads are not served here")
+        return _error_response(403, "Uploads are not served here")
     top = str(request.url.replace(query="")).removesuffix("/batch")
-    objects = [_told(repository, top, oid, size) for oid, size in wanted]
+    objects = [_object_entry(repository, top, oid, size) for oid, size in wanted]
     return JSONResponse({"transfer": "basic", "objects": objects}, media_type=MEDIA_TYPE)
 
 
-def _told(repository: Path, top: str, oid: str, size: int) -> dict[str, object]:
+def _object_entry(repository: Path, top: str, oid: str, size: int) -> dict[str, object]:
     if not re.fullmatch("[0-9a-f]{64}", oid) or not _place(repository, oid).exists():
         return {"oid": oid, "size": size, "error": {"code": 404, "message": "Object does not exist"}}
     return {"oid": oid, "size": size, "actions": {"download": {"href": f"{top}/{oid}"}}}
@@ -54,5 +54,5 @@ def _place(repository: Path, oid: str) -> Path:
     return repository / "lfs" / "objects" / oid[:2] / oid
 
 
-def _refusal(status: int, message: str) -> Response:
+def _error_response(status: int, message: str) -> Response:
     return JSONResponse({"message": message}, status, media_type=MEDIA_TYPE)

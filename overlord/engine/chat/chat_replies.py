@@ -45,7 +45,7 @@ def plan(
     job = jobs.get(connection, job_id or 0)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already, and nobody reads this")
-    return job.space, partial(_say, parts=parts, job_id=job.id, text=words)
+    return job.space, partial(_send_reply, parts=parts, job_id=job.id, text=words)
 
 
 def _meant(
@@ -61,7 +61,7 @@ def _meant(
     return None, None
 
 
-def _say(connection: sqlite3.Connection, by: Person, *, parts: Parts, job_id: int, text: str) -> Done:
+def _send_reply(connection: sqlite3.Connection, by: Person, *, parts: Parts, job_id: int, text: str) -> Done:
     """The job's thread tells that it was said, and that it was read."""
     command = message.SendMessage(job_id=job_id, text=text, actor=by.actor)
     message.send_message(connection, command, at=parts.clock.now())

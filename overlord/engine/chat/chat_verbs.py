@@ -238,7 +238,7 @@ def _decided(given: GivenCommand, *, approves: bool) -> Done:
     return _answered(commands.answer_decision(given.connection, answer, at=given.at))
 
 
-def _answer(given: GivenCommand) -> Done:
+def _answer_decision(given: GivenCommand) -> Done:
     decision = given.decision()
     verb, text = answer_in(decision, given.command.text)
     check_eyes(given.connection, given.parts, decision, verb, given.actor)
@@ -246,7 +246,7 @@ def _answer(given: GivenCommand) -> Done:
     return _answered(commands.answer_decision(given.connection, command, at=given.at))
 
 
-def _message(given: GivenCommand) -> Done:
+def _send_message(given: GivenCommand) -> Done:
     job = given.job()
     command = message.SendMessage(job_id=job.id, text=given.command.text, actor=given.actor)
     sent = message.send_message(given.connection, command, at=given.at)
@@ -267,9 +267,9 @@ ACTS: Mapping[ChatVerb, Callable[[GivenCommand], Done]] = {
     ChatVerb.RESUME: _resume,
     ChatVerb.APPROVE: _approve,
     ChatVerb.REJECT: _reject,
-    ChatVerb.ANSWER: _answer,
+    ChatVerb.ANSWER: _answer_decision,
     ChatVerb.RETIRE: _retire,
-    ChatVerb.MESSAGE: _message,
+    ChatVerb.MESSAGE: _send_message,
 }
 """What changes something: for approvers."""
 

@@ -77,7 +77,7 @@ async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Pro
         await _check_member(chat_output, request)
         planned = await parts.database.read(lambda c: _plan(c, parts, request))
         if planned is None:
-            await _note(parts, request, RequestState.CARRIED_OUT)
+            await _note_state(parts, request, RequestState.CARRIED_OUT)
             return Progress.MOVED
         space, act = planned
         by = await _person(parts, chat_output, request, space)
@@ -86,7 +86,7 @@ async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Pro
     except NotTheirs as error:
         await _refuse(parts, request, str(error))
     except (Refused, NotFound) as error:
-        await _note(parts, request, RequestState.CARRIED_OUT, said=refused_message(str(error)).summary)
+        await _note_state(parts, request, RequestState.CARRIED_OUT, said=refused_message(str(error)).summary)
     return Progress.MOVED
 
 
@@ -104,7 +104,7 @@ async def _person(parts: Parts, chat_output: ChatOutput, request: Request, space
     return Person.of(request.actor)
 
 
-async def _note(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
+async def _note_state(parts: Parts, request: Request, state: RequestState, **changes: object) -> None:
     await parts.database.write(
         Failpoint.REQUEST_CARRIED_OUT, lambda c: requests.note(c, request, state, **changes)
     )
@@ -263,7 +263,7 @@ async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> 
     work_request = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))
     if work_request.state is WorkRequestState.OPEN:
         return Progress.IDLE
-    await _note(parts, request, RequestState.CARRIED_OUT, said=work_request.answer)
+    await _note_state(parts, request, RequestState.CARRIED_OUT, said=work_request.answer)
     return Progress.MOVED
 
 
@@ -273,7 +273,7 @@ async def _read_or_not(parts: Parts, request: Request, number: int) -> Progress:
     is_open = await parts.database.read(lambda c: jobs.get(c, message.job_id).is_open)
     if message.is_under_way and is_open:
         return Progress.IDLE
-    await _note(
+    await _note_state(
         parts, request, RequestState.CARRIED_OUT, said=message.outcome(is_open=is_open), message_id=None
     )
     return Progress.MOVED
@@ -286,7 +286,7 @@ def _next(request: Request) -> RequestState:
 
 async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
     """Answer, unless there is nothing to say that the cards do not show."""
-    message = await parts.database.read(lambda c: _message(c, parts, chat_output, request))
+    message = await parts.database.read(lambda c: _handle_command(c, parts, chat_output, request))
     if message is None:
         await _done(parts, request, RequestState.ANSWERED)
     elif request.kind is RequestKind.MENTION:
@@ -300,7 +300,7 @@ async def _done(parts: Parts, request: Request, state: RequestState) -> None:
     await parts.database.write(Failpoint.REQUEST_ANSWERED, lambda c: requests.note(c, request, state))
 
 
-def _message(
+def _handle_command(
     connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, request: Request
 ) -> ChatMessage | None:
     if request.said:
@@ -343,7 +343,7 @@ async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, me
 async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
     await _done(parts, request, _next(request))
     try:
-        await _tell(chat_output, request, message)
+        await _send_answer(chat_output, request, message)
     except ChatUnavailable:
         await _done(parts, request, RequestState.CARRIED_OUT)
         raise
@@ -351,7 +351,7 @@ async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, m
         log.warning("not_answered", reason=str(error))
 
 
-async def _tell(chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _send_answer(chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
     """Where it was asked; for who asks too late for that, in the channel, for their eyes alone."""
     if request.address:
         try:

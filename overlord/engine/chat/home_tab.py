@@ -41,7 +41,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     trouble = None
     for home in behind:
         try:
-            await _show(parts, chat_output, home)
+            await _publish(parts, chat_output, home)
         except ChatUnavailable as error:
             trouble = error
     if trouble is not None:
@@ -49,7 +49,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     return Progress.of(bool(behind))
 
 
-async def _show(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:
+async def _publish(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> None:
     why = await approvers.why_not_a_member(chat_output, home.user, home.team)
     make = partial(_made, parts=parts, chat_output=chat_output, why=why)
     stamp, message = await parts.database.write(Failpoint.HOME_MADE, make)

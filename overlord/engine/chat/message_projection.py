@@ -74,7 +74,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     if said is None:
         return Progress.MOVED
     try:
-        await _say(parts, chat_output, said)
+        await _post_or_edit(parts, chat_output, said)
     except MessageMissing as error:
         await _lost(parts, due.message, error)
     except ChatRefused:
@@ -160,7 +160,7 @@ def _ordered(
     if said is None:
         return None
     if said.message.ts is not None and said.shown.fingerprint == said.message.shown:
-        _note(connection, said, ts=said.message.ts)
+        _note_posted(connection, said, ts=said.message.ts)
         return None
     messages.order(connection, said.message, at=at)
     return said
@@ -176,10 +176,10 @@ def _job(connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, 
     shown = job_card(
         story, chat_output.place, lambda verb, text: buttons.make(connection, message.id, verb, text=text)
     )
-    return _said(message, shown, stamp=due.now)
+    return _shown_message(message, shown, stamp=due.now)
 
 
-def _said(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Said:
+def _shown_message(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Said:
     was_ordered = message.ordered_at is not None
     return _Said(message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, told=told)
 
@@ -198,7 +198,7 @@ def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
         channel=root.channel,
         thread=root.ts,
     )
-    return _said(part, _told(news), told=news[-1].seq)
+    return _shown_message(part, _thread_message(news), told=news[-1].seq)
 
 
 def _story(
@@ -210,10 +210,10 @@ def _story(
     assert root is not None, "a story is told in the thread of its job's message"
     entries = ledger.entries(connection, job_id=part.ref, after=root.told)
     news = [entry for entry in entries if entry.seq <= part.part]
-    return _said(part, _told(news), told=part.part)
+    return _shown_message(part, _thread_message(news), told=part.part)
 
 
-def _told(news: list[Entry]) -> ChatMessage:
+def _thread_message(news: list[Entry]) -> ChatMessage:
     return story_message(
         [
             (datetime.fromisoformat(entry.at), describe_event(entry.name, loads(entry.data)))
@@ -237,7 +237,7 @@ def _decision(
         root = _root_of(connection, decision)
         messages.note(connection, message, thread=root.ts if root else None)
         message = messages.get(connection, message.id)
-    return _said(message, shown, stamp=decision.state)
+    return _shown_message(message, shown, stamp=decision.state)
 
 
 def _value(connection: sqlite3.Connection, message: Message, decision: Decision, verb: str, text: str) -> str:
@@ -253,11 +253,11 @@ def _proposal(
     if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
         messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
         return None
-    value = partial(_answer, connection, message, proposal)
-    return _said(message, proposal_card(proposal, chat_output.place, value), stamp=due.now)
+    value = partial(_make_button, connection, message, proposal)
+    return _shown_message(message, proposal_card(proposal, chat_output.place, value), stamp=due.now)
 
 
-def _answer(
+def _make_button(
     connection: sqlite3.Connection, message: Message, proposal: EnhancementProposal, verb: str, text: str
 ) -> str:
     return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
@@ -271,13 +271,13 @@ def _draft(
     def value(verb: str, text: str) -> str:
         return buttons.make(connection, message.id, verb, text=text, digest=draft.digest)
 
-    return _said(message, draft_card(draft, chat_output.place, value), stamp=due.now)
+    return _shown_message(message, draft_card(draft, chat_output.place, value), stamp=due.now)
 
 
 def _briefing(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
 ) -> _Said | None:
-    return _said(due.message, briefing.message(connection, chat_output, due.message))
+    return _shown_message(due.message, briefing.message(connection, chat_output, due.message))
 
 
 def _notice(
@@ -285,7 +285,7 @@ def _notice(
 ) -> _Said | None:
     """What happened, once: to everybody's work and to no job."""
     event = next(ledger.entries(connection, after=due.message.ref - 1))
-    return _said(due.message, notice(describe_event(event.name, loads(event.data))))
+    return _shown_message(due.message, notice(describe_event(event.name, loads(event.data))))
 
 
 _MAKERS = {
@@ -299,7 +299,7 @@ _MAKERS = {
 }
 
 
-async def _say(parts: Parts, chat_output: ChatOutput, said: _Said) -> None:
+async def _post_or_edit(parts: Parts, chat_output: ChatOutput, said: _Said) -> None:
     """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
     message, chat, ts = said.message, chat_output.chat, said.message.ts
     key = chat_output.key(message.key)
@@ -313,10 +313,10 @@ async def _say(parts: Parts, chat_output: ChatOutput, said: _Said) -> None:
             await chat.edit(Posted(channel=message.channel, ts=ts), said.shown)
     finally:
         chat_output.spoke()
-    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note(c, said, ts=ts))
+    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note_posted(c, said, ts=ts))
 
 
-def _note(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
+def _note_posted(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
     message = said.message
     changes = {"ts": ts, "shown": said.shown.fingerprint, "stamp": said.stamp}
     messages.note(connection, message, **changes)

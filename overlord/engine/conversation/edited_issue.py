@@ -28,10 +28,12 @@ async def look(parts: Parts, name: RepositoryName, job: Job, issue: Issue) -> Pr
     if issue_edit.is_same(job.edited_issue or job.issue, shown):
         return Progress.IDLE
     now, at = await claim.snapshot(parts, name, issue), parts.clock.now()
-    return Progress.of(await parts.database.write(Failpoint.FATE_NOTED, lambda c: _note(c, job, now, at)))
+    return Progress.of(
+        await parts.database.write(Failpoint.FATE_NOTED, lambda c: _note_edit(c, job, now, at))
+    )
 
 
-def _note(connection: sqlite3.Connection, read: Job, now: Issue, at: datetime) -> bool:
+def _note_edit(connection: sqlite3.Connection, read: Job, now: Issue, at: datetime) -> bool:
     job = jobs.get(connection, read.id)
     if not job.is_open or issue_edit.is_same(job.edited_issue or job.issue, now):
         return False

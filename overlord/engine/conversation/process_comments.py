@@ -220,7 +220,7 @@ def _scope(connection: sqlite3.Connection, told: _Told) -> str:
     return ""
 
 
-def _answer(connection: sqlite3.Connection, told: _Told) -> str:
+def _answer_decision(connection: sqlite3.Connection, told: _Told) -> str:
     decision = _decision_meant(connection, told)
     verb, text = answer_in(decision, told.command.text)
     is_opened = verb in OPENS and (decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT)
@@ -231,10 +231,10 @@ def _answer(connection: sqlite3.Connection, told: _Told) -> str:
     return ""
 
 
-def _message(connection: sqlite3.Connection, told: _Told) -> str:
+def _send_message(connection: sqlite3.Connection, told: _Told) -> str:
     asked = message.answerable(connection, told.job.id, before=told.said_at)
     if told.command.is_mention and asked is not None:
-        return _answer(connection, replace(told, command=replace(told.command, decision=asked.id)))
+        return _answer_decision(connection, replace(told, command=replace(told.command, decision=asked.id)))
     command = message.SendMessage(
         job_id=told.job.id, text=told.command.text, actor=told.actor, comment_id=told.heard.comment_id
     )
@@ -279,8 +279,8 @@ _ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
     CommentVerb.RETRY: _retry,
     CommentVerb.SCOPE: _scope,
     CommentVerb.EXPLAIN: _explain,
-    CommentVerb.ANSWER: _answer,
-    CommentVerb.MESSAGE: _message,
+    CommentVerb.ANSWER: _answer_decision,
+    CommentVerb.MESSAGE: _send_message,
 }
 
 

@@ -63,7 +63,7 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progres
 
 
 async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progress:
-    asked = await _said(parts, job, pull) if has_news else []
+    asked = await _requested_in_reviews(parts, job, pull) if has_news else []
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     asked += await parts.database.read(
         lambda c: pull_comments.asked_at(c, job.space, pull.number, known=known)
@@ -86,7 +86,7 @@ def _note_answered(
     drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 
-async def _said(parts: Parts, job: Job, pull: Pull) -> list[RequestedChange]:
+async def _requested_in_reviews(parts: Parts, job: Job, pull: Pull) -> list[RequestedChange]:
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = job.space

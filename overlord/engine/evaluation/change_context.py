@@ -55,7 +55,9 @@ async def context_of(
         is_reviewed=is_reviewed,
         issue=f"{job.issue.title}\n{job.issue.body}",
         imports=await _importing(parts, job, evaluation_input, report, baseline),
-        said=_said(await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))),
+        said=_minions_words(
+            await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
+        ),
     )
 
 
@@ -107,7 +109,7 @@ async def _importing(
     return frozenset(path for path, source in found.items() if imports_changed(path, source, code))
 
 
-def _said(session: Session | None) -> str:
+def _minions_words(session: Session | None) -> str:
     """What the Minion wrote of its work: its summary, and its replies, each beside what it replies to."""
     if session is None or not isinstance(session.report, Report):
         return ""

@@ -71,10 +71,10 @@ async def step(parts: Parts, job: Job) -> Progress:
         return await _conclude(parts, job, row)
     if not row.made(CheckName.LINT):
         # What runs is started first; then there is time to show the work.
-        return await check.step(parts, job, row) or await _show(parts, job, row)
+        return await check.step(parts, job, row) or await _push_draft(parts, job, row)
     wanted = required(parts, job.space, row)
     if not row.made(CheckName.REVIEW) and CheckName.REVIEW in wanted and overall(row.checks) is Verdict.PASS:
-        await _show(parts, job, row)
+        await _push_draft(parts, job, row)
         return await review.step(parts, job, row)
     return await _conclude(parts, job, row)
 
@@ -91,7 +91,7 @@ def stands_in_the_way(checks: tuple[CheckResult, ...]) -> bool:
     )
 
 
-async def _show(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
+async def _push_draft(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
     """Let people watch: what passed scope and integrity becomes a draft while it is checked."""
     if all(made.score is CheckScore.PASS for made in row.checks):
         return await deliver.push_draft(parts, job)
@@ -315,10 +315,10 @@ def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> s
     lines = [f"- {made.name}: {made.score or 'not made'}: {defused_line(made.summary)}" for made in checks]
     if not findings:
         return "\n".join(lines)
-    return "\n".join(lines) + "\n\n" + code_block(_listed(findings))
+    return "\n".join(lines) + "\n\n" + code_block(_findings_text(findings))
 
 
-def _listed(findings: tuple[Finding, ...]) -> str:
+def _findings_text(findings: tuple[Finding, ...]) -> str:
     """The gravest come first, and stay where they are too many to be shown."""
     told = list[str]()
     for finding in findings:

@@ -104,7 +104,7 @@ async def _review(
         ) -> ReviewAnswer | ReviewProblem:
             return parse_review(text, piece, rubric, asked, issue)
 
-        answers.append(await _asked(parts, session.account(job.space), messages, read))
+        answers.append(await _ask_model(parts, session.account(job.space), messages, read))
     return judge_review(pieces, answers, rubric, claims)
 
 
@@ -121,7 +121,7 @@ async def _asked_for(parts: Parts, job: Job) -> str:
     return "\n\n".join(told)
 
 
-async def _asked(
+async def _ask_model(
     parts: Parts,
     account: Account,
     messages: list[dict[str, str]],

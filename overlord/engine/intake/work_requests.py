@@ -33,7 +33,7 @@ async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
     moved = False
     for wished in await parts.database.read(lambda c: work_requests.of_space(c, name)):
         with poll_errors.kept():
-            act = await _answer(parts, name, wished)
+            act = await _answer_request(parts, name, wished)
             await parts.database.write(Failpoint.WORK_REQUEST_ANSWERED, act)
             moved = True
     if moved:
@@ -41,7 +41,7 @@ async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
     return Progress.of(moved)
 
 
-async def _answer(
+async def _answer_request(
     parts: Parts, name: RepositoryName, wished: WorkRequest
 ) -> Callable[[sqlite3.Connection], None]:
     """What is to be done and said. Raises ForgeUnavailable."""

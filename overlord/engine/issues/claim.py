@@ -59,10 +59,10 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
         reason=reason,
         is_owed=told is None or told.is_owed,
     )
-    await _note(parts, refusal)
+    await _note_refusal(parts, refusal)
     if refusal.is_owed:
-        await _tell(parts, name, refusal)
-        await _note(parts, replace(refusal, is_owed=False))
+        await _comment_refusal(parts, name, refusal)
+        await _note_refusal(parts, replace(refusal, is_owed=False))
     return False
 
 
@@ -80,11 +80,11 @@ async def _why_not(parts: Parts, name: RepositoryName, labelling: Labelling | No
     return ""
 
 
-async def _note(parts: Parts, refusal: Refusal) -> None:
+async def _note_refusal(parts: Parts, refusal: Refusal) -> None:
     await parts.database.write(Failpoint.LABEL_REFUSED, lambda c: refused_labels.put(c, refusal))
 
 
-async def _tell(parts: Parts, name: RepositoryName, refusal: Refusal) -> None:
+async def _comment_refusal(parts: Parts, name: RepositoryName, refusal: Refusal) -> None:
     """Say it at the issue, unless that was done before a crash; in a locked conversation nobody can be told."""
     mark = REFUSED.format(refusal.labelled_at.isoformat())
     present = await parts.forge.comments(name, refusal.issue_number)

@@ -34,12 +34,12 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         skills_loaded=skill_uses.loaded_by(connection, job.id),
         skills_left_out=_texts(skills.get("left_out")),
         ledger_head=ledger.head(connection),
-        trouble=_trouble(connection, job),
+        trouble=_model_outage(connection, job),
         granted=grants.scope_ever_granted(connection, job.id),
     )
 
 
-def _trouble(connection: sqlite3.Connection, job: Job) -> str:
+def _model_outage(connection: sqlite3.Connection, job: Job) -> str:
     session = sessions.live_of(connection, job.id)
     outage = model_outages.of_session(connection, session.id) if session is not None else None
     return outage.fault.describe(outage.model) if outage is not None else ""

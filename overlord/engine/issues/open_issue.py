@@ -29,7 +29,7 @@ async def opened(
         parts.unopened.pop(key, None)
         raise ForgeRefused(f"{name} is not in Overlord's care any more")
     try:
-        found = await _found(parts, name, key, ordered_at) if ordered_at is not None else None
+        found = await _find_existing(parts, name, key, ordered_at) if ordered_at is not None else None
         if ordered_at is None:
             await order()
         number = found or await parts.forge.open_issue(name, title=title, body=body)
@@ -43,6 +43,6 @@ async def opened(
     return number
 
 
-async def _found(parts: Parts, name: RepositoryName, key: str, ordered_at: datetime) -> int | None:
+async def _find_existing(parts: Parts, name: RepositoryName, key: str, ordered_at: datetime) -> int | None:
     states = await parts.forge.issues_since(name, ordered_at - LOOKS_BACK)
     return next((state.issue.number for state in states if key in state.issue.body), None)

@@ -57,14 +57,14 @@ async def step(parts: Parts, job: Job) -> Progress:
         job = await parts.database.write(Failpoint.PROJECTION_NOTED, lambda c: _doubt(c, job.id))
     is_wished, refused = _is_wished(job), list[ExternalServiceError]()
     if job.state not in PUBLISHING:
-        with _kept(refused):
+        with _collected(refused):
             job = await adopt(parts, job)
     wanted, comment, unlabelled = projection_key(job), job.comment_id, list[ExternalServiceError]()
-    with _kept(unlabelled):
+    with _collected(unlabelled):
         await _label(parts, job, is_wished=is_wished)
     if not any(isinstance(error, ForgeMissing) for error in unlabelled):  # of an issue that is gone
-        with _kept(refused):
-            comment = await _told(parts, job.space, job)
+        with _collected(refused):
+            comment = await _kept_comment(parts, job.space, job)
     refused += unlabelled
     if not job.is_open:  # its issue was deleted or transferred: nothing is left to label
         refused = [error for error in refused if not isinstance(error, ForgeMissing)]
@@ -87,7 +87,7 @@ async def step(parts: Parts, job: Job) -> Progress:
 
 
 @contextlib.contextmanager
-def _kept(refused: list[ExternalServiceError]) -> Iterator[None]:
+def _collected(refused: list[ExternalServiceError]) -> Iterator[None]:
     """What a far end refuses keeps the rest from nothing: it is raised when all was tried. One that does not answer is not asked
     for more."""
     try:
@@ -155,7 +155,7 @@ async def _labels(parts: Parts, name: RepositoryName, job: Job, *, is_wished: bo
         await parts.forge.remove_label(name, job.issue.number, label)
 
 
-async def _told(parts: Parts, name: RepositoryName, job: Job) -> int | None:
+async def _kept_comment(parts: Parts, name: RepositoryName, job: Job) -> int | None:
     """The one comment, kept; where a conversation is locked for us too, labels and the ledger alone tell people."""
     try:
         return await _comment(parts, name, job)

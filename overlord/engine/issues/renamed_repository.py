@@ -21,10 +21,12 @@ async def is_itself(parts: Parts, name: RepositoryName) -> bool:
         return True
     found = await parts.forge.repository(name)
     at, others = parts.clock.now(), [other for other in parts.settings.repositories if other != name]
-    return await parts.database.write(Failpoint.SPACE_KNOWN, lambda c: _note(c, name, found.id, others, at))
+    return await parts.database.write(
+        Failpoint.SPACE_KNOWN, lambda c: _note_identity(c, name, found.id, others, at)
+    )
 
 
-def _note(
+def _note_identity(
     connection: sqlite3.Connection, name: RepositoryName, forge_id: int, others: list[str], at: datetime
 ) -> bool:
     """In one transaction, so that of two that are looked at together one is the first."""

@@ -22,12 +22,14 @@ async def look(parts: Parts, *, was_low: bool | None) -> bool:
     room = parts.home.room()
     missing = parts.settings.disk.least.missing(room, is_low=was_low)
     if bool(missing) != was_low:
-        note = partial(_note, missing=missing, room=room, at=parts.clock.now(), chat_output=parts.chat_output)
+        note = partial(
+            _note_shortage, missing=missing, room=room, at=parts.clock.now(), chat_output=parts.chat_output
+        )
         await parts.database.write(Failpoint.DISK_NOTED, note)
     return bool(missing)
 
 
-def _note(
+def _note_shortage(
     connection: sqlite3.Connection,
     *,
     missing: str,

@@ -92,10 +92,10 @@ async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
 async def keep_evidence(parts: Parts, session: Session) -> list[EvidenceFile]:
     """Store what a session printed and reported. The rows are written with the fact they belong to."""
     log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
-    return await asyncio.to_thread(_kept, parts, session, log)  # it waits for the disk
+    return await asyncio.to_thread(_store_evidence, parts, session, log)  # it waits for the disk
 
 
-def _kept(parts: Parts, session: Session, log: str) -> list[EvidenceFile]:
+def _store_evidence(parts: Parts, session: Session, log: str) -> list[EvidenceFile]:
     redactor = parts.current.redactor
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)

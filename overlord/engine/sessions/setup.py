@@ -130,7 +130,7 @@ async def advance(parts: Parts, job: Job, session: Session) -> Progress:
     over = await endings.over(parts, session)
     if over is None:
         return Progress.IDLE
-    trouble, is_lost = _trouble(parts, over), over.session.report is None
+    trouble, is_lost = _setup_error(parts, over), over.session.report is None
     if trouble is None:
         try:
             size = await parts.runner.keep_layer(SessionId(session.id), session.layer)
@@ -166,7 +166,7 @@ async def _start(parts: Parts, job: Job, session: Session) -> Progress:
         raise EnvironmentFailed(trouble) from None
 
 
-def _trouble(parts: Parts, over: endings.Over) -> str | None:
+def _setup_error(parts: Parts, over: endings.Over) -> str | None:
     """What went wrong in a setup, in words for a person; None when nothing did."""
     report, starved = over.session.report, ""
     if over.ending.kind is EndKind.OUT_OF_MEMORY:

@@ -82,7 +82,7 @@ async def step(parts: Parts, draft: SkillDraft) -> None:
         prompt=packaged("prompts/draft.md"),
         fence=f"data-{secrets.token_hex(8)}",
     )
-    found = await _asked(parts, draft, session.account(job.space), asked)
+    found = await _ask_model(parts, draft, session.account(job.space), asked)
     note = partial(
         _written,
         parts=parts,
@@ -118,7 +118,7 @@ def _evidence(connection: sqlite3.Connection, draft: SkillDraft) -> tuple[Enhanc
     return proposal, jobs.get(connection, proposal.jobs[-1])
 
 
-async def _asked(
+async def _ask_model(
     parts: Parts, draft: SkillDraft, account: Account, messages: list[dict[str, str]]
 ) -> Written | Unwritten:
     found: Written | Unwritten = Unwritten(reason="it was not asked for")

@@ -90,7 +90,7 @@ async def _one(parts: Parts, space: str, file: str, text: str) -> tuple[SkillFin
 
     try:
         async with asyncio.timeout(WITHIN_S):
-            answer = await _asked(parts, account, messages, read)
+            answer = await _ask_model(parts, account, messages, read)
     except TimeoutError:
         raise ModelUnavailable(f"there was no answer within {WITHIN_S:.0f} seconds") from None
     except ModelRefused as error:
@@ -102,7 +102,7 @@ async def _one(parts: Parts, space: str, file: str, text: str) -> tuple[SkillFin
     return answer
 
 
-async def _asked(
+async def _ask_model(
     parts: Parts,
     account: Account,
     messages: list[dict[str, str]],

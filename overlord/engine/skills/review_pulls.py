@@ -91,7 +91,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
                 said[pull.number] = row, published_review(row, every=wanted == "every", approved_by=by)
     for row, words in agreed(said.values()):
         with poll_errors.kept():
-            await _tell(parts, name, row, words)
+            await _publish(parts, name, row, words)
     return is_all
 
 
@@ -282,7 +282,7 @@ async def _noted(parts: Parts, found: SkillPullReview, before: SkillPullReview |
 # What is said of it
 
 
-async def _tell(
+async def _publish(
     parts: Parts, name: RepositoryName, pull_review: SkillPullReview, said: PublishedReview
 ) -> None:
     """Have label, comment and status say what the row says. What the forge refuses of that keeps nothing of the rest back; raises

@@ -69,7 +69,7 @@ def make(home: Home, target: Path, *, at: datetime) -> Made:
             copy = Path(scratch, DATABASE)
             open_reader(home.database).close()
             copied(home.database, copy)
-            named = _named(copy)
+            named = _read_names(copy)
             with packing(target, at=at) as packer:
                 missing = _pack(home, packer, named, copy, Path(scratch))
                 manifest = packer.finish(schema=LATEST)
@@ -80,7 +80,7 @@ def make(home: Home, target: Path, *, at: datetime) -> Made:
     return Made(file=target, size=target.stat().st_size, manifest=manifest, missing=missing)
 
 
-def _named(copy: Path) -> _Named:
+def _read_names(copy: Path) -> _Named:
     commits: defaultdict[str, set[str]] = defaultdict(set)
     with closing(open_reader(copy)) as connection:
         for job in jobs.open_jobs(connection):

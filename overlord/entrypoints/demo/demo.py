@@ -60,10 +60,10 @@ async def tell(runner: str) -> int:
     stopped it."""
     interruption = Interruption(_leave)
     with interruption.listening():
-        return await _tell(runner, interruption.came)
+        return await _play(runner, interruption.came)
 
 
-async def _tell(runner: str, interrupted: asyncio.Event) -> int:
+async def _play(runner: str, interrupted: asyncio.Event) -> int:
     async with _embedded(runner) as world:
         console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
         for title, body in ISSUES:
@@ -84,7 +84,7 @@ async def _tell(runner: str, interrupted: asyncio.Event) -> int:
             if interrupted.is_set():
                 console.print(f"Stopped. What it made is in {world.home}", soft_wrap=True)
                 return INTERRUPTED
-            await _show(world, running)
+            await _show_world(world, running)
     return 0 if done else 1
 
 
@@ -167,7 +167,7 @@ async def _settled(running: Overlord) -> bool:
     return len(found) == len(ISSUES) and all(job.state in resting or not job.is_open for job in found)
 
 
-async def _show(world: _World, running: Overlord) -> None:
+async def _show_world(world: _World, running: Overlord) -> None:
     for pull in world.forge.pulls(REPOSITORY):
         title = f"pull request #{pull.number}: {pull.title}"
         console.print()

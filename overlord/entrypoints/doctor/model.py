@@ -34,7 +34,9 @@ async def _finding(settings: Settings, candidate: Candidate) -> Finding:
         return bad(what, str(error))
     if fault is None:
         return Finding(what=what, health=Health.WELL, said=f"{name} at {endpoint.base_url}")
-    return Finding(what=what, health=Health.WARN if _rests(fault) else Health.BAD, said=_said(fault, name))
+    return Finding(
+        what=what, health=Health.WARN if _rests(fault) else Health.BAD, said=_fault_sentence(fault, name)
+    )
 
 
 async def check_endpoint(settings: Settings, candidate: Candidate) -> ModelFault | None:
@@ -59,6 +61,6 @@ def _rests(fault: ModelFault) -> bool:
     return fault.kind in {FaultKind.BUSY, FaultKind.FAILING}
 
 
-def _said(fault: ModelFault, name: str) -> str:
+def _fault_sentence(fault: ModelFault, name: str) -> str:
     more = f" {IN_A_CONTAINER}" if fault.kind is FaultKind.UNREACHABLE else ""
     return f"{fault.describe(name)}. {fault.advice}{more}".rstrip(".")

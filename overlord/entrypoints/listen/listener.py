@@ -146,16 +146,16 @@ def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> 
             Route("/webhooks/github", webhook.answer, methods=["POST"]),
             *([Route("/slack/events", slack, methods=["POST"])] if slack is not None else []),
         ],
-        exception_handlers={HTTPException: _refused, ClientDisconnect: _gone},
+        exception_handlers={HTTPException: _error_response, ClientDisconnect: _disconnected},
     )
     app.router.redirect_slashes = False
     return app
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _error_response(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-async def _gone(_request: Request, _error: Exception) -> Response:
+async def _disconnected(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody hears it

@@ -73,13 +73,13 @@ def find(path: Path) -> Checkout:
         raise NotFound(f"there is no {path}; name a repository on this machine, or an address to clone")
     start = path.resolve()
     for directory in (start, *start.parents):
-        found = _at(directory)
+        found = _checkout_at(directory)
         if found is not None:
             return found
     raise NotFound(f"{path} is in no git repository; make one with `git init`, or name another with --repo")
 
 
-def _at(directory: Path) -> Checkout | None:
+def _checkout_at(directory: Path) -> Checkout | None:
     dot_git = directory / ".git"
     if dot_git.is_file():
         return _linked(dot_git)

@@ -83,19 +83,19 @@ def configure_from(settings: Log, form: LogFormat | None = None) -> None:
 
 def _rendering(*, json: bool, console: bool) -> list[Processor]:
     if not json and not console:
-        return [structlog.processors.format_exc_info, _plain, plain_lines()]
+        return [structlog.processors.format_exc_info, _cleaned_event, plain_lines()]
     if console:
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        return [structlog.processors.StackInfoRenderer(), _plain, _for_programs, renderer]
+        return [structlog.processors.StackInfoRenderer(), _cleaned_event, _for_programs, renderer]
     tracebacks = structlog.processors.ExceptionRenderer(
         structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
     )
-    return [tracebacks, _plain, _for_programs, structlog.processors.JSONRenderer()]
+    return [tracebacks, _cleaned_event, _for_programs, structlog.processors.JSONRenderer()]
 
 
-def _plain(_logger: Any, _method: str, event: EventDict) -> EventDict:
+def _cleaned_event(_logger: Any, _method: str, event: EventDict) -> EventDict:
     """Without the secrets in texts as they are: a renderer may spell one in a way of its own."""
     return {name: value if name == "exc_info" else _cleaned(value) for name, value in event.items()}
 

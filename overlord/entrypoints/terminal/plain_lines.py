@@ -44,7 +44,7 @@ class PlainLines:
             raise DropEvent
         word, colour = _LEVELS.get(level, ("", colour_of(name) if is_fact else ""))
         job = f"job {event['job_id']}  " if event.get("job_id") else ""
-        said = " ".join(as_pasted(visible(_said(event))).split())
+        said = " ".join(as_pasted(visible(_event_sentence(event))).split())
         begun = f"{time.strftime(_TIME, time.gmtime())}  {job}"
         if self._is_terminal and is_fact and not word:
             said = _cut(said, shutil.get_terminal_size().columns - cell_len(begun))
@@ -70,7 +70,7 @@ def _cut(text: str, width: int) -> str:
     return text if cell_len(text) <= width else f"{set_cell_size(text, max(width - 1, 1)).rstrip()}…"
 
 
-def _said(event: Mapping[str, Any]) -> str:
+def _event_sentence(event: Mapping[str, Any]) -> str:
     if SENTENCE in event:
         return str(event[SENTENCE])
     name = str(event["event"])

@@ -29,10 +29,10 @@ def as_json(value: Any) -> None:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """JSON in ASCII: what a terminal would obey, controls beyond ASCII and direction marks too, stays escaped."""
-    return json.dumps(value, default=_plain, indent=indent)
+    return json.dumps(value, default=_json_value, indent=indent)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     if isinstance(value, datetime):

@@ -28,7 +28,7 @@ class GatewayAssistant:
             raise ModelUnavailable(f"the model gave no reply ({response.status_code})")
         if response.status_code >= 400:
             raise ModelRefused(f"the model refused ({response.status_code}): {_why(body)[:300]}")
-        return _text(body)
+        return _reply_text(body)
 
 
 def _why(body: str) -> str:
@@ -40,7 +40,7 @@ def _why(body: str) -> str:
     return said if isinstance(said, str) else body
 
 
-def _text(body: str) -> str:
+def _reply_text(body: str) -> str:
     """The reply's words; nothing when it is no completion, which whoever asked takes for a bad answer."""
     try:
         content = json.loads(body)["choices"][0]["message"]["content"]

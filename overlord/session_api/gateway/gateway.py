@@ -108,7 +108,7 @@ async def _once(
             reply = await owned.enter_async_context(parts.endpoint(candidate.endpoint).complete(body))
             if reply.status >= 300:
                 meter.status, meter.is_free = reply.status, True
-                return await _refusal(parts, account, reply, meter, model)
+                return await _refused_reply(parts, account, reply, meter, model)
             await parts.outages.answered(account, model)
             if asked.stream and reply.headers.get("content-type", "").startswith("text/event-stream"):
                 return await _streamed(reply, asked, meter, owned)
@@ -120,7 +120,7 @@ async def _once(
 
 
 async def _whole(reply: ModelResponse, meter: Meter) -> Response:
-    data = await _read(reply, MAX_REPLY_BYTES + 1)
+    data = await _read_reply(reply, MAX_REPLY_BYTES + 1)
     meter.said = read_whole(data)
     if len(data) > MAX_REPLY_BYTES:
         meter.status = 422
@@ -149,11 +149,11 @@ async def _first(chunks: AsyncIterator[bytes], reader: StreamReader) -> bytes:
     return b""
 
 
-async def _refusal(
+async def _refused_reply(
     parts: SessionApiParts, account: Account, reply: ModelResponse, meter: Meter, model: str
 ) -> Response | _Failed:
     """The provider's own words, without what is nobody's business; ours where they are about more than this request."""
-    data = await _read(reply, MAX_ERROR_BYTES)
+    data = await _read_reply(reply, MAX_ERROR_BYTES)
     text = parts.redactor.redact(data.decode("utf-8", "replace"))
     meter.trouble = text[:1000]
     fault = read_refusal(reply.status, text, model)
@@ -173,7 +173,7 @@ async def _refusal(
     return _Failed(response=response, fault=fault, retry_after_s=retry_after_s)
 
 
-async def _read(reply: ModelResponse, limit: int) -> bytes:
+async def _read_reply(reply: ModelResponse, limit: int) -> bytes:
     """At most `limit` bytes of a reply."""
     chunks, size = [], 0
     async for chunk in reply.chunks():

@@ -62,7 +62,7 @@ async def _complete(model: Model, name: str, limit_parameter: str, redact: Redac
     body = json.dumps({"model": name, "messages": messages, limit_parameter: 1}).encode()
     try:
         async with model.complete(body) as reply:
-            text = await _read(reply, MAX_REPLY_BYTES)
+            text = await _read_reply(reply, MAX_REPLY_BYTES)
     except ModelUnavailable as error:
         return ModelFault(kind=FaultKind.UNREACHABLE, detail=error.why)
     if reply.status < 300 and not _is_completion(text):
@@ -72,7 +72,7 @@ async def _complete(model: Model, name: str, limit_parameter: str, redact: Redac
 
 async def _is_listed(model: Model, name: str, *, signed: bool = True) -> bool:
     async with model.models(signed=signed) as reply:
-        text = await _read(reply, MAX_LIST_BYTES)
+        text = await _read_reply(reply, MAX_LIST_BYTES)
     if reply.status >= 300:
         return False
     try:
@@ -89,7 +89,7 @@ def _is_completion(text: str) -> bool:
         return False
 
 
-async def _read(reply: ModelResponse, limit: int) -> str:
+async def _read_reply(reply: ModelResponse, limit: int) -> str:
     chunks, size = [], 0
     async for chunk in reply.chunks():
         chunks.append(chunk[: limit - size])

@@ -55,13 +55,13 @@ class Relay(Response):
     async def _pass_on(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         try:
-            await _say(send, self._first)
+            await _send_body(send, self._first)
             async for chunk in self._chunks:
-                await _say(send, self._reader.feed(chunk))
+                await _send_body(send, self._reader.feed(chunk))
                 if self._reader.size > MAX_REPLY_BYTES:
                     await self._break_off(send, f"the reply is larger than {MAX_REPLY_BYTES} bytes")
                     return
-            await _say(send, self._reader.rest)
+            await _send_body(send, self._reader.rest)
         except ModelUnavailable as error:
             await self._break_off(send, str(error))
 
@@ -69,10 +69,10 @@ class Relay(Response):
         """Say in the stream itself that its end is missing, in the shape clients know."""
         self._meter.status, self._meter.trouble = 502, message
         problem = {"error": {"code": "model_unavailable", "message": message, "type": "overlord"}}
-        await _say(send, b"data: " + json.dumps(problem).encode() + b"\n\n")
+        await _send_body(send, b"data: " + json.dumps(problem).encode() + b"\n\n")
 
 
-async def _say(send: Send, data: bytes) -> None:
+async def _send_body(send: Send, data: bytes) -> None:
     if data:
         await send({"type": "http.response.body", "body": data, "more_body": True})
 

@@ -72,13 +72,15 @@ def read_request(raw: bytes, *, model: str, completion: int) -> ModelRequest:
     name = body.get("model", DEFAULT_MODEL)
     if not isinstance(name, str) or name not in {DEFAULT_MODEL, model}:
         # The same words whether another model of this name exists or not: it is another repository's.
-        raise _refused(f"model {str(name)[:100]!r} is not offered to this session; ask for {DEFAULT_MODEL!r}")
+        raise _bad_request(
+            f"model {str(name)[:100]!r} is not offered to this session; ask for {DEFAULT_MODEL!r}"
+        )
     for key in body.keys() - PASSED_ON - OURS - DROPPED:
-        raise _refused(
+        raise _bad_request(
             f"parameter {key[:100]!r} is not passed on; known: {', '.join(sorted(PASSED_ON | OURS))}"
         )
     if body.get("n") not in (None, 1):
-        raise _refused("n must be 1: one reply a request")
+        raise _bad_request("n must be 1: one reply a request")
     _check_messages(body.get("messages"))
     _check_tools(body.get("tools"), body.get("tool_choice"))
     options = body.get("stream_options")
@@ -90,7 +92,7 @@ def read_request(raw: bytes, *, model: str, completion: int) -> ModelRequest:
     )
 
 
-def _refused(message: str) -> HTTPException:
+def _bad_request(message: str) -> HTTPException:
     return HTTPException(400, message)
 
 
@@ -98,9 +100,9 @@ def _parsed(raw: bytes) -> dict[str, Any]:
     try:
         body = json.loads(raw, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise _refused("the request is not JSON") from None
+        raise _bad_request("the request is not JSON") from None
     if not isinstance(body, dict):
-        raise _refused("the request is not a JSON object")
+        raise _bad_request("the request is not a JSON object")
     return body
 
 
@@ -111,26 +113,26 @@ def _no_number(name: str) -> float:
 def _is_true(body: Mapping[str, Any], key: str) -> bool:
     value = body.get(key)
     if value is not None and not isinstance(value, bool):
-        raise _refused(f"{key} must be true or false")
+        raise _bad_request(f"{key} must be true or false")
     return bool(value)
 
 
 def _limits(body: Mapping[str, Any]) -> list[int]:
     limits = [body[key] for key in ("max_tokens", "max_completion_tokens") if body.get(key) is not None]
     if not all(type(limit) is int and limit > 0 for limit in limits):
-        raise _refused("max_tokens must be a whole number above 0")
+        raise _bad_request("max_tokens must be a whole number above 0")
     return limits
 
 
 def _check_messages(messages: object) -> None:
     if not isinstance(messages, list) or not messages:
-        raise _refused("a chat completion needs a list of messages")
+        raise _bad_request("a chat completion needs a list of messages")
     for message in messages:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise _refused("each message is an object with a role")
+            raise _bad_request("each message is an object with a role")
         content = message.get("content")
         if not isinstance(content, str | list | None):
-            raise _refused("a message's content is text or a list of parts")
+            raise _bad_request("a message's content is text or a list of parts")
         for part in content if isinstance(content, list) else ():
             _check_part(part)
 
@@ -138,21 +140,21 @@ def _check_messages(messages: object) -> None:
 def _check_part(part: object) -> None:
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or kind not in PARTS:
-        raise _refused(
+        raise _bad_request(
             f"content of type {str(kind)[:100]!r} is not passed on; known: {', '.join(sorted(PARTS))}"
         )
     if kind == "image_url":
         image = part.get("image_url")
         url = image.get("url") if isinstance(image, dict) else image
         if not isinstance(url, str) or not url.startswith("data:image/"):
-            raise _refused(
+            raise _bad_request(
                 "an image is passed on only as a data: URL; a provider fetches nothing for a session"
             )
 
 
 def _check_tools(tools: object, choice: object) -> None:
     if not isinstance(tools, list | None):
-        raise _refused("tools must be a list")
+        raise _bad_request("tools must be a list")
     for tool in tools or ():
         if (
             not isinstance(tool, dict)
@@ -160,6 +162,8 @@ def _check_tools(tools: object, choice: object) -> None:
             or tool.keys() - {"type", "function", "cache_control"}
         ):
             kind = tool.get("type") if isinstance(tool, dict) else tool
-            raise _refused(f"a tool of type {str(kind)[:100]!r} is not passed on; only plain functions are")
+            raise _bad_request(
+                f"a tool of type {str(kind)[:100]!r} is not passed on; only plain functions are"
+            )
     if isinstance(choice, dict) and choice.get("type") != "function":
-        raise _refused("tool_choice may only name a function")
+        raise _bad_request("tool_choice may only name a function")

@@ -49,7 +49,7 @@ def put(connection: sqlite3.Connection, outage: ModelOutage, *, at: datetime, ch
             "advice": outage.fault.advice,
             "tried_for": _tried_for(outage, at),
         }
-        _tell(connection, EventName.MODEL_FAILED, data, at=at, channel=channel)
+        _append_outage_event(connection, EventName.MODEL_FAILED, data, at=at, channel=channel)
 
 
 def _later(before: ModelOutage, now: ModelOutage) -> datetime | None:
@@ -70,7 +70,9 @@ def end(connection: sqlite3.Connection, model: str, *, at: datetime, channel: st
         return False
     forget(connection, model)
     lasted = minutes_text((at - outage.since).total_seconds())
-    _tell(connection, EventName.MODEL_RECOVERED, {"model": model, "lasted": lasted}, at=at, channel=channel)
+    _append_outage_event(
+        connection, EventName.MODEL_RECOVERED, {"model": model, "lasted": lasted}, at=at, channel=channel
+    )
     return True
 
 
@@ -79,7 +81,7 @@ def forget(connection: sqlite3.Connection, model: str) -> None:
     connection.execute("DELETE FROM model_outages WHERE model = ?", (model,))
 
 
-def _tell(
+def _append_outage_event(
     connection: sqlite3.Connection, name: EventName, data: Mapping[str, Json], *, at: datetime, channel: str
 ) -> None:
     ledger.append(connection, LedgerEvent(name=name, at=at, data=data))

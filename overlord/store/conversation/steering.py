@@ -19,7 +19,9 @@ def add(connection: sqlite3.Connection, message: SteeringMessage) -> SteeringMes
     columns = {name: getattr(message, name) for name in message.__dataclass_fields__ if name != "id"}
     number = insert(connection, "steering", columns)
     data: dict[str, Json] = {"message": number, "text": message.text, "session": message.session_id}
-    _note(connection, EventName.MESSAGE_POSTED, message, at=message.at, actor=message.actor, data=data)
+    _append_message_event(
+        connection, EventName.MESSAGE_POSTED, message, at=message.at, actor=message.actor, data=data
+    )
     return get(connection, number)
 
 
@@ -63,7 +65,7 @@ def mark_read(
             changes = {"session_id": session.id, "is_read": True, "turn": turn}
             update(connection, "steering", message.id, changes)
             data: dict[str, Json] = {"message": message.id, "session": session.id, "turn": turn}
-            _note(connection, EventName.MESSAGE_DELIVERED, message, at=at, data=data)
+            _append_message_event(connection, EventName.MESSAGE_DELIVERED, message, at=at, data=data)
 
 
 def note_briefed(connection: sqlite3.Connection, session: Session) -> None:
@@ -78,7 +80,7 @@ def defer(connection: sqlite3.Connection, session: Session, *, at: datetime) -> 
         if message.session_id == session.id:
             update(connection, "steering", message.id, {"session_id": None, "missed_by": session.id})
             data: dict[str, Json] = {"message": message.id, "session": session.id}
-            _note(connection, EventName.MESSAGE_DEFERRED, message, at=at, data=data)
+            _append_message_event(connection, EventName.MESSAGE_DEFERRED, message, at=at, data=data)
 
 
 def to_acknowledge(connection: sqlite3.Connection) -> list[SteeringMessage]:
@@ -95,7 +97,7 @@ def mark_acknowledged(connection: sqlite3.Connection, number: int) -> None:
     update(connection, "steering", number, {"is_told": True})
 
 
-def _note(
+def _append_message_event(
     connection: sqlite3.Connection,
     name: EventName,
     message: SteeringMessage,

@@ -29,7 +29,7 @@ def raise_proposal(connection: sqlite3.Connection, proposal: EnhancementProposal
         "issues": list(raised.issues),
         "digest": raised.digest,
     }
-    _note(connection, EventName.PROPOSAL_RAISED, raised, at=raised.created_at, data=data)
+    _append_proposal_event(connection, EventName.PROPOSAL_RAISED, raised, at=raised.created_at, data=data)
     return raised
 
 
@@ -139,7 +139,7 @@ def _decide(
     data: dict[str, Json] = {"digest": proposal.digest}
     if reason:
         data["reason"] = reason
-    _note(connection, event, proposal, at=at, actor=by.actor, data=data)
+    _append_proposal_event(connection, event, proposal, at=at, actor=by.actor, data=data)
     return get(connection, proposal.id)
 
 
@@ -159,7 +159,7 @@ def dispatched(
     """Its issue is there."""
     update(connection, "proposals", proposal.id, {"issue_number": issue_number})
     data: dict[str, Json] = {"issue": f"{proposal.space}#{issue_number}"}
-    _note(connection, EventName.PROPOSAL_DISPATCHED, proposal, at=at, data=data)
+    _append_proposal_event(connection, EventName.PROPOSAL_DISPATCHED, proposal, at=at, data=data)
     return get(connection, proposal.id)
 
 
@@ -171,7 +171,7 @@ def wished(connection: sqlite3.Connection, proposal: EnhancementProposal, wish_i
 def rest(connection: sqlite3.Connection, proposal: EnhancementProposal, note: str, *, at: datetime) -> None:
     """It stays approved, and nothing more is done for it until a person says so."""
     update(connection, "proposals", proposal.id, {"note": note})
-    _note(connection, EventName.PROPOSAL_RESTED, proposal, at=at, data={"note": note})
+    _append_proposal_event(connection, EventName.PROPOSAL_RESTED, proposal, at=at, data={"note": note})
 
 
 def implemented(
@@ -180,7 +180,7 @@ def implemented(
     """The work on its issue was merged."""
     event = EventName.PROPOSAL_IMPLEMENTED
     update(connection, "proposals", proposal.id, {"status": _moved(proposal, event), "note": ""})
-    _note(connection, event, proposal, at=at, data={"issue": issue})
+    _append_proposal_event(connection, event, proposal, at=at, data={"issue": issue})
 
 
 def _moved(proposal: EnhancementProposal, event: EventName) -> ProposalStatus:
@@ -191,7 +191,7 @@ def _moved(proposal: EnhancementProposal, event: EventName) -> ProposalStatus:
         raise IllegalMove(f"{event} cannot happen to a proposal that is {proposal.status}") from None
 
 
-def _note(
+def _append_proposal_event(
     connection: sqlite3.Connection,
     name: EventName,
     proposal: EnhancementProposal,

@@ -41,7 +41,7 @@ def request(
     }
     draft = get(connection, insert(connection, "drafts", columns))
     data: dict[str, Json] = {"space": space, "kind": kind, "name": name, "proposal": proposal_id}
-    _note(connection, EventName.DRAFT_REQUESTED, draft, at=at, actor=by.actor, data=data)
+    _append_draft_event(connection, EventName.DRAFT_REQUESTED, draft, at=at, actor=by.actor, data=data)
     return draft
 
 
@@ -263,11 +263,11 @@ def _move(
     update(connection, "drafts", draft.id, {**(changes or {}), "state": EVOLUTION[now.state, event]})
     moved = get(connection, draft.id)
     told: dict[str, Json] = {"title": moved.title, "verdict": moved.verdict, **(data or {})}
-    _note(connection, event, moved, at=at, actor=actor, data=told)
+    _append_draft_event(connection, event, moved, at=at, actor=actor, data=told)
     return moved
 
 
-def _note(
+def _append_draft_event(
     connection: sqlite3.Connection,
     name: EventName,
     draft: SkillDraft,

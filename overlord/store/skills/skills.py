@@ -17,7 +17,7 @@ def note_base(
     names = []
     for skill in found:
         names.append(skill.name)
-        _note(connection, space, skill, at)
+        _put_record(connection, space, skill, at)
     marks = ", ".join("?" * len(names))
     connection.execute(
         f"UPDATE skills SET state = ? WHERE space = ? AND name NOT IN ({marks})",  # noqa: S608
@@ -25,7 +25,7 @@ def note_base(
     )
 
 
-def _note(connection: sqlite3.Connection, space: str, skill: SkillAtBase, at: datetime) -> None:
+def _put_record(connection: sqlite3.Connection, space: str, skill: SkillAtBase, at: datetime) -> None:
     columns = {
         "space": space,
         "name": skill.name,

@@ -67,17 +67,17 @@ def pause(connection: sqlite3.Connection, name: str, *, paused: bool) -> None:
 
 def note_heard(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """Comments that were changed before this have been heard."""
-    _note(connection, name, "heard_at", at)
+    _set_time(connection, name, "heard_at", at)
 
 
 def note_seen(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """Issues that were changed before this have been looked at."""
-    _note(connection, name, "seen_at", at)
+    _set_time(connection, name, "seen_at", at)
 
 
 def note_begun(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
     """It was given a session: others have their turn before it has the next."""
-    _note(connection, name, "begun_at", at)
+    _set_time(connection, name, "begun_at", at)
 
 
 def note_identity(connection: sqlite3.Connection, name: str, forge_id: int | None) -> None:
@@ -89,7 +89,7 @@ def note_identity(connection: sqlite3.Connection, name: str, forge_id: int | Non
     )
 
 
-def _note(connection: sqlite3.Connection, name: str, column: str, at: datetime) -> None:
+def _set_time(connection: sqlite3.Connection, name: str, column: str, at: datetime) -> None:
     statement = f"""INSERT INTO spaces (name, {column}) VALUES (?, ?)
                     ON CONFLICT (name) DO UPDATE SET {column} = excluded.{column}"""  # noqa: S608
     connection.execute(statement, (name, at.isoformat()))

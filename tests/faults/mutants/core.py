@@ -106,7 +106,7 @@ CORE = (
         name="exit code 0 is no pass",
         file="overlord/domain/checks/testruns/judge.py",
         before="if own is None or not own.fits_its_exit_code:",
-        after="if own is None and head.exit_code == 0:\n        return _result(CheckScore.PASS, 'exit code 0')\n    if own is None or not own.fits_its_exit_code:",
+        after="if own is None and head.exit_code == 0:\n        return _tests_result(CheckScore.PASS, 'exit code 0')\n    if own is None or not own.fits_its_exit_code:",
         tests=("tests/faults/test_leaks.py::test_a_test_run_that_only_says_zero_is_no_pass",),
         says=r"is in_review \(.*\), not waiting",
     ),

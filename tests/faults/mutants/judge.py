@@ -42,7 +42,7 @@ JUDGE = (
     Mutant(
         name="what only a changed test lets pass is a claim",
         file="overlord/domain/checks/testruns/comparison.py",
-        before="claims[case.id] = _note(CHANGED_TEST, case, told)",
+        before="claims[case.id] = _finding_of_case(CHANGED_TEST, case, told)",
         after="continue",
         tests=RED,
         says="changed-test",
@@ -58,7 +58,7 @@ JUDGE = (
     Mutant(
         name="a quote must stand in the issue",
         file="overlord/domain/review/claim.py",
-        before="return len(words) >= SHORTEST_QUOTE and words in _plain(issue)",
+        before="return len(words) >= SHORTEST_QUOTE and words in _normalized(issue)",
         after="return bool(issue)",
         tests=("tests/domain/test_claim.py",),
         says="ReviewProblem",

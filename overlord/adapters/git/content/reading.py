@@ -97,7 +97,7 @@ class GitReading:
         mirror = self._home.mirror(name)
         asked = {path: f"{commit}:{path}" for path in paths if "\n" not in path}
         checked = await git(
-            mirror, "cat-file", "--batch-check", stdin=_lines((commit, *asked.values())), bounded=True
+            mirror, "cat-file", "--batch-check", stdin=_as_lines((commit, *asked.values())), bounded=True
         )
         there, _, sizes = checked.partition(b"\n")
         if there.endswith(b" missing"):
@@ -107,7 +107,7 @@ class GitReading:
         found: dict[str, bytes] = {}
         if small:
             output = await git(
-                mirror, "cat-file", "--batch", stdin=_lines(asked[path] for path in small), bounded=True
+                mirror, "cat-file", "--batch", stdin=_as_lines(asked[path] for path in small), bounded=True
             )
             found |= parse_batch(small, output)
         for path in named.keys() - small:
@@ -130,7 +130,7 @@ class GitReading:
         return None if answer.endswith(" missing") else Sha(answer)
 
 
-def _lines(names: Iterable[str]) -> bytes:
+def _as_lines(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode(errors="surrogateescape")
 
 

@@ -41,10 +41,10 @@ async def search(
             told = await git(mirror, *arguments, limit_bytes=MOST_FOUND_BYTES, fine=(0, 1))
     except TimeoutError:
         return Occurrences()
-    return occurrences(wanted, _lines(commit, told))
+    return occurrences(wanted, _found_lines(commit, told))
 
 
-def _lines(commit: Sha, told: bytes) -> Iterator[tuple[str, str]]:
+def _found_lines(commit: Sha, told: bytes) -> Iterator[tuple[str, str]]:
     """Path and text of each line found; names that are no UTF-8 left out, as in every listing."""
     for record in re.finditer(rb"^%b:([^\0]+)\0([^\n]*)$" % commit.encode(), told, re.MULTILINE):
         try:

@@ -132,7 +132,7 @@ class _Function:
 
     def _failing(self, condition: Node, node: Node, held: frozenset[Suspension]) -> None:
         """The test fails where this is true."""
-        condition = _bare(condition)
+        condition = _without_parentheses(condition)
         subject, expected, strength = words(condition), "", Strength.SHAPE
         if condition.type == "binary_expression":
             subject, expected, strength = self._compared(condition)
@@ -148,7 +148,7 @@ class _Function:
         left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
         operator = text_of(condition.child_by_field_name("operator"))
         if operator == "&&":
-            sides = [_bare(one) for one in (left, right) if one is not None]
+            sides = [_without_parentheses(one) for one in (left, right) if one is not None]
             never = any(text_of(one) == "false" for one in sides)
             return words(condition), "", Strength.NOTHING if never else Strength.PART
         subject, expected = self._meaning(left), self._meaning(right)
@@ -235,7 +235,7 @@ def _fails(node: Node) -> bool:
 
 def _alternatives(condition: Node) -> Iterator[Node]:
     """`a != 1 || b != 2` are two assertions."""
-    condition = _bare(condition)
+    condition = _without_parentheses(condition)
     if condition.type == "binary_expression" and text_of(condition.child_by_field_name("operator")) == "||":
         for name in ("left", "right"):
             part = condition.child_by_field_name(name)
@@ -245,14 +245,14 @@ def _alternatives(condition: Node) -> Iterator[Node]:
         yield condition
 
 
-def _bare(node: Node) -> Node:
+def _without_parentheses(node: Node) -> Node:
     while node.type == "parenthesized_expression" and named(node):
         node = named(node)[0]
     return node
 
 
 def _is_constant(node: Node) -> bool:
-    node = _bare(node)
+    node = _without_parentheses(node)
     if node.type == "unary_expression":
         return all(map(_is_constant, named(node)))
     return node.type in _CONSTANTS

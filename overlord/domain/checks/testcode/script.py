@@ -59,7 +59,7 @@ def _codes(root: Node, helpers: Collection[str]) -> Iterator[TestCode]:
     while pending:
         above, node = pending.pop()
         call = statement_call(node)
-        kind, title, body, each = _told(call)
+        kind, title, body, each = _declaration(call)
         if kind == "group" and body is not None:
             pending += [(f"{above}{title} > ", one) for one in reversed(statements_of(body))]
         elif kind == "test":
@@ -76,7 +76,7 @@ def _codes(root: Node, helpers: Collection[str]) -> Iterator[TestCode]:
     )
 
 
-def _told(call: Node | None) -> tuple[str, str, Node | None, list[str]]:
+def _declaration(call: Node | None) -> tuple[str, str, Node | None, list[str]]:
     """What a call declares: a group or a test, its title, its function, and the rows it is run with."""
     if call is None:
         return "", "", None, []

@@ -35,8 +35,11 @@ def compare(runs: Runs) -> Comparison:
     broken, claims = _of_base(runs)
     red = judge_red(runs)
     failing = [case for case in runs.head.failed if case.id not in broken and _is_fault(runs, case, red)]
-    gone = _gone(runs, {*broken, *claims})
-    notes = [_note("flaky", case, "failed once and passed when it was run again.") for case in _flaky(runs)]
+    gone = _missing_tests(runs, {*broken, *claims})
+    notes = [
+        _finding_of_case("flaky", case, "failed once and passed when it was run again.")
+        for case in _flaky(runs)
+    ]
     findings = [*red.findings, *broken.values(), *(_failing(case) for case in failing), *gone]
     return Comparison(
         broken=tuple(findings[:MOST_NAMED]),
@@ -63,9 +66,9 @@ def _of_base(runs: Runs) -> tuple[dict[str, Finding], dict[str, Finding]]:
             broken[case.id] = _broken(case, against)
         elif runs.head.passes(case.id) or moved[bare_name(case)]:
             told = "fails in its old form and passes in its changed one."
-            claims[case.id] = _note(CHANGED_TEST, case, told)
+            claims[case.id] = _finding_of_case(CHANGED_TEST, case, told)
         elif case.id not in runs.head.cases:
-            claims[case.id] = _note(REMOVED_TEST, case, "fails as it was, and is gone.")
+            claims[case.id] = _finding_of_case(REMOVED_TEST, case, "fails as it was, and is gone.")
         else:
             broken[case.id] = _broken(case, against)
     return broken, claims
@@ -91,7 +94,7 @@ def _flaky(runs: Runs) -> list[Case]:
     return [found[name] for name in sorted(found)]
 
 
-def _gone(runs: Runs, broken: Collection[str]) -> Iterator[Finding]:
+def _missing_tests(runs: Runs, broken: Collection[str]) -> Iterator[Finding]:
     """Files with fewer tests than before: those that passed at base, are not run any more, and moved nowhere."""
     fresh = [case for case in runs.head.passed if case.id not in runs.base.cases]
     moved = Counter(bare_name(case) for case in fresh)
@@ -164,5 +167,5 @@ def _failing(case: Case) -> Finding:
     return finding_of("test-failed", case, "fails.", case.message)
 
 
-def _note(rule: str, case: Case, told: str) -> Finding:
+def _finding_of_case(rule: str, case: Case, told: str) -> Finding:
     return finding_of(rule, case, told, case.message if rule == "flaky" else "")

@@ -123,7 +123,7 @@ def changed_lines(files: Sequence[FileDiff]) -> tuple[str, ...]:
 
 def baseline_of(report: CheckReport | None) -> StepResult | None:
     """The baseline of a report, if it may be kept for its commit: it was measured and can be read."""
-    step = _named(report, BASELINE_STEP)
+    step = _step_named(report, BASELINE_STEP)
     if step is None or step.outcome is StepOutcome.NOTHING_TO_RUN:
         return step
     return step if step.outcome is StepOutcome.RAN else None
@@ -146,12 +146,12 @@ def judge_tests(
         return unclear(f"the check session ended without a report ({told})")
     if ending.kind not in (EndKind.EXITED, EndKind.STOPPED):
         return unclear(f"the check session did not end by itself ({ending.kind.replace('_', ' ')})")
-    base = baseline or _named(report, BASELINE_STEP)
-    restored, head = _named(report, BASE_TESTS_STEP), _named(report, TESTS_STEP)
+    base = baseline or _step_named(report, BASELINE_STEP)
+    restored, head = _step_named(report, BASE_TESTS_STEP), _step_named(report, TESTS_STEP)
     if base is None or head is None or (restored is None and restored_paths(changes)):
         return unclear("the check session did not make every test run")
     runs = [step for step in (base, restored, head) if step is not None]
-    if trouble := next((found for step in runs if (found := _trouble(step))), None):
+    if trouble := next((found for step in runs if (found := _run_not_made(step))), None):
         return trouble
     if base.outcome is StepOutcome.TIMED_OUT:
         return unclear("the tests do not finish in time at base either")
@@ -165,12 +165,12 @@ def judge_tests(
         if is_own:
             return _judge_own(head)
         made = _judge_exit_codes(base, restored, head)
-        on_base = _named(report, NEW_ON_BASE_STEP)
+        on_base = _step_named(report, NEW_ON_BASE_STEP)
         is_proven = base.exit_code != 0 or (on_base is not None and on_base.exit_code not in {0, None})
         return _with_proof(
             made, "" if is_proven else "the test command passes without this change as well.", context
         )
-    read = _read(base, restored, head, _named(report, NEW_ON_BASE_STEP), changes)
+    read = _read_runs(base, restored, head, _step_named(report, NEW_ON_BASE_STEP), changes)
     return read if isinstance(read, CheckResult) else _judge_runs(read, restored or head, head, context)
 
 
@@ -209,12 +209,12 @@ def _is_pytest_file(path: str) -> bool:
     return name.endswith(".py") and (name.startswith("test") or name.endswith(("_test.py", "_tests.py")))
 
 
-def _named(report: CheckReport | None, name: str) -> StepResult | None:
+def _step_named(report: CheckReport | None, name: str) -> StepResult | None:
     steps = report.steps if report else ()
     return next((step for step in steps if step.name == name), None)
 
 
-def _trouble(step: StepResult) -> CheckResult | None:
+def _run_not_made(step: StepResult) -> CheckResult | None:
     """What kept a run from being made at all."""
     if step.outcome is StepOutcome.NO_TOOLCHAIN:
         return unclear(f"no toolchain: {_last_words(step)}", Subject.NO_TOOLCHAIN)
@@ -230,10 +230,10 @@ def _last_words(step: StepResult) -> str:
 def _late(step: StepResult) -> CheckResult:
     which = "base's tests on this change" if step.name == BASE_TESTS_STEP else "the tests"
     finding = _output_finding(step, "timeout", "The tests hang or are too slow; at base they finish in time.")
-    return _result(CheckScore.NEEDS_REVISION, f"{which} did not finish in time", finding)
+    return _tests_result(CheckScore.NEEDS_REVISION, f"{which} did not finish in time", finding)
 
 
-def _read(
+def _read_runs(
     base: StepResult,
     restored: StepResult | None,
     head: StepResult,
@@ -283,13 +283,13 @@ def _judge_runs(runs: Runs, against: StepResult, head: StepResult, context: Chan
     why = "" if proven else why_unproven(runs)
     if broken:
         asked = (unproven(why),) if why and _asks(context) else ()
-        return _result(CheckScore.NEEDS_REVISION, summary, *broken, *asked, *notes)
+        return _tests_result(CheckScore.NEEDS_REVISION, summary, *broken, *asked, *notes)
     if not is_controlled(runs.base, runs.restored or runs.head):
         return _uncontrolled(against)
     if not comparison.passed:
         finding = _output_finding(head, "no-test-ran", "Not one test passed.")
-        return _result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
-    made = _result(CheckScore.PASS, summary, *notes)
+        return _tests_result(CheckScore.NEEDS_REVISION, f"no test passed; {summary}", finding)
+    made = _tests_result(CheckScore.PASS, summary, *notes)
     if claims and (not context.is_reviewed or len(claims) > MOST_NAMED):
         made = replace(made, subject=Subject.CHANGED_TESTS)
     return _with_proof(made, why, context)
@@ -337,7 +337,7 @@ def _forged_or_cut(step: StepResult, *, readable: bool) -> CheckResult:
         cause = why_unread(step) or "it was cut short, or what reported was not the runner"
         message = f"The test run left no readable report{where}: {cause}."
         finding = _output_finding(step, "no-report", message)
-    return _result(
+    return _tests_result(
         CheckScore.NEEDS_REVISION, f"exit code {step.exit_code}, no report to trust{where}", finding
     )
 
@@ -347,16 +347,16 @@ def _uncontrolled(step: StepResult) -> CheckResult:
         "At base tests failed when they had to; here none was seen to. What reported was not the runner."
     )
     summary = "tests are said to pass, and nothing shows that they can fail"
-    return _result(CheckScore.NEEDS_REVISION, summary, _output_finding(step, "no-controls", message))
+    return _tests_result(CheckScore.NEEDS_REVISION, summary, _output_finding(step, "no-controls", message))
 
 
 def _judge_own(head: StepResult) -> CheckResult:
     """The first tests of a repository, by a command that says nothing but yes or no: what it says at base tells nothing."""
     told = f"the change's own tests: exit code {head.exit_code} in {head.duration_s:.1f} s"
     if head.exit_code == 0:
-        return _result(CheckScore.PASS, told)
+        return _tests_result(CheckScore.PASS, told)
     failed = _output_finding(head, "command-failed", "The test command that this change brings fails.")
-    return _result(CheckScore.NEEDS_REVISION, told, failed)
+    return _tests_result(CheckScore.NEEDS_REVISION, told, failed)
 
 
 def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> CheckResult:
@@ -365,13 +365,13 @@ def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepR
     if head.exit_code != 0:
         if base.exit_code != 0:
             return unclear(f"{told}; it fails at base too, so nothing tells what this change broke")
-        return _result(
+        return _tests_result(
             CheckScore.NEEDS_REVISION,
             told,
             _output_finding(head, "command-failed", "The test command fails."),
         )
     if base.exit_code != 0:
-        return _result(CheckScore.PASS, f"{told}; it failed at base")
+        return _tests_result(CheckScore.PASS, f"{told}; it failed at base")
     if restored is not None and restored.exit_code != 0:
         message = (
             "With its tests and configuration as at base the command fails; with the changed ones it passes."
@@ -383,10 +383,10 @@ def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepR
             findings=(_output_finding(restored, "changed-test", message),),
             subject=Subject.CHANGED_TESTS,
         )
-    return _result(CheckScore.PASS, told)
+    return _tests_result(CheckScore.PASS, told)
 
 
-def _result(score: CheckScore, summary: str, *findings: Finding) -> CheckResult:
+def _tests_result(score: CheckScore, summary: str, *findings: Finding) -> CheckResult:
     return CheckResult(name=CheckName.TESTS, score=score, summary=summary, findings=findings)
 
 

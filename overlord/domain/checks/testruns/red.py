@@ -67,7 +67,7 @@ def judge_red(runs: Runs) -> RedTests:
             findings.append(finding_of(GONE, case, f"{_FAILED} and is not run any more."))
         elif runs.head.passes(case.id):
             told = f"{_FAILED} and passes only because it was changed: as it was it still fails."
-            findings.append(finding_of(REWRITTEN, case, told, _said(runs, case)))
+            findings.append(finding_of(REWRITTEN, case, told, _failure_message(runs, case)))
         else:
             findings.append(finding_of(SKIPPED, case, f"{_FAILED} and is skipped.", now.message))
     green = frozenset(case.id for case in red if against.passes(case.id))
@@ -127,7 +127,7 @@ def _of_task(case: Case, context: ChangeContext) -> str:
 _FAILED = "failed before"
 
 
-def _said(runs: Runs, case: Case) -> str:
+def _failure_message(runs: Runs, case: Case) -> str:
     now = (runs.restored or runs.head).cases.get(case.id)
     return now.message if now is not None else ""
 

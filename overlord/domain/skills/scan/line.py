@@ -122,7 +122,7 @@ def paragraphs(text: str, first: int = 1) -> Iterator[LogicalLine]:
             header = before
         held = before if _ITEM.match(lines[0]) else ""
         if len(lines) > 1 or held:
-            bare = [_bare(line, is_code=is_code) for line in lines]
+            bare = [_without_comment(line, is_code=is_code) for line in lines]
             for made in _joins(bare, first + start, held):
                 yield from _pieces(replace(made, is_code=is_code))
 
@@ -152,7 +152,7 @@ def comments(text: str) -> Iterator[LogicalLine]:
         run = []
 
 
-def _bare(line: str, *, is_code: bool) -> str:
+def _without_comment(line: str, *, is_code: bool) -> str:
     return _COMMENT.sub("", line).strip() if is_code else _unbroken(_QUOTE.sub("", line)).strip()
 
 

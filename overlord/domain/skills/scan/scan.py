@@ -139,7 +139,7 @@ class _Reader:
                 continue
             for finding in _judged(line, find):
                 undone |= {find.key} if find.disguised else set()
-                yield _shown(finding) if is_part else finding
+                yield _flagged(finding) if is_part else finding
         for whole, find in judged:
             if (not find.disguised or find.key not in undone) and not self._is_known(whole, find):
                 yield from _judged(whole, find)
@@ -175,7 +175,7 @@ def _finds(text: str, rules: Sequence[Rule], names: Mapping[str, str]) -> Iterat
                 yield _Find(number, reading.text, match.start(), match.end(), reading.disguised)
 
 
-def _shown(finding: SkillFinding) -> SkillFinding:
+def _flagged(finding: SkillFinding) -> SkillFinding:
     """The same for what only looks like the beginning of a sentence: people are to look at it."""
     return replace(finding, level=Level.FLAG) if finding.level is Level.REJECT else finding
 

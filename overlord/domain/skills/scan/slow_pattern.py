@@ -80,7 +80,7 @@ def _alternatives(group: str) -> list[list[_Item]]:
         if group[at] in "^$" or group.startswith(("\\b", "\\B"), at):
             at += 1 if group[at] in "^$" else 2
             continue
-        at = _read(group, at, item)
+        at = _read_item(group, at, item)
         if many := _MANY.match(group, at):
             item.repeats, item.may_be_missing, at = True, many[0][:2] in {"*", "{,", "{0"}, many.end()
             at += group.startswith("?", at)
@@ -90,7 +90,7 @@ def _alternatives(group: str) -> list[list[_Item]]:
     return found
 
 
-def _read(group: str, at: int, item: _Item) -> int:
+def _read_item(group: str, at: int, item: _Item) -> int:
     """One thing of a sequence: where it is over."""
     if group[at] == "\\":
         return at + 2

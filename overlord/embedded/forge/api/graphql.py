@@ -23,7 +23,7 @@ async def graphql(call: Call) -> Response:
         return _ready(call, viewer, variables)
     if EDITED in query:
         return _edited(call, viewer, variables)
-    return _refused({}, f"Only {READY} and {EDITED} are understood here", "INVALID")
+    return _error_response({}, f"Only {READY} and {EDITED} are understood here", "INVALID")
 
 
 def _ready(call: Call, viewer: User, variables: dict[str, Any]) -> Response:
@@ -33,13 +33,13 @@ def _ready(call: Call, viewer: User, variables: dict[str, Any]) -> Response:
     if found is not None and not may_see(viewer, call.state.repository(found.repository)):
         found = None
     if found is None:
-        return _refused(
+        return _error_response(
             nothing, f"Could not resolve to a node with the global id of '{wanted}'.", "NOT_FOUND"
         )
     if not viewer.permits(contents="write", pull_requests="write"):
-        return _refused(nothing, REFUSED, "FORBIDDEN")
+        return _error_response(nothing, REFUSED, "FORBIDDEN")
     if not viewer.may_write:
-        return _refused(nothing, f"{viewer.login} does not have permission for {READY}.", "FORBIDDEN")
+        return _error_response(nothing, f"{viewer.login} does not have permission for {READY}.", "FORBIDDEN")
     ready = call.state.mark_ready(found)
     return reply({"data": {READY: {"pullRequest": {"id": wanted, "isDraft": ready.draft}}}})
 
@@ -51,11 +51,13 @@ def _edited(call: Call, viewer: User, variables: dict[str, Any]) -> Response:
     except Problem:
         issue = None
     if issue is None or isinstance(issue, Pull) or not may_see(viewer, call.state.repository(name)):
-        return _refused({"repository": None}, f"Could not resolve to an Issue of '{name}'.", "NOT_FOUND")
+        return _error_response(
+            {"repository": None}, f"Could not resolve to an Issue of '{name}'.", "NOT_FOUND"
+        )
     if not viewer.permits(issues="read"):
-        return _refused({"repository": None}, REFUSED, "FORBIDDEN")
+        return _error_response({"repository": None}, REFUSED, "FORBIDDEN")
     return reply({"data": {"repository": {"issue": {EDITED: moment(issue.edited_at)}}}})
 
 
-def _refused(data: dict[str, Any], message: str, kind: str) -> Response:
+def _error_response(data: dict[str, Any], message: str, kind: str) -> Response:
     return reply({"data": data or None, "errors": [{"type": kind, "path": list(data), "message": message}]})

@@ -47,11 +47,11 @@ def check(
     if isinstance(found, Refusal):
         raise Refused(f"the checks could not be tried: {found.why}")
     if not json:
-        _show(found)
+        _show_trial(found)
     raise typer.Exit(0 if found.judges else 1)
 
 
-def _show(found: "Trial") -> None:
+def _show_trial(found: "Trial") -> None:
     show_text(f"\n  tests   {line(found.tests)}\n  lint    {line(found.lint)}")
     for text in found.advice:
         show_text(f"\n{line(text)}")

@@ -153,7 +153,7 @@ def history(json: Json = False, _repo: Repo = "") -> None:
             str(item.job.id),
             f"{item.job.issue_ref} {item.job.issue.title[:50]}",
             ": ".join(filter(None, (state_in_words(item.job.state), item.job.reason[:60]))),
-            _result(item.job),
+            _where_result_is(item.job),
             cost_text(item.cost),
             age_text(item.took_s),
             age(item.ended_at),
@@ -173,10 +173,10 @@ def _columns() -> tuple[str, ...]:
 def _row(view: JobView) -> tuple[str, ...]:
     job = view.job
     issue = f"{job.issue_ref} {job.issue.title[:50]}"
-    return (str(job.id), issue, job.state, view.doing[:80], _result(job), age(job.created_at))
+    return (str(job.id), issue, job.state, view.doing[:80], _where_result_is(job), age(job.created_at))
 
 
-def _result(job: Job) -> str:
+def _where_result_is(job: Job) -> str:
     """Where what it has come to is: its pull request, or its branch where there is no forge."""
     if job.pull_number is None:
         return "-"

@@ -109,7 +109,7 @@ async def _of_issue(settings: Settings, name: RepositoryName, number: int) -> _F
     from overlord.engine.scope.allow import Facts
 
     async with _forge(settings) as forge:
-        issue = await _read(forge, name, number)
+        issue = await _read_issue(forge, name, number)
         branch = settings.space(name).base_branch or (await forge.repository(name)).default_branch
         async with _mirror(settings, forge, name, branch) as git:
             phase = contract_for(settings, name).start
@@ -117,7 +117,7 @@ async def _of_issue(settings: Settings, name: RepositoryName, number: int) -> _F
             return await _foretold(settings, git, facts, phase, await git.branch_head(name, branch))
 
 
-async def _read(forge: "GitHubForge", name: RepositoryName, number: int) -> Issue:
+async def _read_issue(forge: "GitHubForge", name: RepositoryName, number: int) -> Issue:
     """An issue as a job would take it up."""
     from overlord.engine.issues.claim import as_taken_up
 

@@ -51,7 +51,7 @@ def list_drafts(
     """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
     with state.reading() as connection:
         if number is not None:
-            return _show(drafts.get(connection, number), json=json)
+            return _show_draft(drafts.get(connection, number), json=json)
         found = drafts.newest(connection) if everything else drafts.unfinished(connection)
     if json:
         as_json([{"draft": item, "verdict": item.verdict, "digest": item.digest} for item in found])
@@ -66,7 +66,7 @@ def list_drafts(
     return None
 
 
-def _show(draft: SkillDraft, *, json: bool) -> None:
+def _show_draft(draft: SkillDraft, *, json: bool) -> None:
     if json:
         as_json({"draft": draft, "verdict": draft.verdict, "digest": draft.digest})
         return

@@ -18,7 +18,7 @@ Space = Annotated[str, typer.Option("--space", help="Only this repository, as ow
 
 def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     """The skills that were seen at each repository's base when a job began there."""
-    found = _found(space)
+    found = _read_skills(space)
     if json:
         as_json([{"skill": skill, "standing": standing} for skill, standing in found])
     elif not found:
@@ -42,7 +42,7 @@ def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None
 
 def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     """One skill, with how the jobs went that loaded it."""
-    found = [item for item in _found(space) if item[0].name == name]
+    found = [item for item in _read_skills(space) if item[0].name == name]
     if not found:
         raise Refused(f"no skill of the name {name!r} was seen; `overlord skills list` names them")
     if json:
@@ -58,7 +58,7 @@ def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> 
 
 def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
-    found = _found(space)
+    found = _read_skills(space)
     if json:
         as_json([{"skill": skill, "standing": standing} for skill, standing in found])
         return
@@ -93,7 +93,7 @@ def pulls(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
         table(("pull request", "verdict", "at", "why"), rows)
 
 
-def _found(space: str) -> list[tuple[SkillRecord, SkillStatistics]]:
+def _read_skills(space: str) -> list[tuple[SkillRecord, SkillStatistics]]:
     with state.reading() as connection:
         known = skills.all_of(connection, space or None)
         return [(skill, skill_uses.statistics(connection, skill)) for skill in known]

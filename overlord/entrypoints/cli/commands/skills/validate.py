@@ -27,7 +27,7 @@ def validate(
         for review in reviews:
             typer.echo(json_text(_as_json(review)))
     else:
-        _show(reviews)
+        _show_reviews(reviews)
     raise typer.Exit(1 if any(review.verdict is SkillVerdict.REJECT for review in reviews) else 0)
 
 
@@ -87,7 +87,7 @@ def _as_json(review: "SkillReview") -> dict[str, object]:
     return {"file": review.file, "verdict": review.verdict, "findings": findings}
 
 
-def _show(reviews: "tuple[SkillReview, ...]") -> None:
+def _show_reviews(reviews: "tuple[SkillReview, ...]") -> None:
     from overlord.domain.skills.verdict import SkillVerdict
 
     rows = [
