@@ -73,7 +73,9 @@ async def played() -> None:
     """Two issues: one becomes a pull request, the other a question. The channel and the pull request are photographed."""
     async with made_memory_talk() as talk:
         await talk.world.issue("add() subtracts")
-        talk.world.model_will(read("calc.py"), edit(*FIX), submit(summary="add() adds again; its test shows it."))
+        talk.world.model_will(
+            read("calc.py"), edit(*FIX), submit(summary="add() adds again; its test shows it.")
+        )
         await talk.world.settle()
         [pull] = talk.world.forge.pulls(REPO)
         body = MarkdownIt("gfm-like", {"linkify": False, "html": True}).render(pull.body)
