@@ -287,11 +287,17 @@ async def test_slacks_words_are_printed_as_words(clock: Clock) -> None:
     assert str(error.value).count("[ERROR] a b") == 3
 
 
+WORDS = {"type": "plain_text", "text": "Stop", "emoji": False}
+
+
 async def test_what_slack_does_not_take_is_said_where(people: EmbeddedChat, chat: SlackChat) -> None:
     at = await ground(people, chat)
     odd = Button(action=ActionId("a" * 300), label="Stop")
-    with pytest.raises(ChatRefused, match=r"invalid_blocks .*json-pointer.*action_id"):
+    with pytest.raises(ChatRefused, match="action_id"):
         await chat.post(at.channel, ChatMessage(summary="x", parts=(Buttons((odd,)),)), key="k")
+    block = {"type": "actions", "elements": [{"type": "button", "action_id": "a" * 300, "text": WORDS}]}
+    with pytest.raises(ChatRefused, match=r"invalid_blocks .*json-pointer.*action_id"):
+        await chat._client.write("chat.postMessage", channel=at.channel, text="x", blocks=[block])
 
 
 async def test_nobody_at_the_address(clock: Clock) -> None:

@@ -208,7 +208,7 @@ from pathlib import Path
 from overlord.ports import Launch
 {source}
 async def main():
-    await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, door=Path({door!r})))
+    await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, session_api=Path({session_api!r})))
     print("started", flush=True)
     await asyncio.Event().wait()
 asyncio.run(main())

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
+from slack_sdk.errors import SlackObjectFormationError
 from slack_sdk.models.blocks import (
     ActionsBlock,
     ButtonElement,
@@ -56,6 +57,7 @@ from overlord.domain.chat.message import (
     Span,
 )
 from overlord.domain.text.plain import count, visible
+from overlord.errors import ChatRefused
 
 Block = dict[str, Any]
 """A piece of JSON for Slack."""
@@ -349,6 +351,12 @@ def _context_block(text: str) -> Block:
 
 
 def _dict(model: Model | View) -> Block:
-    """As JSON, held against Slack's limits by the library. What breaks one is a defect of ours: everything was cut before."""
-    made: Block = model.to_dict()
+    """As JSON, held against Slack's limits by the library. What breaks one is a defect of ours: everything was cut before.
+
+    Raises ChatRefused then, as when Slack itself says no.
+    """
+    try:
+        made: Block = model.to_dict()
+    except SlackObjectFormationError as error:
+        raise ChatRefused(f"Slack takes no such block: {error}") from None
     return made

@@ -65,6 +65,8 @@ PROGRAM_RULES = (
         _DESTROYS,
         r"\bgit\s+ls-files\b[^\n]{0,60}?\|\s*xargs(?:\s+-\S+)*\s+(?:rm|truncate|shred|unlink)\b",
         r"\bxargs(?:\s+-\S+)*\s+(?:truncate|shred)\b",
+        r"\b(?:ls|find|echo|printf)\s+(?:-\S+\s+)*[\"']?(?:/|~|\$\{?HOME\}?|\*)[\"']?\s*\|\s*xargs(?:\s+-\S+)*\s+(?:sudo\s+)?rm\b",
+        r"\bdd\b[^\n]{0,120}?\bof=[\"']?/dev/[\"']?(?:sd|nvme|vd|hd|mmcblk|disk)",
         r"\bmv\s+(?:-\S+\s+)*\S{1,100}\s+/dev/null\b",
         r"(?:\bof=|>\s*)[\"']?(?:\./)?\.git/(?:index|HEAD|config|refs|objects)\b",
     ),
