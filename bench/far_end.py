@@ -1,4 +1,4 @@
-"""The far end of a benchmark: a model without latency that plays a script and notes when it was asked.
+"""The external service of a benchmark: a model without latency that plays a script and notes when it was asked.
 
 Both agents are served by the same code, the Minion over its unix socket and the peer over loopback TCP.
 """

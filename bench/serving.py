@@ -1,5 +1,5 @@
 """The daemon as a program of its own: how soon it serves and answers a health check, and how much memory it holds, idle and per
-open job. Everything it can do is on: listener, webhooks, metrics, chat and traces; their far ends are away.
+open job. Everything it can do is on: listener, webhooks, metrics, chat and traces; their external services are away.
 
 *Serving* is when commands can ring its wakeup: everything is built, the database is open, the loop turns. Memory is what
 is resident; the bare program beside it is the same Python that only waits.

@@ -216,7 +216,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing a check holds against a change, and what would mend it."""
+    """One thing a check holds against a change, and what would fix it."""
 
     check: str
     rule: str

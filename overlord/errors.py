@@ -118,11 +118,11 @@ class GitUnavailable(ExternalServiceError):
 
 
 class PushRejected(GitFailed):
-    """The branch at the far end is not where we last saw it."""
+    """The branch at the external service is not where we last saw it."""
 
 
 class PushRefused(GitFailed):
-    """The far end understood a push and said no: a rule, a protected branch, a hook, a permission. Repeating will not help
+    """The external service understood a push and said no: a rule, a protected branch, a hook, a permission. Repeating will not help
     before a person has changed that. `words`: all it said, which is not ours to trust; `advice`: what a person can do."""
 
     def __init__(self, message: str, *, words: str, advice: str) -> None:

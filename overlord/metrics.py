@@ -1,4 +1,4 @@
-"""What is counted while Overlord runs and in no row: how long things took, what far ends answered. Gone with the process.
+"""What is counted while Overlord runs and in no row: how long things took, what external services answered. Gone with the process.
 
 A leaf that every room may use: whoever does a thing counts it, and the operator's listener reads it. Label values are few
 and ours: names of settings, statuses, never words of others.

@@ -1,7 +1,7 @@
 """What we don't own, on one page: the forge, git, the runner, the model, the chat and the clock.
 
 Each has one implementation that speaks the real thing (`adapters/`) and one conformance suite. Engine and routines
-see only these. A failure of the far end is an exception of `errors.py` that says whose fault it was.
+see only these. A failure of the external service is an exception of `errors.py` that says whose fault it was.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -259,10 +259,10 @@ class Git(Protocol):
         self, name: RepositoryName, remote: Remote, *, sha: Sha, branch: str, expected: Sha | None
     ) -> None:
         """Push to `refs/heads/minion/…` and nowhere else, if the branch still is at `expected` (None: absent).
-        Raises PushRejected when it is not, PushRefused when the far end declines it (a rule, a hook, a permission)."""
+        Raises PushRejected when it is not, PushRefused when the external service declines it (a rule, a hook, a permission)."""
 
     async def remote_head(self, name: RepositoryName, remote: Remote, branch: str) -> Sha | None:
-        """Where the branch is at the far end now."""
+        """Where the branch is at the external service now."""
 
     async def remove_session(self, session: SessionId) -> None: ...
     async def mirrors(self) -> Sequence[Mirror]:

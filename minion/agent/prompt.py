@@ -45,7 +45,7 @@ def fence_mark() -> str:
 
 
 def instructions(brief: Brief, fence: str) -> str:
-    """The first layer, and what an earlier attempt is to mend."""
+    """The first layer, and what an earlier attempt is to fix."""
     limits = brief.limits
     who = _WHO.format(
         repository=brief.repository,

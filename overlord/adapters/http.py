@@ -15,7 +15,7 @@ CONNECTIONS = 64
 
 
 def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
-    """A client for one far end. Proxies and certificates come from the environment, unless it is on this machine."""
+    """A client for one external service. Proxies and certificates come from the environment, unless it is on this machine."""
     trust_env = not is_loopback(base_url)
     return httpx.AsyncClient(
         timeout=timeout,
@@ -27,7 +27,7 @@ def open_client(base_url: str, timeout: httpx.Timeout) -> httpx.AsyncClient:
 
 
 def authorities_for(base_url: str, *, trust_env: bool) -> ssl.SSLContext:
-    """Whom a far end's certificate may come from; from nobody where none is shown."""
+    """Whom an external service's certificate may come from; from nobody where none is shown."""
     if httpx.URL(base_url).scheme == "http":
         return _nobody()
     named = tuple(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))

@@ -274,7 +274,7 @@ _ASKED: dict[Subject, _Asked] = {
     ),
     Subject.SPACE_DOUBLED: _Asked(
         kind=DecisionKind.BLOCKER,
-        title="the repository is in Overlord's care under another name; its work is paused",
+        title="the repository is managed by Overlord under another name; its work is paused",
         verbs=(Verb.RETRY, Verb.DROP),
         blocks="every job of this repository",
     ),

@@ -193,7 +193,7 @@ _SENTENCES: Mapping[E, _Said] = {
     ),
     E.PAUSED: lambda d: f"no more work is taken up{_where(d)} for now{_because(d)}",
     E.RESUMED: lambda d: f"work is taken up again{_where(d)}",
-    E.SPACE_ADDED: lambda d: f"{d['space']} is in Overlord's care",
+    E.SPACE_ADDED: lambda d: f"{d['space']} is managed by Overlord",
     E.SPACE_REMOVED: lambda d: f"{d['space']} was taken out of Overlord's care",
     E.SETTINGS_CHANGED: lambda d: f"the settings changed: {_joined(d['what'])}",
     E.SETTINGS_REFUSED: lambda d: (

@@ -81,7 +81,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedRepository:
-    """One repository in Overlord's care, at a glance."""
+    """One repository managed by Overlord, at a glance."""
 
     name: str
     by: str

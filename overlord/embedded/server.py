@@ -82,7 +82,7 @@ async def serve(
         lifespan="off",
         log_config=None,
         access_log=False,
-        # As far ends do. After uvicorn's 5 s a busy machine's client meets its connection being closed: a fault nobody ordered.
+        # As external services do. After uvicorn's 5 s a busy machine's client meets its connection being closed: a fault nobody ordered.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=1,
     )

@@ -1,6 +1,6 @@
 """The one place that moves jobs. Events are hints: a tick reads what is true and takes every open job one step.
 
-A far end that does not answer delays its own job and no other; whatever else goes wrong in a step is written down,
+An external service that does not answer delays its own job and no other; whatever else goes wrong in a step is written down,
 and the job is tried again later.
 """
 
@@ -85,7 +85,7 @@ class Tick:
     async def run(self) -> Progress:
         """One pass over everything. True when something moved, so that another pass is worth it at once.
 
-        A step that takes its time, because a far end does, goes on beside the next passes.
+        A step that takes its time, because an external service does, goes on beside the next passes.
         """
         parts = self._parts.still()
         self._look_at_disk()
@@ -179,7 +179,7 @@ class Tick:
         return wanted
 
     async def _keep(self) -> Progress:
-        """The house-keeping of a day, tried again until it went through."""
+        """The retention of a day, tried again until it went through."""
         await clear_up.step(self._parts)
         self._kept_at = self._parts.clock.monotonic()
         return Progress.IDLE

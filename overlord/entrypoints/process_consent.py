@@ -25,7 +25,7 @@ def ask(settings: Settings, why: str) -> bool:
         return False
     error_console.print(f"overlord: {as_pasted(visible(why))}", markup=False, highlight=False, soft_wrap=True)
     error_console.print(WARNING, soft_wrap=True)
-    names = ", ".join(settings.repositories) or "the repositories in Overlord's care"
+    names = ", ".join(settings.repositories) or "the repositories managed by Overlord"
     if not typer.confirm(f"Work that way on {visible(names)}?", err=True):
         return False
     home = Home(settings.home)

@@ -111,7 +111,7 @@ def _open_decision(connection: sqlite3.Connection, decision: Decision) -> OpenDe
 
 
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
-    """Every repository in Overlord's care, and what it is at."""
+    """Every repository managed by Overlord, and what it is at."""
     words, flags = managed.current(connection), spaces.noted(connection)
     lane = lanes(connection, settings, settings.repositories)
     return tuple(

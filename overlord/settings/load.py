@@ -254,7 +254,7 @@ def reloaded(settings: Settings) -> Settings:
 
 
 def added_repositories(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
-    """The repositories that are in Overlord's care by command, and what was said of each."""
+    """The repositories that are managed by Overlord by command, and what was said of each."""
     return settings._given.added
 
 

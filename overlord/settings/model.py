@@ -1,4 +1,4 @@
-"""The settings of far ends and budgets: endpoints, sign-ins, the names a session may ask for, prices, caps."""
+"""The settings of external services and budgets: endpoints, sign-ins, the names a session may ask for, prices, caps."""
 
 import base64
 import re

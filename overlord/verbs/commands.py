@@ -93,7 +93,7 @@ class RetryJob:
 
 
 def retry_job(connection: sqlite3.Connection, command: RetryJob, *, at: datetime) -> Decision:
-    """Raises NotFound for an unknown job, Refused for one that waits for nothing another try could mend."""
+    """Raises NotFound for an unknown job, Refused for one that waits for nothing another try could fix."""
     job = jobs.get(connection, command.job_id)
     for decision in decisions.waiting(connection, job.id):
         verb = next((verb for verb in decision.verbs if verb in _TRY_AGAIN), None)
@@ -111,7 +111,7 @@ class WorkOn:
     """Have an issue worked on although nobody put the work label on it, or let its waiting job go on."""
 
     space: str
-    """A repository in Overlord's care, as the settings spell it."""
+    """A repository managed by Overlord, as the settings spell it."""
     number: int
     actor: str
 
@@ -209,7 +209,7 @@ def why_not_found(connection: sqlite3.Connection, space: str) -> str:
         return f"{space} is paused because its repository cannot be found; `overlord resume {space}` looks for it again"
     doubled = asked.subject is Subject.SPACE_DOUBLED
     because = (
-        "its repository is in Overlord's care under another name"
+        "its repository is managed by Overlord under another name"
         if doubled
         else "its repository cannot be found"
     )

@@ -34,7 +34,7 @@ def add_space(
 ) -> bool:
     """`named` are the repositories of the settings. Returns whether it is new. Raises Refused for one of those."""
     if twin := next((name for name in named if name.casefold() == command.space.casefold()), None):
-        raise Refused(f"{twin} is in Overlord's care by the settings; change `spaces.{twin}` there")
+        raise Refused(f"{twin} is managed by Overlord by the settings; change `spaces.{twin}` there")
     known = _word_of(connection, command.space)
     name = known.name if known is not None else command.space
     managed.note(connection, name, given=command.given, actor=command.actor, at=at)
@@ -63,9 +63,9 @@ def remove_space(
     if word is None or word.is_removed:
         if any(name.casefold() == command.space.casefold() for name in named):
             raise Refused(
-                f"{command.space} is in Overlord's care by the settings: take it out of `repositories` or OVERLORD_REPOS there"
+                f"{command.space} is managed by Overlord by the settings: take it out of `repositories` or OVERLORD_REPOS there"
             )
-        raise NotFound(f"{command.space} is not in Overlord's care; `overlord space list` shows what is")
+        raise NotFound(f"{command.space} is not managed by Overlord; `overlord space list` shows what is")
     open_jobs = jobs.of_space(connection, word.name)
     if open_jobs and not command.stop_jobs:
         raise Refused(

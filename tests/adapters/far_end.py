@@ -1,4 +1,4 @@
-"""Far ends that are none of git's own servers: one that only knows files, one that says the same to everybody."""
+"""External services that are none of git's own servers: one that only knows files, one that says the same to everybody."""
 
 import functools
 import threading

@@ -1,4 +1,4 @@
-"""Every operation of the GitHub adapter, asked for once, and a far end that answers what a test tells it to."""
+"""Every operation of the GitHub adapter, asked for once, and an external service that answers what a test tells it to."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Every call of `ports.Chat`, ready to be made, and the Slack-shaped far ends they are tried against."""
+"""Every call of `ports.Chat`, ready to be made, and the Slack-shaped external services they are tried against."""
 
 import logging
 import traceback
@@ -124,7 +124,7 @@ CALLS = (*READS, *WRITES)
 
 @dataclass(slots=True)
 class FarEnd:
-    """A far end that says the same to everybody, and what it was asked."""
+    """An external service that says the same to everybody, and what it was asked."""
 
     base_url: str = ""
     asked: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)

@@ -26,7 +26,7 @@ ABSENT = Sha("f" * 40)
 
 @dataclass
 class Ground:
-    """A far end with one branch, and an Overlord's git beside it."""
+    """An external service with one branch, and an Overlord's git beside it."""
 
     home: Home
     git: GitMirrors
@@ -577,7 +577,7 @@ async def test_a_credential_is_in_no_argument_list_no_environment_and_no_excepti
     fake.parent.mkdir()
     fake.write_text(
         f"#!/bin/sh\nprintf '%s\\n' \"$@\" >> '{seen}'\nenv >> '{seen}'\n{real} config --list >> '{tmp_path}/told'\n"
-        + "echo 'fatal: the far end says no' >&2\nexit 128\n"
+        + "echo 'fatal: the external service says no' >&2\nexit 128\n"
     )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")

@@ -19,7 +19,7 @@ AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
 class Ground:
-    """A far end with `main`, and a session that began with it."""
+    """An external service with `main`, and a session that began with it."""
 
     def __init__(self, root: Path) -> None:
         self.far = root / "far.git"

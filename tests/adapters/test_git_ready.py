@@ -18,7 +18,7 @@ NAME = RepositoryName("Acme/Calc")
 
 
 class Ground:
-    """A far end, and Overlord's git."""
+    """An external service, and Overlord's git."""
 
     def __init__(self, root: Path) -> None:
         self.far = root / "far.git"

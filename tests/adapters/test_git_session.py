@@ -21,7 +21,7 @@ CANARY = "canary-0123456789"
 
 
 class Ground:
-    """A far end with `main`, and Overlord's git."""
+    """An external service with `main`, and Overlord's git."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(exist_ok=True)

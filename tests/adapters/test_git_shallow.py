@@ -21,7 +21,7 @@ DEPTH = 3
 
 
 class Ground:
-    """A far end with ten commits, and an Overlord's git that begins with three of them."""
+    """An external service with ten commits, and an Overlord's git that begins with three of them."""
 
     def __init__(self, root: Path) -> None:
         self.far = root / "far.git"

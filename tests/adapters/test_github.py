@@ -276,7 +276,7 @@ async def test_a_proxy_of_the_environment_is_not_used_for_loopback(
         await forge.close()
 
 
-# A far end that answers what we tell it to
+# An external service that answers what we tell it to
 
 
 ISSUE = {

@@ -56,7 +56,7 @@ async def test_a_proxy_is_asked_for_a_tunnel_and_is_not_shown_the_token(
 
 @asynccontextmanager
 async def tunnel(certificate: Path, behind: Wire) -> AsyncIterator[str]:
-    """A proxy that leads everybody to one far end, whose certificate this is; gives its address."""
+    """A proxy that leads everybody to one external service, whose certificate this is; gives its address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
 

@@ -1,4 +1,4 @@
-"""Far ends of GitHub's client that speak byte by byte, well or badly, and the client that asks them."""
+"""External services of GitHub's client that speak byte by byte, well or badly, and the client that asks them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -14,7 +14,7 @@ MERGING = re.compile(
 )
 """What merges, or approves, at GitHub: REST operations, addresses and mutations."""
 STAND_IN = "overlord/embedded/"
-"""Where the far end is played, people's own merges among it."""
+"""Where the external service is played, people's own merges among it."""
 
 
 def test_no_operation_merges_or_approves() -> None:

@@ -31,7 +31,7 @@ def settings(tmp_path: Path) -> Callable[[str], Settings]:
 
 
 def program(home: Path) -> dict[str, str]:
-    """The environment of a daemon whose far ends nobody is at."""
+    """The environment of a daemon whose external services nobody is at."""
     return {
         "PATH": os.environ["PATH"],
         "OVERLORD_HOME": str(home),

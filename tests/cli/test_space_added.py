@@ -66,7 +66,7 @@ async def test_a_repository_that_is_there_is_added_as_the_forge_spells_it(
 ) -> None:
     said = await typed("space", "add", THERE.upper(), by=by)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"{THERE} is in Overlord's care.")
+    assert said.out.startswith(f"{THERE} is managed by Overlord.")
     assert added(home) == [THERE]
 
 

@@ -129,12 +129,12 @@ def test_what_is_worked_on_is_refused(overlord: Overlord, filled: Filled) -> Non
         (
             ("work", "acme/sold#42"),
             4,
-            "overlord: no repository of that name is in Overlord's care; there is acme/calc\n",
+            "overlord: no repository of that name is managed by Overlord; there is acme/calc\n",
         ),
         (
             ("pause", "sold"),
             4,
-            "overlord: no repository of that name is in Overlord's care; there is acme/calc\n",
+            "overlord: no repository of that name is managed by Overlord; there is acme/calc\n",
         ),
         (("pause", "--reason"), 2, ""),
         (("resume", "calc", "--all"), 2, ""),

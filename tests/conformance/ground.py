@@ -36,7 +36,7 @@ LIVE_VARIABLES = ("GITHUB_TOKEN", "OVERLORD_LIVE_REPOSITORY")
 
 
 class Ground(Protocol):
-    """A repository at a far end, from the people's side."""
+    """A repository at an external service, from the people's side."""
 
     forge: Forge
     name: RepositoryName

@@ -49,7 +49,7 @@ TIMEOUT_S = 30.0
 
 
 class Ground(Protocol):
-    """A channel at a far end, from the people's side."""
+    """A channel at an external service, from the people's side."""
 
     chat: Chat
     channel: ChannelId
@@ -138,7 +138,7 @@ def word() -> str:
 
 @pytest.fixture
 def since() -> datetime:
-    """Before anything of this test was posted, whatever the far end's clock says."""
+    """Before anything of this test was posted, whatever the external service's clock says."""
     return utc_now() - timedelta(minutes=5)
 
 

@@ -37,14 +37,14 @@ BASE: Files = {
 
 
 class Ground(Protocol):
-    """A far end with one branch, and an Overlord's git beside it."""
+    """An external service with one branch, and an Overlord's git beside it."""
 
     remote: Remote
 
     @property
     def git(self) -> Git: ...
     def commit(self, branch: str, files: Files, *, parent: Sha | None = None) -> Sha:
-        """Somebody commits at the far end."""
+        """Somebody commits at the external service."""
         ...
 
     def delete(self, branch: str) -> None: ...
@@ -115,7 +115,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
 
 @dataclass
 class Begun:
-    """A far end whose base is mirrored, and a session on it."""
+    """An external service whose base is mirrored, and a session on it."""
 
     ground: Ground
     base: Sha

@@ -30,7 +30,7 @@ READY, CLONED = "ready", "cloned"
 
 @dataclass
 class Ground:
-    """A far end, Overlord's git beside it, and the ways a session can come to its working copy."""
+    """An external service, Overlord's git beside it, and the ways a session can come to its working copy."""
 
     root: Path
     far: Path

@@ -40,7 +40,7 @@ def test_a_repository_is_meant(said: str | None, repositories: tuple[str, ...], 
             "say which repository, as in owner/repo; there is acme/Calc, acme/other",
         ),
         (None, (), Refused, "say which repository, as in owner/repo; there is none"),
-        ("sold", (CALC,), NotFound, "no repository of that name is in Overlord's care; there is acme/Calc"),
+        ("sold", (CALC,), NotFound, "no repository of that name is managed by Overlord; there is acme/Calc"),
         ("calc", (CALC, TWIN), Refused, "say which repository: acme/Calc or nova/calc"),
     ],
 )

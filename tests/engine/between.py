@@ -1,4 +1,4 @@
-"""A port with something of a test's own between it and who calls it: a far end that is unwell, slow, or tells what is old."""
+"""A port with something of a test's own between it and who calls it: an external service that is unwell, slow, or tells what is old."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager

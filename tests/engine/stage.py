@@ -30,7 +30,7 @@ from tests.world import REPO
 NAME = RepositoryName(REPO)
 Files = Mapping[str, Content | None]
 FIXED: Files = {"calc.py": "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"}
-"""What mends the repository of a world."""
+"""What fixes the repository of a world."""
 DONE = Report(outcome=Outcome.COMPLETE, summary="done", turns=2)
 EXITED = Ending(kind=EndKind.EXITED, exit_code=0)
 

@@ -25,7 +25,7 @@ PLAYS = 6
 
 @dataclass
 class Stage(Talk):
-    """A talk whose far end can go away."""
+    """A talk whose external service can go away."""
 
     bob: str
     heard: list[Delivered] = field(default_factory=list)

@@ -33,7 +33,7 @@ def _stands(told: Campaign, number: int, state: str, *, is_labelled: bool, words
 
 
 async def _vetted(told: Campaign) -> None:
-    """A stranger's skill is rejected, mended, taken out again; then the pull request is closed."""
+    """A stranger's skill is rejected, fixed, taken out again; then the pull request is closed."""
     forge = told.world.forge
     forge.add_user("mallory", association="NONE")
     number = await forge.fork_pull(REPO, "A skill", {PATH: HOSTILE}, author="mallory")

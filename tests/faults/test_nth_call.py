@@ -1,7 +1,7 @@
-"""The first, the second, … call of a port fails: once before its effect, once after it, and then for good until it is mended.
+"""The first, the second, … call of a port fails: once before its effect, once after it, and then for good until it is fixed.
 
 A story goes from a label to a pull request in review, and on to where somebody has merged that. Once: it ends as it does
-without a fault, with one pull request and no attempt spent. For good: it waits and says which far end keeps it, and goes on
+without a fault, with one pull request and no attempt spent. For good: it waits and says which external service keeps it, and goes on
 to its end when that is back.
 """
 
@@ -40,7 +40,7 @@ PROMISED = {
 AT_ONCE = 5
 """Stories in one world: with more each request looks at more connections, and each look at more issues."""
 TRIES = 3
-"""How often what fails for good is tried before it is mended."""
+"""How often what fails for good is tried before it is fixed."""
 GIT_EFFECTS = (
     *("refresh_mirror", "prepare_session", "ready_copy", "forget_ready"),
     *("canonical_commit", "push", "remove_session"),
@@ -122,7 +122,7 @@ async def _go_on(world: World, spaces: Collection[str], leg: JobState) -> None:
 
 
 async def _held_up(world: World, port: str, plans: Mapping[str, Plan], leg: JobState) -> list[str]:
-    """Let every story go as far as it gets, mend what is broken, and so on until all are through. What people were not
+    """Let every story go as far as it gets, fix what is broken, and so on until all are through. What people were not
     told."""
 
     async def is_stuck() -> bool:

@@ -75,7 +75,7 @@ def _faulty(real: object, plan: Plan) -> Faulty:
 
 
 async def _mended(world: World, plan: Plan) -> None:
-    """Let the story go as far as it gets, mend the database, and so on until it is through."""
+    """Let the story go as far as it gets, fix the database, and so on until it is through."""
     is_down = True
     while is_down:
         await world.make_due()

@@ -71,7 +71,7 @@ class MemorySessionApis(SessionApiServer):
 
 @dataclass
 class MemoryWorld(World):
-    """A `World` whose far ends are in memory. `before` puts something of a test's own before a port."""
+    """A `World` whose external services are in memory. `before` puts something of a test's own before a port."""
 
     forge: MemoryPeople
     before: StandIns = field(default_factory=dict)

@@ -119,7 +119,7 @@ class Held:
 
 @dataclass
 class SessionApi:
-    """One session's far end: what it serves, and what it was sent."""
+    """One session's external service: what it serves, and what it was sent."""
 
     root: Path
     brief: Brief

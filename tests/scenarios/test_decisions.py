@@ -102,12 +102,12 @@ CONTRACT = """
 name: two-steps
 version: 1
 lifetime_h: 24
-start: mend
+start: fix
 roles:
   coder: {scope: {mode: directory, patterns: [calc.py]}, budget: {}}
   writer: {scope: {mode: directory, patterns: ["*.md"]}, budget: {turns: 10}}
 phases:
-  mend: {role: coder, inputs: [issue], outputs: [change], criteria: [evaluation_passed], next: document}
+  fix: {role: coder, inputs: [issue], outputs: [change], criteria: [evaluation_passed], next: document}
   document: {role: writer, inputs: [change], outputs: [change], criteria: [evaluation_passed]}
 """
 

@@ -24,7 +24,7 @@ LOW = "Everything is paused by overlord: the disk has "
 
 
 async def rested(world: World) -> None:
-    """Until the house-keeping of the start is over, and another day's would be long to come."""
+    """Until the retention of the start is over, and another day's would be long to come."""
     await world.overlord.turn()
     await world.overlord.tick.rest()
 

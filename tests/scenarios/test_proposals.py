@@ -321,7 +321,7 @@ async def test_nothing_is_opened_where_overlord_does_not_work_any_more(world: Wo
     await approve(world)
     await world.until(lambda: _rests(world))
     [rests] = await proposed(world)
-    assert rests.note == "its issue cannot be opened: acme/calc is not in Overlord's care any more"
+    assert rests.note == "its issue cannot be opened: acme/calc is not managed by Overlord any more"
     assert [issue.title for issue in world.forge.issues(REPO)] == ["First"]
 
 

@@ -1,4 +1,4 @@
-"""House-keeping: what is kept no longer goes, by itself; what is, and the ledger, stays; and so the disk stays as it is."""
+"""Retention: what is kept no longer goes, by itself; what is, and the ledger, stays; and so the disk stays as it is."""
 
 from datetime import timedelta
 from pathlib import Path

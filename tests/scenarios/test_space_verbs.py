@@ -66,7 +66,7 @@ async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(
             "--set",
             "scope=[calc.py]",
         )
-        assert (code, said.startswith(f"{OTHER} is in Overlord's care.")) == (0, True), said
+        assert (code, said.startswith(f"{OTHER} is managed by Overlord.")) == (0, True), said
         await world.forge.open_issue(OTHER, "add() subtracts", "", labels=["robot"])
         world.model_will(*WORK)
         await world.settle()
@@ -95,7 +95,7 @@ async def test_one_with_open_jobs_is_removed_only_with_their_end_and_what_is_kno
         )
         assert await typed(world, "space", "remove", OTHER, "--stop-jobs") == (
             0,
-            f"{OTHER} is not in Overlord's care any more. 1 job ended; what was made stays.\n",
+            f"{OTHER} is not managed by Overlord any more. 1 job ended; what was made stays.\n",
         )
         await world.settle()
         [job] = await world.jobs()
@@ -164,7 +164,7 @@ async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from
         (("other",), 2, "give a repository as owner/repo"),
         (("acme/..",), 2, "give a repository as owner/repo"),
         (("./other",), 2, "give a repository as owner/repo"),
-        ((REPO.upper(),), 5, f"{REPO} is in Overlord's care by the settings"),
+        ((REPO.upper(),), 5, f"{REPO} is managed by Overlord by the settings"),
     ],
 )
 async def test_what_cannot_be_added_is_refused_and_nothing_changes(

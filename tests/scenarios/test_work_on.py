@@ -271,7 +271,7 @@ async def test_a_repository_that_is_no_longer_ours_is_refused() -> None:
         refused = await answered(world, work_request)
         assert (refused.state, refused.answer) == (
             WorkRequestState.REFUSED,
-            "That repository is not in Overlord's care any more.",
+            "That repository is not managed by Overlord any more.",
         )
         assert not any("acme/sold" in seen.path for seen in world.forge.requests), (
             "it is not asked for anything"

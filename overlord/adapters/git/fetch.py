@@ -1,4 +1,4 @@
-"""Fetching from a far end: of a whole history or a part, with a credential that only the far end's own address hears."""
+"""Fetching from an external service: of a whole history or a part, with a credential that only the external service's own address hears."""
 
 import re
 import tempfile
@@ -52,7 +52,7 @@ async def fetch_branches(
 
 
 async def head_at(mirror: Path, remote: Remote, branch: str, *, scratch: Path) -> Sha | None:
-    """Where a branch is at the far end; None when it has none of that name. `scratch` is where a note lies for a moment.
+    """Where a branch is at the external service; None when it has none of that name. `scratch` is where a note lies for a moment.
 
     Raises GitFailed also for what is no git server: git takes any answer without a line break for one with nothing in it.
     """
@@ -113,7 +113,7 @@ async def is_empty(mirror: Path) -> bool:
 
 
 def signed_in(remote: Remote) -> dict[str, str]:
-    """What git is told for one far end."""
+    """What git is told for one external service."""
     # A redirect would take the credential to another host; the forge's address is set, not discovered.
     still = {"http.followRedirects": "false"}
     if not remote.authorization:

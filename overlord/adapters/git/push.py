@@ -1,8 +1,8 @@
-"""A push that failed: whether the far end has declined it, and in which words.
+"""A push that failed: whether the external service has declined it, and in which words.
 
 Git says one thing for "the rule forbids it" and for "the disk was full for a moment": `[remote rejected]`, with a reason in
 brackets. A refusal that is repeated for ever tells nobody, and one that is put to a person for nothing costs them a press. So
-whatever a far end rejects is a refusal, but for the reasons that are known to pass by themselves.
+whatever an external service rejects is a refusal, but for the reasons that are known to pass by themselves.
 """
 
 import re
@@ -47,7 +47,7 @@ _ADVISED = "Change what it complains of at the forge."
 
 
 def refusal_of(error: GitFailed, branch: str) -> PushRefused | None:
-    """What the far end declined, of a push to a branch that failed; None where trying again may do."""
+    """What the external service declined, of a push to a branch that failed; None where trying again may do."""
     said = _server_lines(error.errors)
     rejected = _REJECTED.search(error.output)
     why = _printable(rejected["why"]) if rejected else ""

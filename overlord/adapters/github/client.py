@@ -86,7 +86,7 @@ class SignIn:
 
 
 class GitHubClient(GitHubAPI):
-    """One far end: github.com, a GitHub Enterprise Server (`https://host/api/v3`), or what speaks like them."""
+    """One external service: github.com, a GitHub Enterprise Server (`https://host/api/v3`), or what speaks like them."""
 
     def __init__(
         self,

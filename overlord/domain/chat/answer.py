@@ -117,7 +117,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
 
 
 def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMessage:
-    """The repositories in Overlord's care."""
+    """The repositories managed by Overlord."""
     items = [
         (
             Bold(item.name),

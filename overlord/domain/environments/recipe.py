@@ -1,7 +1,7 @@
 """What a repository needs before its tests can run, found out without running anything of it.
 
 `wanted` says which files to read at base, `recipe` makes of them a plan for a setup session. Every byte is a
-stranger's: nothing raises but a broken `.nebulus/environment.yaml`, which a person must mend; what cannot be read is
+stranger's: nothing raises but a broken `.nebulus/environment.yaml`, which a person must fix; what cannot be read is
 said and left out. Two recipes with one key may share what their setup makes.
 """
 

@@ -57,7 +57,7 @@ class Trigger(StrEnum):
     SYSTEMIC = "systemic"
     """A finding that the review says would be made again elsewhere."""
     BLOCKER = "blocker"
-    """What Minions say they cannot go on without, and nobody's answer mended."""
+    """What Minions say they cannot go on without, and nobody's answer fixed."""
     QUESTION = "question"
     """What people keep answering the same way."""
     SCOPE_REQUEST = "scope_request"

@@ -30,7 +30,7 @@ MARK = "<!-- overlord:skills -->"
 
 
 class Outcome(StrEnum):
-    """What vetting came to."""
+    """What the review came to."""
 
     UNTOUCHED = "untouched"
     ACCEPT = "accept"
@@ -220,7 +220,7 @@ def agreed(
 
 
 def published_review(pull_review: SkillPullReview, *, every: bool, approved_by: str = "") -> PublishedReview:
-    """What a vetting has to say. `every`: also of what changes no skills; `approved_by`: the person who approved a head that a
+    """What a review has to say. `every`: also of what changes no skills; `approved_by`: the person who approved a head that a
     person was to look at."""
     if not pull_review.is_about_skills:
         body = _body(pull_review) if pull_review.is_marked else ""

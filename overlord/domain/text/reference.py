@@ -91,7 +91,7 @@ def repository_in(word: str) -> str | None:
 
 
 def space_named(said: str | None, repositories: Sequence[str]) -> str:
-    """The repository in Overlord's care that is meant, as the settings spell it: by its full name, by its own where only one
+    """The repository managed by Overlord that is meant, as the settings spell it: by its full name, by its own where only one
     has it, or by nothing where there is only one.
 
     Raises NotFound for one that is not among them, Refused where it could be several.
@@ -105,7 +105,7 @@ def space_named(said: str | None, repositories: Sequence[str]) -> str:
     whole = [name for name in repositories if name.casefold() == folded]
     found = whole or [name for name in repositories if name.casefold().rpartition("/")[2] == folded]
     if not found:
-        raise NotFound(f"no repository of that name is in Overlord's care; there is {known}")
+        raise NotFound(f"no repository of that name is managed by Overlord; there is {known}")
     if len(found) > 1:
         raise Refused(f"say which repository: {' or '.join(found)}")
     return found[0]

@@ -61,7 +61,7 @@ async def _answer_request(
 async def _evaluation_input(parts: Parts, name: RepositoryName, wished: WorkRequest) -> tuple[Issue, str]:
     """The issue as it stands now, and the branch its work is for. Raises Refused for what is not to be worked on."""
     if name not in parts.settings.repositories:
-        raise Refused("that repository is not in Overlord's care any more")
+        raise Refused("that repository is not managed by Overlord any more")
     if (
         await parts.database.read(lambda c: spaces.get(c, name))
     ).paused or not await renamed_repository.is_itself(parts, name):

@@ -27,7 +27,7 @@ async def opened(
     name = RepositoryName(space)
     if name not in parts.settings.repositories:
         parts.unopened.pop(key, None)
-        raise ForgeRefused(f"{name} is not in Overlord's care any more")
+        raise ForgeRefused(f"{name} is not managed by Overlord any more")
     try:
         found = await _find_existing(parts, name, key, ordered_at) if ordered_at is not None else None
         if ordered_at is None:

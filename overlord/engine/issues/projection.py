@@ -88,7 +88,7 @@ async def step(parts: Parts, job: Job) -> Progress:
 
 @contextlib.contextmanager
 def _collected(refused: list[ExternalServiceError]) -> Iterator[None]:
-    """What a far end refuses keeps the rest from nothing: it is raised when all was tried. One that does not answer is not asked
+    """What an external service refuses keeps the rest from nothing: it is raised when all was tried. One that does not answer is not asked
     for more."""
     try:
         yield

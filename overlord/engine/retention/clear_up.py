@@ -1,4 +1,4 @@
-"""House-keeping: what is kept no longer, as the settings say, once a day and when a person asks. Never anything of an open job.
+"""Retention: what is kept no longer, as the settings say, once a day and when a person asks. Never anything of an open job.
 
 Each thing is looked for and then removed, its fact first; whoever is cut off finds the rest at the next look.
 """

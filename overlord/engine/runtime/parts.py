@@ -53,7 +53,7 @@ class Parts:
     skills_at_base: dict[str, bytes] = field(default_factory=dict)
     """Skill files by the names of their contents, which never change."""
     skill_review_asked: dict[RepositoryName, tuple[float, int]] = field(default_factory=dict)
-    """What vetting has asked of the forge for a space, and since when by the daemon's own clock."""
+    """What the review has asked of the forge for a space, and since when by the daemon's own clock."""
     skill_reading_rests: dict[str, float] = field(default_factory=dict)
     """Until when, by the daemon's own clock, no model is asked to read the skills of a space, because it gave no reply."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caretaker:
-    """What house-keeping is handed, by a daemon or by a command. Without a runner, what lives there is left alone."""
+    """What retention is handed, by a daemon or by a command. Without a runner, what lives there is left alone."""
 
     settings: Settings
     home: Home

@@ -1,4 +1,4 @@
-"""Trouble with one thing among many: it is kept to be told, and the rest goes on. Unless the far end asks to be left alone."""
+"""Trouble with one thing among many: it is kept to be told, and the rest goes on. Unless the external service asks to be left alone."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -19,13 +19,13 @@ LOCKED = "locked"
 
 @dataclass(frozen=True, slots=True)
 class PollErrors:
-    """What went wrong so far, in the far ends' words."""
+    """What went wrong so far, in the external services' words."""
 
     _told: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep what a far end does not do for one thing. Raises it when that end names a time to come back."""
+        """Keep what an external service does not do for one thing. Raises it when that end names a time to come back."""
         try:
             yield
         except ExternalServiceError as error:
@@ -46,7 +46,7 @@ class PollErrors:
 
 
 def wait_asked(error: ExternalServiceError) -> float | None:
-    """For how many seconds a far end asks to be left alone, if it does."""
+    """For how many seconds an external service asks to be left alone, if it does."""
     seconds: float | None = getattr(error, "retry_after_s", None)
     return seconds
 

@@ -200,7 +200,7 @@ async def _work_session(
 
 
 def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """What a session is to mend: what its round is about, and once that was tried what the judge held against it."""
+    """What a session is to fix: what its round is about, and once that was tried what the judge held against it."""
     asked = tuple(item.finding for item in follow_ups.of_round(connection, job))
     return (*asked, *judged) if job.revision or not asked else asked
 

@@ -44,7 +44,7 @@ async def at_base(parts: Parts, space: str) -> Mapping[str, bytes]:
     """The skill files of a repository as its base branch is now, by path. Raises NotDrafted for what nobody can see."""
     name = RepositoryName(space)
     if name not in parts.settings.repositories:
-        raise NotDrafted(f"{space} is not in Overlord's care any more")
+        raise NotDrafted(f"{space} is not managed by Overlord any more")
     try:
         branch = await claim.base_branch(parts, name)
         await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[branch])

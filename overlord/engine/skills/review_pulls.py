@@ -59,7 +59,7 @@ MOST_A_LOOK = 20
 AGAIN = "again"
 """In the place of the skills at base: the forge said no, which may pass, so the same head is looked at again."""
 MOST_REQUESTS = 1_000
-"""What vetting asks of the forge for one space within an hour, whoever pushes how often: a fifth of what GitHub allows."""
+"""What the review asks of the forge for one space within an hour, whoever pushes how often: a fifth of what GitHub allows."""
 HOUR_S = 3600.0
 MOST_READ = 256 * 1024
 """Bytes of skills in one pull request."""

@@ -1,6 +1,6 @@
 """Making a backup while a daemon works: first the database as it is at one moment, then what it names.
 
-What it names only grows (evidence, commits), so whatever is taken after the database is at least what that knows; house-keeping,
+What it names only grows (evidence, commits), so whatever is taken after the database is at least what that knows; retention,
 which takes away, is kept out meanwhile. Nothing of the environment gets into it: no key and no token, unless the operator
 wrote one into overlord.yaml.
 """

@@ -250,7 +250,7 @@ def decisions() -> Loaded:
 
 @app.command()
 def space() -> Loaded:
-    """The repositories in Overlord's care."""
+    """The repositories managed by Overlord."""
     from overlord.entrypoints.cli.commands import space
 
     return space.app

@@ -5,7 +5,7 @@ from overlord import errors
 EXIT_CODES = """\
 Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a rejected skill, a demo or run that ended badly \
 or waits for a person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or \
-far end unavailable · 7 another daemon has taken over · 130 interrupted, nothing lost.
+external service unavailable · 7 another daemon has taken over · 130 interrupted, nothing lost.
 """
 
 _CODES: tuple[tuple[type[errors.OverlordError], int], ...] = (

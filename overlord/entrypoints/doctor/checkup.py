@@ -1,4 +1,4 @@
-"""`overlord doctor`: looks at everything Overlord needs from this machine and its far ends.
+"""`overlord doctor`: looks at everything Overlord needs from this machine and its external services.
 
 Each finding says what was found and, where it is not well, what to do. It spends one token of a model at most.
 """

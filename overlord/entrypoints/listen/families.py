@@ -92,7 +92,7 @@ def counted(found: Census) -> Iterator[Metric]:
 
 
 def timed(meters: Meters, found: Census) -> Iterator[Metric]:
-    """How long things took, and what far ends answered."""
+    """How long things took, and what external services answered."""
     totals = found.totals
     session_s = _summed(totals.get("session_s", {}), totals.get("session_ms", {}), SESSION_BOUNDS_S)
     yield _histogram("session_duration_seconds", "Sessions from start to end.", ("kind",), session_s)

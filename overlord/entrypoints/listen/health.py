@@ -1,7 +1,7 @@
 """`GET /healthz` and `GET /readyz`: whether the loop makes passes, and whether it could do its work now.
 
 Anybody may ask, so an answer names no path and no version, and repositories to those alone who may read `/metrics`. However often
-it is asked, the far ends are not.
+it is asked, the external services are not.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The tables of what is in Overlord's care by command and of how the settings were last taken."""
+"""The tables of what is managed by Overlord by command and of how the settings were last taken."""
 
 CARE = (
     """CREATE TABLE care (

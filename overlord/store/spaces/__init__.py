@@ -1,1 +1,1 @@
-"""Repositories in Overlord's care, and what people said of them."""
+"""Repositories managed by Overlord, and what people said of them."""

@@ -49,7 +49,7 @@ def current(connection: sqlite3.Connection) -> dict[str, Word]:
 
 
 def added(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """The repositories in Overlord's care by command, and what was said of each."""
+    """The repositories managed by Overlord by command, and what was said of each."""
     words = current(connection)
     return {name: json.loads(word.given) for name, word in words.items() if not word.is_removed}
 

@@ -1,4 +1,4 @@
-"""Spaces: the flags of a repository in Overlord's care. Its settings live in the configuration."""
+"""Spaces: the flags of a repository managed by Overlord. Its settings live in the configuration."""
 
 import sqlite3
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Test runs side by side: what passed at base and does not any more, what is new, mended, changed, flaky, gone."""
+"""Test runs side by side: what passed at base and does not any more, what is new, fixed, changed, flaky, gone."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

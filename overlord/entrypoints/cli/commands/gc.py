@@ -1,4 +1,4 @@
-"""`overlord gc`: the house-keeping a daemon does once a day, now, and what it comes to."""
+"""`overlord gc`: the retention a daemon does once a day, now, and what it comes to."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""`overlord space …`: the repositories in Overlord's care, what each of them is worked on by, and where that is said."""
+"""`overlord space …`: the repositories managed by Overlord, what each of them is worked on by, and where that is said."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,11 +28,13 @@ from overlord.verbs.space import AddSpace, RemoveSpace, add_space, remove_space
 from overlord.verbs.untested import AskAgain
 from overlord.verbs.untested import ask_again as ask_again_about_tests
 
-app = typer.Typer(help="The repositories in Overlord's care.", no_args_is_help=True)
+app = typer.Typer(help="The repositories managed by Overlord.", no_args_is_help=True)
 app.command("pause")(work.pause_space)
 app.command("resume")(work.resume_space)
 
-Named = Annotated[str, typer.Argument(help="A repository in Overlord's care: owner/repo, or its name alone.")]
+Named = Annotated[
+    str, typer.Argument(help="A repository managed by Overlord: owner/repo, or its name alone.")
+]
 SECRETS = "setup_secrets"
 DEFAULT = "default"
 """What a value's source is that nobody said."""
@@ -79,13 +81,13 @@ def add(
         Failpoint.SPACE_ADDED,
         lambda c: add_space(c, command, named=settings.repositories, at=datetime.now(UTC)),
     )
-    done = "is in Overlord's care" if is_new else "has these settings of its own"
+    done = "is managed by Overlord" if is_new else "has these settings of its own"
     when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
     show_text(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
 
 
 def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) -> str:
-    """A repository's name in the forge's spelling; of one in Overlord's care the forge is not asked. Raises NotFound and what
+    """A repository's name in the forge's spelling; of one managed by Overlord the forge is not asked. Raises NotFound and what
     `look_up` raises, and Refused where it is one in care under another name."""
     there = {spelt.casefold() for spelt in named}
     if name.casefold() in there:
@@ -94,7 +96,7 @@ def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) ->
 
     found = asyncio.run(look_up(settings, name)).name
     if found.casefold() in there:
-        raise Refused(f"{name} is called {found} now, which is in Overlord's care already")
+        raise Refused(f"{name} is called {found} now, which is managed by Overlord already")
     return found
 
 
@@ -125,7 +127,7 @@ def _ensure_database() -> None:
 
 @app.command("list")
 def list_spaces(json: Json = False) -> None:
-    """Every repository in Overlord's care, how it came there, and what it is at."""
+    """Every repository managed by Overlord, how it came there, and what it is at."""
     settings = state.settings()
     with state.reading() as connection:
         found = overview.managed_repositories(connection, settings)
@@ -139,7 +141,7 @@ def list_spaces(json: Json = False) -> None:
     if rows:
         table(("repository", "by", "sessions", "open jobs", "state"), rows)
     else:
-        show_text("No repository is in Overlord's care. `overlord space add owner/repo` puts one there.")
+        show_text("No repository is managed by Overlord. `overlord space add owner/repo` puts one there.")
 
 
 @app.command()
@@ -175,7 +177,7 @@ def _say_values(found: Sequence[SpaceValue]) -> None:
 @app.command()
 def tests(
     repository: Annotated[
-        str, typer.Argument(help="A repository in Overlord's care; with --repo it need not be named.")
+        str, typer.Argument(help="A repository managed by Overlord; with --repo it need not be named.")
     ] = "",
     ask_again: Annotated[
         bool, typer.Option("--ask-again", help="Take it back: the next job there asks anew.")
@@ -225,4 +227,4 @@ def remove(
         Failpoint.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
     )
     stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
-    show_text(f"{line(command.space)} is not in Overlord's care any more.{stopped}")
+    show_text(f"{line(command.space)} is not managed by Overlord any more.{stopped}")

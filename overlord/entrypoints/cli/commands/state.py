@@ -122,7 +122,7 @@ def is_heard() -> bool:
 
 
 def space(said: str | None) -> str:
-    """The repository in Overlord's care that is meant. Raises NotFound, or Refused where it could be several."""
+    """The repository managed by Overlord that is meant. Raises NotFound, or Refused where it could be several."""
     return space_named(said, settings().repositories)
 
 
