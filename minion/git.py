@@ -91,8 +91,8 @@ def persistently(attempt: Callable[[], str], *, patience_s: float) -> str:
         time.sleep(min(1.0, patience_s))
 
 
-def failure(command: str, said: str) -> GitFailed:
+def failure(command: str, text: str) -> GitFailed:
     """The exception for a git command that failed, told apart by whose fault it was."""
-    words = " ".join(said.encode("utf-8", "replace").decode().split())[-1200:]
-    transient = _REFUSED.search(said) is None and _CUT.search(said) is not None
+    words = " ".join(text.encode("utf-8", "replace").decode().split())[-1200:]
+    transient = _REFUSED.search(text) is None and _CUT.search(text) is not None
     return GitFailed(f"git {command}: {words or 'failed without a word'}", transient=transient)

@@ -69,9 +69,9 @@ def printable(data: bytes) -> str:
     return _UNPRINTABLE.sub("", text)
 
 
-def search_path(given: str) -> str:
+def search_path(text: str) -> str:
     """PATH for commands: this Python's own programs first, so that `python` is the one with the toolchain."""
-    return f"{Path(sys.executable).parent}:{given}"
+    return f"{Path(sys.executable).parent}:{text}"
 
 
 def command_environment(

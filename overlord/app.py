@@ -236,8 +236,8 @@ def _external_services(
 def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) -> None:
     at = parts.clock.now()
     if (upgrade := parts.database.upgrade) is not None:
-        told: dict[str, Json] = {"from": upgrade.version, "to": LATEST, "copy": upgrade.copy.name}
-        ledger.append(connection, LedgerEvent(name=EventName.DATABASE_UPGRADED, at=at, data=told))
+        fields: dict[str, Json] = {"from": upgrade.version, "to": LATEST, "copy": upgrade.copy.name}
+        ledger.append(connection, LedgerEvent(name=EventName.DATABASE_UPGRADED, at=at, data=fields))
     data: dict[str, Json] = {"pid": os.getpid(), "runner": parts.runner.name, "epoch": number}
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=at, data=data))
     missing_repository.look_again(connection, at=at)
@@ -288,7 +288,7 @@ def _chat_output(
 
 
 async def choose_runners(
-    held: CurrentSettings,
+    current: CurrentSettings,
     stack: contextlib.AsyncExitStack,
     *,
     epoch: int,
@@ -296,7 +296,7 @@ async def choose_runners(
     falls_back: bool = False,
 ) -> SpaceRunners:
     """The runner of the settings, and those that spaces ask for beside it. Raises SettingsError as `choose_runner` does."""
-    settings = held.settings
+    settings = current.settings
     usual = await choose_runner(settings, epoch=epoch, falls_back=falls_back)
     found = {usual.name: usual}
     stack.push_async_callback(usual.close)
@@ -312,7 +312,7 @@ async def choose_runners(
             raise SettingsError(f"spaces.{name}.{error}") from error
         stack.push_async_callback(found[kind].close)
     each = {kind: guarded(runner, check) for kind, runner in found.items()}
-    return SpaceRunners(each, lambda space: held.settings.space(space).runner)
+    return SpaceRunners(each, lambda space: current.settings.space(space).runner)
 
 
 def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> CurrentSettings:

@@ -109,9 +109,9 @@ async def serve_git(
             async with asyncio.timeout(longest_s):
                 refusal = await _run(begun, question, answer, serving.limits.program if serving else ())
         except TimeoutError:
-            said = f"rejected: it took longer than {longest_s:.0f} s"
-            refusal = None if answer.begun else _Refusal(status=403, text=said)
-            await answer.break_off(said)
+            text = f"rejected: it took longer than {longest_s:.0f} s"
+            refusal = None if answer.begun else _Refusal(status=403, text=text)
+            await answer.break_off(text)
     if refusal is not None:
         await refuse(send, refusal.status, refusal.text)
 

@@ -96,16 +96,16 @@ def message_text(message: Message, fence: str, *, is_new: bool = True) -> str:
     """What a person says to a session while it works, or said to its job before, as the model is told it."""
     signed = _signed(message.by, message.at)
     if is_new:
-        told = f"A person{signed} writes to you about this task, while you work. Go on with it in mind."
+        text = f"A person{signed} writes to you about this task, while you work. Go on with it in mind."
     else:
-        told = f"A person{signed} wrote about this task while it was worked on."
-    return f"{told}\n\n{_fenced(fence, f'message {message.id}', message.text, COMMENT_CHARS)}"
+        text = f"A person{signed} wrote about this task while it was worked on."
+    return f"{text}\n\n{_fenced(fence, f'message {message.id}', message.text, COMMENT_CHARS)}"
 
 
 def _signed(by: str, at: str) -> str:
     """Who said something and when, in brackets; nothing where that is not known."""
-    told = ", ".join(filter(None, (" ".join(by.split())[:100], at)))
-    return f" ({told})" if told else ""
+    text = ", ".join(filter(None, (" ".join(by.split())[:100], at)))
+    return f" ({text})" if text else ""
 
 
 def _evidence(findings: Iterable[Finding], fence: str) -> list[str]:

@@ -31,8 +31,8 @@ def element(one: Outcome, *, controlled: bool) -> str:
         return f"<testcase {attributes}/>\n"
     if kind == "failure" and one["when"] != "call":
         kind = "error"
-    said = f'<{kind} message="{_escaped(one["message"])}">{_escaped(one["text"])}</{kind}>'
-    return f"<testcase {attributes}>{said}</testcase>\n"
+    text = f'<{kind} message="{_escaped(one["message"])}">{_escaped(one["text"])}</{kind}>'
+    return f"<testcase {attributes}>{text}</testcase>\n"
 
 
 def address(identifier: str) -> tuple[str, str]:

@@ -41,8 +41,8 @@ def follow(venv: Path, tree: Path) -> Links:
     for site in sites:
         shutil.copyfile(Path(__file__).with_name("tree_finder.py"), site / f"{MODULE}.py")
         known = sorted(known_names(tree, links))
-        given = f"roots={sorted(links.roots)!r}, places={links.places!r}, known={known!r}"
-        (site / f"{MODULE}.pth").write_text(f"import {MODULE}; {MODULE}.install({given})\n")
+        text = f"roots={sorted(links.roots)!r}, places={links.places!r}, known={known!r}"
+        (site / f"{MODULE}.pth").write_text(f"import {MODULE}; {MODULE}.install({text})\n")
     script = venv / "bin" / "pytest"
     if sites and not script.exists():
         script.write_text(_PYTEST)

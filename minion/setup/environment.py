@@ -72,9 +72,9 @@ class Environment:
     record: Record
 
     @classmethod
-    def of(cls, given: Mapping[str, str]) -> "Environment | None":
+    def of(cls, values: Mapping[str, str]) -> "Environment | None":
         """The one `MINION_ENVIRONMENT` names, if any. Raises BadStart when there is none at that place."""
-        place = given.get("MINION_ENVIRONMENT")
+        place = values.get("MINION_ENVIRONMENT")
         return _read_record(Path(place)) if place else None
 
     @property
@@ -106,9 +106,9 @@ class Environment:
     def around(self, plain: Mapping[str, str], tree: Path | None) -> dict[str, str]:
         """Variables for a command in this environment: `plain` ones, and its own. Its Python finds packages in `tree`."""
         own = {name: plain[name] for name in _SESSIONS_OWN if name in plain}
-        given = {**plain, **self.variables(), **own}
-        given["PATH"] = os.pathsep.join((*self.path(), plain["PATH"]))
-        return given if tree is None else {**given, "MINION_TREE": str(tree)}
+        data = {**plain, **self.variables(), **own}
+        data["PATH"] = os.pathsep.join((*self.path(), plain["PATH"]))
+        return data if tree is None else {**data, "MINION_TREE": str(tree)}
 
     def lay_over(self, tree: Path) -> tuple[str, ...]:
         """Put what setup left into a fresh checkout, where nothing is yet; patterns for `info/exclude` that name it."""

@@ -42,21 +42,21 @@ class Made:
 
 def finish(made: Made, *, until: float) -> str:
     """Finish it, and say what was found. Raises SetupFailed with a sentence, OSError, or TimeoutError."""
-    said: list[str] = []
+    lines: list[str] = []
     venv = made.directory / VENV
     links = follow(venv, made.tree) if venv.is_dir() else Links()
     # While the tree still has what the build made in it: pytest may be importing it.
-    python = _interpreter(made, said, until) if (venv / "bin" / "python").exists() else None
+    python = _interpreter(made, lines, until) if (venv / "bin" / "python").exists() else None
     overlay = keep(made.tree, made.tracked, made.directory / OVERLAY)
     found = leak.find(made.directory, made.secrets, until=until)
     if found is not None:
         raise SetupFailed(f"{found[0]} in the environment holds the value of the secret {found[1]}.")
     if links.roots or links.places:
-        said.append(f"Editable: {', '.join(sorted({*links.roots, *links.places}))} of the session's tree.")
-    said += [
+        lines.append(f"Editable: {', '.join(sorted({*links.roots, *links.places}))} of the session's tree.")
+    lines += [
         f"{name} is installed as a copy: changes reach it only by the import path." for name in links.copied
     ]
-    said += [f"Kept for every tree: {kept.path} ({kept.kind})." for kept in overlay[:50]]
+    lines += [f"Kept for every tree: {kept.path} ({kept.kind})." for kept in overlay[:50]]
     record = Record(
         variables=made.plan.variables,
         path=made.plan.path,
@@ -65,20 +65,20 @@ def finish(made: Made, *, until: float) -> str:
         python=python,
     )
     _write(made.directory / RECORD, encode(record))
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
-def _interpreter(made: Made, said: list[str], until: float) -> Interpreter:
+def _interpreter(made: Made, lines: list[str], until: float) -> Interpreter:
     probed = _run(made, ("-c", _PROBE), min(time.monotonic() + _PROBE_S, until))
     told = dict(line.split(maxsplit=1) for line in probed.output.splitlines() if line.startswith("minion-"))
     if "minion-python" not in told:
         raise SetupFailed(f"The environment's Python does not start: {probed.output[-2000:]}")
     runs_pytest = "minion-pytest" in told
-    said.append(f"Python {told['minion-python'].replace(' ', '.')}")
+    lines.append(f"Python {told['minion-python'].replace(' ', '.')}")
     if runs_pytest:
-        said[-1] += f", pytest {told['minion-pytest'].split()[0]}."
+        lines[-1] += f", pytest {told['minion-pytest'].split()[0]}."
     else:
-        said[-1] += f". pytest cannot be imported there: {probed.output[-2000:]}"
+        lines[-1] += f". pytest cannot be imported there: {probed.output[-2000:]}"
     for site in (made.directory / VENV).glob("lib/*/site-packages"):
         # What cannot be compiled (templates, other Pythons' code) is no failure of the setup.
         _run(made, ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)), until)

@@ -206,11 +206,11 @@ class Setup:
         )
 
 
-def _network(given: Mapping[str, str]) -> dict[str, str]:
+def _network(values: Mapping[str, str]) -> dict[str, str]:
     """The certificates and proxies the runner passed, in every program's own spelling."""
-    found = {name: given[name] for word in _PROXIES for name in (word, word.upper()) if name in given}
-    if authority := given.get("SSL_CERT_FILE"):
-        found |= {name: given.get(name, authority) for name in _CERTIFICATES}
+    found = {name: values[name] for word in _PROXIES for name in (word, word.upper()) if name in values}
+    if authority := values.get("SSL_CERT_FILE"):
+        found |= {name: values.get(name, authority) for name in _CERTIFICATES}
         found["UV_SYSTEM_CERTS"] = "1"
     return found
 

@@ -114,13 +114,13 @@ class Tool:
         function = {"name": self.name, "description": self.meaning, "parameters": parameters}
         return {"type": "function", "function": function}
 
-    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Check a call's arguments. Raises ToolError with what is wrong and what is known."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        if unknown := sorted(set(given) - set(known)):
+        if unknown := sorted(set(values) - set(known)):
             takes = ", ".join(known) or "no arguments"
             raise ToolError(f"{self.name} has no argument {', '.join(unknown)}; it takes {takes}.")
-        present = {name: value for name, value in given.items() if value is not None}
+        present = {name: value for name, value in values.items() if value is not None}
         missing = [name for name, parameter in known.items() if parameter.required and name not in present]
         if missing:
             raise ToolError(f"{self.name} needs {', '.join(missing)}.")

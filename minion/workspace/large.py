@@ -27,9 +27,9 @@ class Large(NamedTuple):
         return f"version https://git-lfs.github.com/spec/v1\noid sha256:{self.oid}\nsize {self.size}\n"
 
 
-def read(told: bytes) -> tuple[Large, ...]:
+def read(data: bytes) -> tuple[Large, ...]:
     """What a ready copy says of them."""
-    items = (item.split(b" ", 2) for item in told.split(b"\0")[:-1])
+    items = (item.split(b" ", 2) for item in data.split(b"\0")[:-1])
     return tuple(Large(os.fsdecode(path), oid.decode(), int(size)) for oid, size, path in items)
 
 

@@ -124,11 +124,11 @@ def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUI
 
 def same_findings(one: EvaluationResult, other: EvaluationResult) -> bool:
     """Whether two evaluations hold the very same things against a change, wherever in a file they are."""
-    told = [
+    lines = [
         {(item.check, item.rule, item.file, item.message) for item in result.findings}
         for result in (one, other)
     ]
-    return bool(told[0]) and told[0] == told[1]
+    return bool(lines[0]) and lines[0] == lines[1]
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

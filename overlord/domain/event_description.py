@@ -15,9 +15,9 @@ _Said = str | Callable[[Mapping[str, Json]], str]
 
 
 def _findings_line(findings: Json) -> str:
-    told = [str(finding) for finding in findings] if isinstance(findings, list) else []
-    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
-    return "; ".join(told[:SHOWN]) + more or "a revision on the same branch"
+    lines = [str(finding) for finding in findings] if isinstance(findings, list) else []
+    more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+    return "; ".join(lines[:SHOWN]) + more or "a revision on the same branch"
 
 
 def _joined(what: Json) -> str:
@@ -43,8 +43,8 @@ def _where(data: Mapping[str, Json]) -> str:
 
 
 def _skills(data: Mapping[str, Json]) -> str:
-    told = f"the Minion may load {_joined(data['offered'])}" if data["offered"] else "no skill fits"
-    return f"{told}; left out: {_joined(data['left_out'])}" if data["left_out"] else told
+    text = f"the Minion may load {_joined(data['offered'])}" if data["offered"] else "no skill fits"
+    return f"{text}; left out: {_joined(data['left_out'])}" if data["left_out"] else text
 
 
 def _because(data: Mapping[str, Json]) -> str:
@@ -67,10 +67,10 @@ def _message_sentence(data: Mapping[str, Json]) -> str:
 
 
 def _may_write(data: Mapping[str, Json]) -> str:
-    told = str(data.get("may_write") or "")
+    text = str(data.get("may_write") or "")
     return (
-        f"; it may write {told if len(told) <= SHOWN_CHARS else f'{told[: SHOWN_CHARS - 1]}…'}"
-        if told
+        f"; it may write {text if len(text) <= SHOWN_CHARS else f'{text[: SHOWN_CHARS - 1]}…'}"
+        if text
         else ""
     )
 

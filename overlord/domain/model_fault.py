@@ -177,5 +177,5 @@ def _detail(status: int, words: str) -> str:
         name = HTTPStatus(status).phrase
     except ValueError:
         name = ""
-    said = plain_line(words, limit=DETAIL_CHARS).rstrip(".") or name
-    return f"{status}: {said}" if said else str(status)
+    text = plain_line(words, limit=DETAIL_CHARS).rstrip(".") or name
+    return f"{status}: {text}" if text else str(status)

@@ -96,21 +96,21 @@ def _is_local(words: str) -> bool:
     return words.split(maxsplit=1)[0] in LOCAL and not re.match(r"resume (\S+/|--all)", words)
 
 
-def program(given: Mapping[str, str], typed: str) -> str:
+def program(values: Mapping[str, str], typed: str) -> str:
     """What this program is called where the user is: by its name where a shell finds this very program by it, else by the path
     it was `typed` by."""
     started = Path(typed)
     if started.name == "__main__.py" and started.parent.name == "overlord":
-        return f"{_called(Path(sys.executable), given, is_link=False)} -m overlord"
+        return f"{_called(Path(sys.executable), values, is_link=False)} -m overlord"
     if started.name != "overlord" or "/" not in typed:
         return "overlord"
-    return _called(started, given, is_link=True)
+    return _called(started, values, is_link=True)
 
 
-def _called(path: Path, given: Mapping[str, str], *, is_link: bool) -> str:
+def _called(path: Path, values: Mapping[str, str], *, is_link: bool) -> str:
     """A program by its name, or by the shortest path to it. `is_link`: a link to it is the same program. Not so for Python, where
     the link in an environment's own folder is what makes it that environment's."""
-    found = shutil.which(path.name, path=given.get("PATH"))
+    found = shutil.which(path.name, path=values.get("PATH"))
     same = Path.resolve if is_link else Path.absolute
     if found is not None and same(Path(found)) == same(path):
         return path.name

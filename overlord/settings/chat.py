@@ -61,12 +61,12 @@ class Slack(Section):
 
     def problem(self) -> str:
         """Why nobody can talk with this, in a sentence; empty when they can, or when nothing was given."""
-        given = [name for name in ("bot_token", "app_token", "signing_secret") if self._has(name)]
-        if not given:
+        lines = [name for name in ("bot_token", "app_token", "signing_secret") if self._has(name)]
+        if not lines:
             return ""
-        if "bot_token" not in given:
+        if "bot_token" not in lines:
             return "slack: a bot token is missing; set SLACK_BOT_TOKEN (slack.bot_token)"
-        if len(given) == 1:
+        if len(lines) == 1:
             return (
                 "slack: set SLACK_APP_TOKEN (slack.app_token) for Socket Mode, or SLACK_SIGNING_SECRET"
                 " (slack.signing_secret) and listen.address for signed requests"

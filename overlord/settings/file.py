@@ -49,16 +49,16 @@ def nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
     return {path[0]: nested(path[1:], value) if path[1:] else value}
 
 
-def put_at(given: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+def put_at(values: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
     """The same with this value at a path of keys, in place of whatever stood there."""
-    below = put_at(given[path[0]], path[1:], value) if path[1:] else value
-    return {**given, path[0]: below}
+    below = put_at(values[path[0]], path[1:], value) if path[1:] else value
+    return {**values, path[0]: below}
 
 
-def has_at(given: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+def has_at(values: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     """Whether anything is said at a path of keys."""
-    below = given.get(path[0]) if path[1:] else None
-    return has_at(below, path[1:]) if isinstance(below, Mapping) else not path[1:] and path[0] in given
+    below = values.get(path[0]) if path[1:] else None
+    return has_at(below, path[1:]) if isinstance(below, Mapping) else not path[1:] and path[0] in values
 
 
 def found_at(given: Mapping[str, Any], path: tuple[str, ...]) -> Any:

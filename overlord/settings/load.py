@@ -317,12 +317,12 @@ def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Se
     return _made(replace(given, merged=merged_over(given.merged, over), added=added))
 
 
-def _made(given: RawSettings) -> Settings:
+def _made(raw: RawSettings) -> Settings:
     try:
-        settings = Settings.model_validate(given.merged)
+        settings = Settings.model_validate(raw.merged)
     except ValidationError as error:
-        raise SettingsError(_explain(error, given)) from None
-    settings._given = given
+        raise SettingsError(_explain(error, raw)) from None
+    settings._given = raw
     if problem := settings.forge.problem() or settings.slack.problem():
         raise SettingsError(problem)
     check_socket_path(settings.home)
@@ -374,8 +374,8 @@ def check_socket_path(home: Path) -> None:
         )
 
 
-def _explain(error: ValidationError, given: RawSettings) -> str:
-    environment = given.environment
+def _explain(error: ValidationError, raw: RawSettings) -> str:
+    environment = raw.environment
     location = [str(part) for part in error.errors(include_url=False, include_context=False)[0]["loc"]]
     variable = next(
         (
@@ -386,7 +386,7 @@ def _explain(error: ValidationError, given: RawSettings) -> str:
         ),
         None,
     )
-    said = first_problem(error).removeprefix("the document: ")
-    said += near_setting(Settings, location) if said.startswith("unknown key") else ""
-    is_added = location[:1] == ["spaces"] and location[1:2] and location[1] in given.added
-    return f"{variable or ('`overlord space`' if is_added else given.path)}: {said}"
+    text = first_problem(error).removeprefix("the document: ")
+    text += near_setting(Settings, location) if text.startswith("unknown key") else ""
+    is_added = location[:1] == ["spaces"] and location[1:2] and location[1] in raw.added
+    return f"{variable or ('`overlord space`' if is_added else raw.path)}: {text}"

@@ -102,8 +102,8 @@ def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: 
         )
     if draft.state is DraftState.WAITING and draft.verdict is SkillVerdict.REJECT:
         raise Refused(f"draft {draft.label} is rejected by the judge: {draft.why}; edit it first")
-    said = plain_line(command.reason[:1000], limit=MOST_REASON)
-    return drafts.approve(connection, draft, by=command.by, said=said, at=at)
+    text = plain_line(command.reason[:1000], limit=MOST_REASON)
+    return drafts.approve(connection, draft, by=command.by, said=text, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +120,8 @@ def reject_draft(connection: sqlite3.Connection, command: RejectDraft, *, at: da
     """Its proposal rests then. Raises NotFound; Refused when it is on its way or over, or is another than was shown."""
     draft = drafts.get(connection, command.draft_id)
     check_shown(draft, command.digest)
-    said = plain_line(command.reason[:1000], limit=MOST_REASON)
-    rejected = drafts.reject(connection, draft, by=command.by, said=said, at=at)
+    text = plain_line(command.reason[:1000], limit=MOST_REASON)
+    rejected = drafts.reject(connection, draft, by=command.by, said=text, at=at)
     rest_proposal(connection, rejected, f"its draft {draft.label} was rejected", at=at)
     return rejected
 

@@ -110,7 +110,7 @@ class DockerEngine:
         most = memory_mb * 1024 * 1024
 
         def run(api: Any) -> tuple[bool, list[str]]:
-            said, ok = [], False
+            lines, ok = [], False
             for part in api.build(
                 fileobj=context,
                 custom_context=True,
@@ -122,9 +122,9 @@ class DockerEngine:
                 forcerm=True,
                 decode=True,
             ):
-                said += str(part.get("stream") or part.get("error") or "").splitlines()
+                lines += str(part.get("stream") or part.get("error") or "").splitlines()
                 ok = "error" not in part
-            return ok, [line for line in said if line.strip()]
+            return ok, [line for line in lines if line.strip()]
 
         return await self._call(run)
 
@@ -288,14 +288,14 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except APIError as error:
-        said = error.explanation or str(error)
+        text = error.explanation or str(error)
         if error.status_code == 404:
-            raise Missing(said) from None
+            raise Missing(text) from None
         if error.status_code == 409:
-            raise Conflict(said) from None
+            raise Conflict(text) from None
         if error.is_server_error():
-            raise Faulted(f"the Docker engine failed: {said}") from None
-        raise RunnerRefused(f"the Docker engine says no: {said}") from None
+            raise Faulted(f"the Docker engine failed: {text}") from None
+        raise RunnerRefused(f"the Docker engine says no: {text}") from None
     except (DockerException, RequestException, HTTPError) as error:
         if _is_denied(error):
             raise RunnerUnavailable(DENIED.format(uid=os.geteuid())) from None

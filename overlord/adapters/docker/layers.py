@@ -124,8 +124,8 @@ class DockerLayers:
             memory_mb=self._memory_mb,
         )
         if not ok:
-            told = "\n".join(lines[-TOLD_LINES:])
-            raise RunnerRefused(f"the system an environment is made on could not be built:\n{told}")
+            sentence = "\n".join(lines[-TOLD_LINES:])
+            raise RunnerRefused(f"the system an environment is made on could not be built:\n{sentence}")
 
     async def _own(self) -> Mapping[str, Any]:
         """The image that setups run in: the one of this daemon's version. Raises RunnerRefused, or RunnerUnavailable for another."""

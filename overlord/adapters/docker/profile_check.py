@@ -56,8 +56,8 @@ async def check_sandbox(
     `canary` a text that a process of it carries in its environment; without them there is nothing to try there.
     `within` is a directory that the engine finds where we do; this machine's temporary files may be ours alone.
     Raises RunnerUnavailable, RunnerRefused."""
-    given = {"host_services": services, "other_environments": canary}
-    points = points or [point for point in POINTS if given.get(point, True)]
+    data = {"host_services": services, "other_environments": canary}
+    points = points or [point for point in POINTS if data.get(point, True)]
     # Reversed, because what a session is told stands in its own environment, where the canary must not be found.
     asked = {"points": points, "services": services, "canary_reversed": canary[::-1]}
     with tempfile.TemporaryDirectory(prefix="overlord-check-", dir=within) as directory:

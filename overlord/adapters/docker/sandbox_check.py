@@ -42,8 +42,8 @@ def user(expect: Expect) -> str | None:
 
 
 def capabilities(_: Expect) -> str | None:
-    held = [name for name, value in status().items() if name.startswith("Cap") and int(value, 16)]
-    return f"not empty: {', '.join(held)}" if held else None
+    lines = [name for name, value in status().items() if name.startswith("Cap") and int(value, 16)]
+    return f"not empty: {', '.join(lines)}" if lines else None
 
 
 def new_privileges(_: Expect) -> str | None:

@@ -193,12 +193,12 @@ def _failed(answer: httpx.Response, what: str) -> ExternalServiceError:
     return Unobtainable(f"{what}: {status}.")
 
 
-def headers_for(url: str, told: Mapping[str, str], remote: Remote) -> dict[str, str]:
+def headers_for(url: str, values: Mapping[str, str], remote: Remote) -> dict[str, str]:
     """The headers of a request: those the forge told for it, and Overlord's own credential for the forge itself."""
-    is_told = any(name.lower() == "authorization" for name in told)
+    is_told = any(name.lower() == "authorization" for name in values)
     if is_told or not remote.authorization or origin(url) != origin(remote.url):
-        return dict(told)
-    return {**told, "Authorization": remote.authorization}
+        return dict(values)
+    return {**values, "Authorization": remote.authorization}
 
 
 def _place_of(told: _Object | None, name: str) -> _Action:

@@ -61,15 +61,15 @@ def refusal_of(error: GitFailed, branch: str) -> PushRefused | None:
     )
 
 
-def _summary(why: str, said: Sequence[str]) -> str:
+def _summary(why: str, lines: Sequence[str]) -> str:
     """The line that says most: the one with GitHub's code, the reason in brackets, or the first."""
-    coded = next((line for line in said if _CODED.search(line)), "")
-    found = (coded or why or said[0]).removeprefix("error: ").rstrip(". ")
+    coded = next((line for line in lines if _CODED.search(line)), "")
+    found = (coded or why or lines[0]).removeprefix("error: ").rstrip(". ")
     return found if len(found) <= _SUMMARY_CHARS else found[: _SUMMARY_CHARS - 1] + "…"
 
 
-def _advice(said: str) -> str:
-    return next((advice for about, advice in _ADVICE if re.search(about, said, re.IGNORECASE)), _ADVISED)
+def _advice(text: str) -> str:
+    return next((advice for about, advice in _ADVICE if re.search(about, text, re.IGNORECASE)), _ADVISED)
 
 
 def _server_lines(errors: bytes) -> list[str]:
@@ -78,5 +78,5 @@ def _server_lines(errors: bytes) -> list[str]:
     return [line for line in found if re.search(r"\w", line)]
 
 
-def _printable(said: bytes) -> str:
-    return _CONTROL.sub("", said.decode(errors="replace"))
+def _printable(data: bytes) -> str:
+    return _CONTROL.sub("", data.decode(errors="replace"))

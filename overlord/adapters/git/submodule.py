@@ -158,15 +158,15 @@ async def _addresses(repository: Path, commit: Sha) -> Mapping[bytes, str]:
         printed = await git(repository, *words, limit_bytes=_MODULES_BYTES)
     except GitFailed:
         return {}
-    told: dict[bytes, dict[bytes, bytes]] = {}
+    data: dict[bytes, dict[bytes, bytes]] = {}
     for item in printed.split(b"\0"):
         key, _, value = item.partition(b"\n")
         section, _, name = key.rpartition(b".")
         if section.startswith(b"submodule."):
-            told.setdefault(section, {})[name] = value
+            data.setdefault(section, {})[name] = value
     return {
         about[b"path"]: about[b"url"].decode(errors="replace")
-        for about in told.values()
+        for about in data.values()
         if about.get(b"path") and about.get(b"url")
     }
 

@@ -189,17 +189,17 @@ class GitHubClient(GitHubAPI):
             why = str(error) if isinstance(error, Unanswered) else type(error).__name__
             return ForgeUnavailable(f"{what}: {why}")
         status = int(error.status_code)
-        said = f"{what}: {status} {quoted(str(error))}"
+        text = f"{what}: {status} {quoted(str(error))}"
         wait_s = self._wait_asked(error, status)
         if wait_s is not None:
-            return ForgeUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
+            return ForgeUnavailable(f"{text}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
         if status >= 500 or status == 408:
-            return ForgeUnavailable(said)
+            return ForgeUnavailable(text)
         if status in REDIRECTS:
-            return REDIRECTS[status](f"{said} ({MOVED})", self._joined(error.headers.get("location", "")))
+            return REDIRECTS[status](f"{text} ({MOVED})", self._joined(error.headers.get("location", "")))
         kind, advice = REFUSALS.get(status, (ForgeRefused, ""))
         advice = advice or _permission_advice(error)
-        return kind(f"{said} ({advice})" if advice else said)
+        return kind(f"{text} ({advice})" if advice else text)
 
     def _joined(self, location: str) -> str:
         """Where a `Location` leads to; nowhere if it is no address."""

@@ -156,10 +156,10 @@ class GitHubRequests:
         try:
             return await self._signed(method, address, name, variables, data, token=token)
         except ForgeRefused as refusal:
-            said = str(refusal)
-            if isinstance(refusal, ForgeElsewhere) or NO_LABEL in said or NO_REFERENCE in said:
+            text = str(refusal)
+            if isinstance(refusal, ForgeElsewhere) or NO_LABEL in text or NO_REFERENCE in text:
                 raise
-            if NOT_ACCESSIBLE in said:
+            if NOT_ACCESSIBLE in text:
                 self._credentials.forget(name, token)
         await asyncio.sleep(self._retry_wait_s)
         token = await self._credentials.token(name)
@@ -205,7 +205,7 @@ def parsed(kind: type[Payload], answer: Any) -> Payload:
 
 def _graphql_refusal(errors: Any) -> ForgeRefused | ForgeUnavailable:
     first = errors[0] if isinstance(errors, list) and isinstance(errors[0], dict) else {}
-    kind, said = first.get("type"), f"graphql: {quoted(str(first.get('message', errors)))}"
+    kind, text = first.get("type"), f"graphql: {quoted(str(first.get('message', errors)))}"
     if kind == "RATE_LIMITED":
-        return ForgeUnavailable(said, retry_after_s=SECONDARY_LIMIT_WAIT_S)
-    return ForgeMissing(said) if kind == "NOT_FOUND" else ForgeRefused(said)
+        return ForgeUnavailable(text, retry_after_s=SECONDARY_LIMIT_WAIT_S)
+    return ForgeMissing(text) if kind == "NOT_FOUND" else ForgeRefused(text)

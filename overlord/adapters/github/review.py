@@ -52,11 +52,11 @@ class GitHubReview(GitHubRequests):
     async def checks_of(self, name: RepositoryName, sha: Sha, *, but: Collection[str]) -> HeadChecks:
         """A run that waits for a person to let it go on is not waited for, nor is it failed. A fine-grained token is
         shown the statuses alone."""
-        said: list[CheckRunPayload | StatusPayload] = [*await self._check_runs(name, sha)]
-        said += [status for status in await self._statuses(name, sha) if status.context not in but]
+        lines: list[CheckRunPayload | StatusPayload] = [*await self._check_runs(name, sha)]
+        lines += [status for status in await self._statuses(name, sha) if status.context not in but]
         return HeadChecks(
-            is_pending=any(item.is_pending for item in said),
-            failed=tuple(item.record() for item in said if item.has_failed),
+            is_pending=any(item.is_pending for item in lines),
+            failed=tuple(item.record() for item in lines if item.has_failed),
         )
 
     async def check_log(self, name: RepositoryName, log: int, *, limit_bytes: int) -> str:

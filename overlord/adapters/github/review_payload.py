@@ -97,8 +97,8 @@ class CheckRunPayload(BaseModel):
     def record(self) -> FailedCheck:
         output = self.output or _Output()
         is_job = self.app is not None and self.app.slug == ACTIONS
-        said = "\n".join(part for part in (output.title, output.summary) if part)
-        return FailedCheck(name=self.name, summary=said[:SUMMARY_CHARS], log=self.id if is_job else None)
+        text = "\n".join(part for part in (output.title, output.summary) if part)
+        return FailedCheck(name=self.name, summary=text[:SUMMARY_CHARS], log=self.id if is_job else None)
 
 
 class CheckRunsPayload(BaseModel):

@@ -65,12 +65,12 @@ def _content(path: str) -> bytes:
 
 def write_whole(path: str, record: "dict[str, int | float | str]") -> None:
     """Write a record as JSON so that whoever looks sees all of it or nothing. Its texts need no escapes."""
-    told = [
+    lines = [
         f'"{name}": "{value}"' if isinstance(value, str) else f'"{name}": {value}'
         for name, value in record.items()
     ]
     with open(f"{path}.new", "w", encoding="ascii") as file:
-        file.write("{" + ", ".join(told) + "}")
+        file.write("{" + ", ".join(lines) + "}")
     os.replace(f"{path}.new", path)
 
 

@@ -98,8 +98,8 @@ class SlackClient:
     async def granted(self) -> frozenset[str]:
         """The scopes of the token; none where Slack does not tell."""
         answer = await self._answer("auth.test")
-        said = str(answer.headers.get("x-oauth-scopes") or "")
-        return frozenset(filter(None, (scope.strip() for scope in said.split(","))))
+        text = str(answer.headers.get("x-oauth-scopes") or "")
+        return frozenset(filter(None, (scope.strip() for scope in text.split(","))))
 
     async def _call(self, method: str, **arguments: Any) -> Mapping[str, Any]:
         answer = await self._answer(method, **arguments)

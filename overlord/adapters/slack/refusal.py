@@ -56,16 +56,16 @@ def meaning(
 ) -> ExternalServiceError:
     """An answer that is no success as an exception of ours. `wait_s`: how long Slack asked to be left alone, if it did."""
     word = plain_line(str(answer.get("error") or ""), limit=QUOTED_CHARS)
-    said = f"{method}: {word or f'status {status} without a word'}"
+    text = f"{method}: {word or f'status {status} without a word'}"
     kind, advice = MEANINGS.get(word, (ChatMissing if word.endswith(MISSING) else ChatRefused, ""))
     if wait_s is not None and (status == 429 or word in ("ratelimited", "rate_limited")):
-        return ChatUnavailable(f"{said}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
+        return ChatUnavailable(f"{text}; asked to wait {wait_s:.0f} s", retry_after_s=wait_s)
     if status >= 500 or status in (408, 429) or not word or kind is ChatUnavailable:
-        return ChatUnavailable(f"{said} (status {status})" if word else said, retry_after_s=wait_s)
+        return ChatUnavailable(f"{text} (status {status})" if word else text, retry_after_s=wait_s)
     if word == "missing_scope":
         advice = _scope_advice(method, answer)
     details = [advice] if advice else [plain_line(line, limit=QUOTED_CHARS) for line in _messages(answer)]
-    return kind(f"{said} ({'; '.join(details)})" if details else said)
+    return kind(f"{text} ({'; '.join(details)})" if details else text)
 
 
 def _scope_advice(method: str, answer: Mapping[str, Any]) -> str:

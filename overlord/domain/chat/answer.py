@@ -73,13 +73,13 @@ def misread_message(error: ChatCommandError) -> ChatMessage:
 
 def refused_message(why: str) -> ChatMessage:
     """What cannot be done, and why: an error's sentence."""
-    said = cut_line(why, 1000).rstrip(".")
-    return _composed(f"{said[:1].upper()}{said[1:]}.", has_heading=False)
+    text = cut_line(why, 1000).rstrip(".")
+    return _composed(f"{text[:1].upper()}{text[1:]}.", has_heading=False)
 
 
-def done_message(said: str) -> ChatMessage:
+def done_message(text: str) -> ChatMessage:
     """What was done, in a sentence."""
-    return _composed(said, has_heading=False)
+    return _composed(text, has_heading=False)
 
 
 def status_message(status: Status, *, web: str = "") -> ChatMessage:
@@ -133,9 +133,9 @@ def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMess
 
 def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
     """What one repository is worked on by: what is said for it or for all, and of the rest only that it is the default."""
-    said = [item for item in values if item.source != "default"]
+    lines = [item for item in values if item.source != "default"]
     rest = ", ".join(item.key for item in values if item.source == "default")
-    items = [(Bold(item.key), f": {cut_line(item.value)} ({cut_line(item.source)})") for item in said]
+    items = [(Bold(item.key), f": {cut_line(item.value)} ({cut_line(item.source)})") for item in lines]
     shown = listed(items, "Nothing is said of it.")
     return _composed(f"What {name} is worked on by", shown, Note(cut_line(f"As by default: {rest}.", 2500)))
 
@@ -178,12 +178,12 @@ def history_message(history: History, *, web: str = "") -> ChatMessage:
 def why_message(why: Why, *, web: str = "") -> ChatMessage:
     """Where a job stands, and how it came there."""
     job = why.view.job
-    said = f": {cut_line(why.view.doing)}" if why.view.doing else ""
+    text = f": {cut_line(why.view.doing)}" if why.view.doing else ""
     parts: list[Part] = [
         Paragraph(
             (f"{MARKS[job.state]} ", ref_of(job, web), *_pull(job, web), f" {cut_line(job.issue.title)}")
         ),
-        Paragraph((Bold(state_in_words(job.state).capitalize()), said)),
+        Paragraph((Bold(state_in_words(job.state).capitalize()), text)),
     ]
     if why.decisions:
         parts.append(Bullets(tuple(_open(decision) for decision in why.decisions)))
@@ -387,6 +387,6 @@ def _since(moment: datetime, at: datetime) -> float:
     return (at - moment).total_seconds()
 
 
-def _composed(said: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
-    first: Part = Heading(said) if has_heading else Paragraph((said,))
-    return ChatMessage(summary=said, parts=(first, *(part for part in parts if part != Bullets(()))))
+def _composed(text: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
+    first: Part = Heading(text) if has_heading else Paragraph((text,))
+    return ChatMessage(summary=text, parts=(first, *(part for part in parts if part != Bullets(()))))

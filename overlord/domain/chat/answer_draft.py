@@ -17,13 +17,13 @@ def drafts_message(standing: Sequence[SkillDraft], at: datetime) -> ChatMessage:
     """Skills on their way: what waits for a person, and what is under way or went no further."""
     waiting = [item for item in standing if item.state is DraftState.WAITING]
     others = [item for item in standing if item.state is not DraftState.WAITING]
-    said = f"{count(len(waiting), 'draft')} waiting for a person"
-    parts: list[Part] = [Heading(said), drafts_list(waiting, at)]
+    text = f"{count(len(waiting), 'draft')} waiting for a person"
+    parts: list[Part] = [Heading(text), drafts_list(waiting, at)]
     if others:
         parts += [Heading("On their way"), drafts_list(others, at)]
     if waiting:
         parts.append(Note("/overlord approve d3, or reject d3 and why. What a card shows is edited there."))
-    return ChatMessage(summary=said, parts=tuple(parts))
+    return ChatMessage(summary=text, parts=tuple(parts))
 
 
 def drafts_list(found: Sequence[SkillDraft], at: datetime) -> Part:

@@ -11,8 +11,8 @@ MOST_SHOWN = 20
 
 def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> ChatMessage:
     """The skills at base of every repository, and how the jobs went that loaded them."""
-    said = f"{count(len(found), 'skill')} at base"
-    parts: list[Part] = [Heading(said)]
+    text = f"{count(len(found), 'skill')} at base"
+    parts: list[Part] = [Heading(text)]
     if found:
         more = len(found) - MOST_SHOWN
         items: list[tuple[Span, ...]] = [_line(*item) for item in found[:MOST_SHOWN]]
@@ -27,7 +27,7 @@ def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> Chat
         parts.append(Note("A job went well that was merged and for which nobody had to be asked on the way."))
     else:
         parts.append(Paragraph(("No repository's base had one yet when a job began there.",)))
-    return ChatMessage(summary=said, parts=tuple(parts))
+    return ChatMessage(summary=text, parts=tuple(parts))
 
 
 def _line(skill: SkillRecord, standing: SkillStatistics) -> tuple[Span, ...]:

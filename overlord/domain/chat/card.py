@@ -118,10 +118,10 @@ class Place:
 def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
     """A job's one message: where it stands, what is done now, what was checked, and the buttons that fit."""
     job = story.job
-    said = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
+    text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
     state = state_in_words(job.state)
     parts: list[Part] = [
-        Heading(said),
+        Heading(text),
         Paragraph((place.issue(job), "  ", Bold(state.capitalize()))),
         *_now(story),
     ]
@@ -130,7 +130,7 @@ def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
     parts.append(Note(_figures(story)))
     if buttons := _job_buttons(story, place, value):
         parts.append(Buttons(buttons))
-    return ChatMessage(summary=f"{said} · {job.issue_ref}: {state}", parts=tuple(parts))
+    return ChatMessage(summary=f"{text} · {job.issue_ref}: {state}", parts=tuple(parts))
 
 
 def _now(story: Story) -> list[Part]:
@@ -204,8 +204,8 @@ def _moment(at: datetime, *, day: bool = False) -> Moment:
 
 def notice(sentence: str) -> ChatMessage:
     """One thing that everybody is to know."""
-    said = cut(sentence[:1].upper() + sentence[1:], _REASON).rstrip(".")
-    return ChatMessage(summary=said, parts=(Paragraph((f"{said}.",)),))
+    text = cut(sentence[:1].upper() + sentence[1:], _REASON).rstrip(".")
+    return ChatMessage(summary=text, parts=(Paragraph((f"{text}.",)),))
 
 
 def evidence_message(story: Story, place: Place) -> ChatMessage:
@@ -231,15 +231,15 @@ _DONE: Mapping[DecisionState, str] = {
 
 def decision_card(decision: Decision, job: Job | None, place: Place, value: ValueOf) -> ChatMessage:
     """What is asked, what it rests on, what it blocks, and the answers: none once there is one."""
-    said = f"{KIND_NAMES[decision.kind]} {decision.id}: {cut(decision.title, _TITLE)}"
-    parts: list[Part] = [Heading(said)]
+    text = f"{KIND_NAMES[decision.kind]} {decision.id}: {cut(decision.title, _TITLE)}"
+    parts: list[Part] = [Heading(text)]
     if job is not None:
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
     parts += parts_of(in_chat(decision.body))
     if decision.patterns:
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:
-        return ChatMessage(summary=said, parts=(*parts, *_outcome(decision)))
+        return ChatMessage(summary=text, parts=(*parts, *_outcome(decision)))
     if decision.expires_at:
         parts.append(
             Paragraph(
@@ -258,7 +258,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
             Note(f"Once is for this session alone; for this job is for its later ones too, {days} days long.")
         )
     parts.append(Buttons(tuple(answers_of(decision, value))))
-    return ChatMessage(summary=said, parts=tuple(parts))
+    return ChatMessage(summary=text, parts=tuple(parts))
 
 
 def _outcome(decision: Decision) -> list[Part]:

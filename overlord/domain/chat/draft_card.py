@@ -64,7 +64,7 @@ _LEVELS = {Level.REJECT: "❌", Level.FLAG: "⚠️", Level.NOTE: "ℹ️"}
 def issue_body(draft: SkillDraft) -> str:
     """The text of the issue an approved draft becomes; its last line is what it is found by."""
     by = defused_line(name_of(draft.decided_by))
-    said = f": {defused_line(draft.said)}" if draft.said else ""
+    text = f": {defused_line(draft.said)}" if draft.said else ""
     if draft.kind is DraftKind.RETIRE:
         parts = [
             f"Delete the file `{draft.path}`, and change nothing else. A person approved that this skill goes."
@@ -75,7 +75,7 @@ def issue_body(draft: SkillDraft) -> str:
             " its end, and change nothing else. A person approved this very text; no other is taken.",
             _fenced(draft.text),
         ]
-    parts.append(f"Draft {draft.label} of Overlord, approved by {by}{said} · {draft.key}")
+    parts.append(f"Draft {draft.label} of Overlord, approved by {by}{text} · {draft.key}")
     return "\n\n".join(parts)
 
 
@@ -103,9 +103,9 @@ def fits_form(draft: SkillDraft) -> bool:
 def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
     """What would be written, what is held against it, and the answers: none once there is one."""
     mark = "⚠️" if draft.is_altered else _MARKS[draft.state]
-    said = f"{mark} Draft {draft.label}: {draft.title}"
+    text = f"{mark} Draft {draft.label}: {draft.title}"
     what: tuple[Span, ...] = (Code(draft.path), " in ") if draft.path else ("For ",)
-    parts: list[Part] = [Heading(said), Paragraph((*what, Code(draft.space)))]
+    parts: list[Part] = [Heading(text), Paragraph((*what, Code(draft.space)))]
     if draft.reason:
         parts.append(Quote(cut(draft.reason, _REASON)))
     if draft.state is DraftState.WAITING:
@@ -118,20 +118,20 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
         )
     if draft.state in DECIDABLE and draft.state is not DraftState.DRAFTING:
         parts += _answers(draft, value)
-    return ChatMessage(summary=said, parts=tuple(parts))
+    return ChatMessage(summary=text, parts=tuple(parts))
 
 
 def _draft_text(draft: SkillDraft) -> list[Part]:
     if draft.kind is DraftKind.RETIRE:
         return [Paragraph(("The file would be deleted, and no Minion offered the skill any more.",))]
     if not fits_message(draft):
-        told = f"overlord skills drafts {draft.label}"
+        text = f"overlord skills drafts {draft.label}"
         how = ", which says how it is approved" if draft.is_approvable else ""
         return [
             Paragraph(
                 (
                     "Its text cannot be shown here whole. Read it on the command line with ",
-                    Code(told),
+                    Code(text),
                     f"{how}.",
                 )
             )
@@ -162,8 +162,8 @@ def _outcome(draft: SkillDraft, place: Place) -> list[Part]:
         if draft.said:
             parts.append(Quote(cut(draft.said, _REASON)))
     if draft.is_altered:
-        said = f"It was merged, and not as it was approved: {cut(draft.note, _REASON)}."
-        parts.append(Paragraph((said,)))
+        text = f"It was merged, and not as it was approved: {cut(draft.note, _REASON)}."
+        parts.append(Paragraph((text,)))
     elif draft.state is DraftState.DEPLOYED and draft.kind is DraftKind.RETIRE:
         parts.append(Paragraph(("It was merged: no Minion is offered the skill any more.",)))
     elif draft.state is DraftState.IMPLEMENTING and draft.kind is DraftKind.RETIRE:

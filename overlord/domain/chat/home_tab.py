@@ -44,8 +44,8 @@ class HomeView:
 def home_message(view: HomeView, place: Place, values: ValuesOf) -> ChatMessage:
     """The tab of somebody who may look; whether their answers count is seen when they give one."""
     waiting = view.status.waiting
-    said = count(len(waiting), "decision") + " for you" if waiting else "Nothing waits for you"
-    parts: list[Part] = [Heading(said)]
+    text = count(len(waiting), "decision") + " for you" if waiting else "Nothing waits for you"
+    parts: list[Part] = [Heading(text)]
     for asked in waiting[:MOST_SHOWN]:
         parts += _decision_parts(asked, view, place, values)
     if (more := len(waiting) - MOST_SHOWN) > 0:
@@ -56,7 +56,7 @@ def home_message(view: HomeView, place: Place, values: ValuesOf) -> ChatMessage:
     parts += _jobs(view.status.jobs, place)
     parts += _queue(view.queue, place)
     parts += [Rule(), Heading("Spent"), *_spent(view.costs)]
-    return ChatMessage(summary=said, parts=tuple(parts))
+    return ChatMessage(summary=text, parts=tuple(parts))
 
 
 def refused_home(why: str) -> ChatMessage:

@@ -58,16 +58,16 @@ def issue_body(proposal: EnhancementProposal) -> str:
     parts += ["### What to do", proposal.action]
     parts.append(f"Seen at {related}. Expected impact {proposal.impact}, risk {proposal.risk}.")
     by = defused_line(name_of(proposal.decided_by))
-    said = f": {defused_line(proposal.reason)}" if proposal.reason else ""
-    parts.append(f"Proposal {proposal.name} of Overlord, approved by {by}{said} · {proposal.key}")
+    text = f": {defused_line(proposal.reason)}" if proposal.reason else ""
+    parts.append(f"Proposal {proposal.name} of Overlord, approved by {by}{text} · {proposal.key}")
     return "\n\n".join(parts)
 
 
 def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -> ChatMessage:
     """What is proposed, what it rests on, and the two answers: none once there is one."""
-    said = f"{_MARKS[proposal.status]} Proposal {proposal.name}: {cut(proposal.title, _TITLE)}"
+    text = f"{_MARKS[proposal.status]} Proposal {proposal.name}: {cut(proposal.title, _TITLE)}"
     parts: list[Part] = [
-        Heading(said),
+        Heading(text),
         Paragraph((Bold(type_in_words(proposal).capitalize()), " for ", Code(proposal.space))),
         Paragraph((proposal.rationale,)),
         Quote(cut(proposal.sample, 600)),
@@ -81,9 +81,9 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     parts.append(Paragraph((facts, *_issues(proposal, place), f" · jobs {jobs}")))
     if proposal.status is ProposalStatus.PENDING:
         return ChatMessage(
-            summary=said, parts=(*parts, _what_comes_next(proposal), _buttons(proposal, value))
+            summary=text, parts=(*parts, _what_comes_next(proposal), _buttons(proposal, value))
         )
-    return ChatMessage(summary=said, parts=(*parts, *_outcome(proposal, place, value)))
+    return ChatMessage(summary=text, parts=(*parts, *_outcome(proposal, place, value)))
 
 
 def _issues(proposal: EnhancementProposal, place: Place) -> list[Span]:

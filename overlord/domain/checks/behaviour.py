@@ -160,11 +160,11 @@ def _top(path: str, text: bytes | None) -> _Top | None:
     if text is not None and root is None:
         return None
     for one in named(root):
-        told = " ".join(_meaningful(one))
+        sentence = " ".join(_meaningful(one))
         if one.type.startswith(("import", "future_import", "package")):
-            found.imports.append(told)
+            found.imports.append(sentence)
         elif one.type in _DEFINITIONS:
-            found.definitions[told] += 1
+            found.definitions[sentence] += 1
         elif not _is_docstring(one):
-            found.others.append(told)
+            found.others.append(sentence)
     return found

@@ -180,8 +180,8 @@ def _integrity_result(changes: Sequence[Change], found: Sequence[_Found]) -> Che
             name=CheckName.INTEGRITY, score=CheckScore.PASS, summary=summary, findings=findings
         )
     rules = Counter(item.finding.rule for item in found if item.strength is strongest[0])
-    told = ", ".join(rule if times == 1 else f"{rule} × {times}" for rule, times in rules.items())
-    summary = f"{files}; {_WORDS[strongest[0]]}: {told}"
+    text = ", ".join(rule if times == 1 else f"{rule} × {times}" for rule, times in rules.items())
+    summary = f"{files}; {_WORDS[strongest[0]]}: {text}"
     asks = strongest[0] is Strength.ASKS
     return CheckResult(
         name=CheckName.INTEGRITY,
@@ -283,8 +283,8 @@ def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: Integrit
             continue
         size = sizes.get(change.path)
         if size is None or size > limits.file_bytes:
-            told = "an unknown number of" if size is None else f"{size:,}"
-            message = f"{change.path} has {told} bytes; {limits.file_bytes:,} are the limit."
+            text = "an unknown number of" if size is None else f"{size:,}"
+            message = f"{change.path} has {text} bytes; {limits.file_bytes:,} are the limit."
             yield _make_finding(Strength.FAILS, "too-large", message, change.path)
         if change.binary and _TEXT.fullmatch(change.path):
             message = f"{change.path} is named like text and is not text, so nobody can read the change."

@@ -228,9 +228,9 @@ def _judge_command(
     base: StepResult | None, head: StepResult, changes: Sequence[Change], diff: str
 ) -> CheckResult:
     """A command of the repository's own: its exit code, and where it fails at base too, what it says more."""
-    told = f"exit code {head.exit_code} in {head.duration_s:.1f} s"
+    text = f"exit code {head.exit_code} in {head.duration_s:.1f} s"
     if head.exit_code == 0:
-        return _lint_result(CheckScore.PASS, told)
+        return _lint_result(CheckScore.PASS, text)
     known = list(read_any_complaints(_output_of(base))) if base else []
     found = list(read_any_complaints(_output_of(head)))
     new = _new(known, found, changes, diff)
@@ -238,10 +238,10 @@ def _judge_command(
         evidence = visible(_output_of(head))[-EVIDENCE_CHARS:]
         message = "The lint command fails; at base it does not."
         failed = Finding(check=CheckName.LINT, rule="command-failed", message=message, evidence=evidence)
-        return _lint_result(CheckScore.NEEDS_REVISION, told, *(_findings(new) or (failed,)))
+        return _lint_result(CheckScore.NEEDS_REVISION, text, *(_findings(new) or (failed,)))
     if not known or not found:
-        return _unclear(f"{told}; it fails at base too, and its output cannot be compared")
-    return _judged(new, f"{told}, as at base")
+        return _unclear(f"{text}; it fails at base too, and its output cannot be compared")
+    return _judged(new, f"{text}, as at base")
 
 
 def _output_of(run: StepResult | None) -> str:
@@ -266,11 +266,11 @@ def _new(
     return sorted(new, key=lambda item: (item.file, item.line))
 
 
-def _judged(new: Sequence[Complaint], told: str) -> CheckResult:
+def _judged(new: Sequence[Complaint], text: str) -> CheckResult:
     if not new:
-        return _lint_result(CheckScore.PASS, f"{told}, nothing new")
+        return _lint_result(CheckScore.PASS, f"{text}, nothing new")
     return _lint_result(
-        CheckScore.NEEDS_REVISION, f"{count(len(new), 'new complaint')}; {told}", *_findings(new)
+        CheckScore.NEEDS_REVISION, f"{count(len(new), 'new complaint')}; {text}", *_findings(new)
     )
 
 

@@ -113,7 +113,7 @@ def _by_exit_code(first: StepResult, shown: str) -> tuple[bool, str, tuple[str, 
 
 def _by_report(run: Run, again: Run | None, first: StepResult) -> tuple[bool, str, tuple[str, ...]]:
     passed, failed = [case.id for case in run.passed], [case.id for case in run.failed]
-    told = f"{len(passed)} passed, {len(failed)} failed in {first.duration_s:.1f} s"
+    text = f"{len(passed)} passed, {len(failed)} failed in {first.duration_s:.1f} s"
     advice = []
     if failed:
         named = ", ".join(visible(name) for name in failed[:MOST_NAMED])
@@ -125,11 +125,11 @@ def _by_report(run: Run, again: Run | None, first: StepResult) -> tuple[bool, st
     if again is not None:
         differ = [name for name in run.cases if run.passes(name) is not again.passes(name)]
         if flaky := sorted({*differ, *run.flaky}):
-            told += f", {len(flaky)} not the same twice"
+            text += f", {len(flaky)} not the same twice"
             advice.append(f"Not the same twice: {', '.join(map(visible, flaky[:MOST_NAMED]))}.")
     if not passed:
-        return False, told, tuple(advice)
-    return True, told, tuple(advice)
+        return False, text, tuple(advice)
+    return True, text, tuple(advice)
 
 
 def _lint(step: StepResult) -> str:

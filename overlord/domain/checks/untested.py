@@ -101,20 +101,20 @@ def judged(lint: str, *, review: bool) -> str:
 def question(names: Iterable[str], lint: str, *, review: bool) -> str:
     """What a person is asked before the first session."""
     similar = sorted(name for name in _walked(names) if is_test_path(name))
-    told = [
+    lines = [
         "No tests were found that could be run, so no change can be shown to work.",
         f"Judged: {judged(lint, review=review)}.\nNot judged: whether the code works. No test is run.",
     ]
     if similar:
         shown = ", ".join(defused_line(name) for name in similar[:MOST_NAMED])
         more = f" and {count(len(similar) - MOST_NAMED, 'other')}" if len(similar) > MOST_NAMED else ""
-        told.append(f"These look like tests, and nothing says how to run them: {shown}{more}.")
-    told.append(
+        lines.append(f"These look like tests, and nothing says how to run them: {shown}{more}.")
+    lines.append(
         "“Write tests first”: each change brings tests of its own, which are then run. “Accept without tests”: changes pass"
         " without any, and their pull requests say so. Either counts for this repository until it has tests. If it has some that"
         f" were not found, name their command in {CHECKS_PATH}, push that, and try again."
     )
-    return "\n\n".join(told)
+    return "\n\n".join(lines)
 
 
 def not_judged(policy: UntestedPolicy) -> CheckResult:

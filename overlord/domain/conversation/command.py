@@ -177,14 +177,14 @@ def _typed(found: re.Match[str]) -> str:
     return label
 
 
-def _word(said: str, index: int) -> str:
+def _word(text: str, index: int) -> str:
     """One of the words; nothing where there are fewer."""
-    return next(iter(said.split()[index : index + 1]), "")
+    return next(iter(text.split()[index : index + 1]), "")
 
 
-def _after(said: str, words: int) -> str:
+def _after(text: str, words: int) -> str:
     """What follows so many words, with its own line breaks."""
-    return next(iter(said.split(None, words)[words:]), "").rstrip()
+    return next(iter(text.split(None, words)[words:]), "").rstrip()
 
 
 def _unquoted(word: str) -> str:
@@ -200,8 +200,8 @@ def _misread(verb: ChatVerb, why: str, *examples: str) -> ChatCommandError:
     return ChatCommandError(why, *(examples or (USAGES[verb].form,)))
 
 
-def _alone(verb: ChatVerb, said: str) -> ChatCommand:
-    if said:
+def _alone(verb: ChatVerb, text: str) -> ChatCommand:
+    if text:
         raise _misread(verb, "That one takes nothing after it.")
     return ChatCommand(verb=verb)
 
@@ -210,8 +210,8 @@ def _help(verb: ChatVerb, _said: str) -> ChatCommand:
     return ChatCommand(verb=verb)
 
 
-def _work(verb: ChatVerb, said: str) -> ChatCommand:
-    word = _after(said, 1) if _word(said, 0).casefold() == "on" else said
+def _work(verb: ChatVerb, text: str) -> ChatCommand:
+    word = _after(text, 1) if _word(text, 0).casefold() == "on" else text
     found = issue_in(_without_quotes(word))
     if found is None:
         why = "Say which issue: with the #, with its repository where there are several, or by its address."
@@ -219,29 +219,29 @@ def _work(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, target=found)
 
 
-def _about_a_job(verb: ChatVerb, said: str) -> ChatCommand:
-    target, rest = _target(verb, said)
+def _about_a_job(verb: ChatVerb, text: str) -> ChatCommand:
+    target, rest = _target(verb, text)
     if rest and verb is not ChatVerb.STOP:
         raise _misread(verb, "That one takes nothing after the job or issue.")
     return ChatCommand(verb=verb, target=target, text=rest)
 
 
-def _target(verb: ChatVerb, said: str) -> tuple[Target, str]:
+def _target(verb: ChatVerb, text: str) -> tuple[Target, str]:
     """The job or issue that comes first, and what follows it."""
-    skipped = int(_word(said, 0).casefold() == "job")
-    found = target_in(_without_quotes(_word(said, skipped)))
+    skipped = int(_word(text, 0).casefold() == "job")
+    found = target_in(_without_quotes(_word(text, skipped)))
     if found is None:
         form = USAGES[verb].form
         examples = (form.replace("#42", "7"), form, form.replace("#42", "owner/repo#42"))
         raise _misread(verb, "Say which: a job by its number, or an issue with the #.", *examples)
-    return found, _after(said, skipped + 1)
+    return found, _after(text, skipped + 1)
 
 
 _ALL = frozenset({"everything", "all", "*"})
 
 
-def _of_a_space(verb: ChatVerb, said: str) -> ChatCommand:
-    first, rest = _word(said, 0), _after(said, 1)
+def _of_a_space(verb: ChatVerb, text: str) -> ChatCommand:
+    first, rest = _word(text, 0), _after(text, 1)
     is_all = not first or first.casefold() in _ALL
     name = None if is_all else repository_in(_without_quotes(first))
     if not is_all and name is None:
@@ -253,33 +253,33 @@ def _of_a_space(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, space=name, text=rest)
 
 
-def _shown_space(verb: ChatVerb, said: str) -> ChatCommand:
-    word, rest = _word(said, 0).casefold(), _after(said, 1)
+def _shown_space(verb: ChatVerb, text: str) -> ChatCommand:
+    word, rest = _word(text, 0).casefold(), _after(text, 1)
     name = repository_in(_without_quotes(rest)) if word == "show" else None
     if ((word or "list") != "list" and name is None) or (word in {"", "list"} and rest):
         raise _misread(verb, "Say what is to be seen.", "space list", "space show owner/repo")
     return ChatCommand(verb=verb, space=name)
 
 
-def _read_message(verb: ChatVerb, said: str) -> ChatCommand:
-    target, rest = _target(verb, said)
+def _read_message(verb: ChatVerb, text: str) -> ChatCommand:
+    target, rest = _target(verb, text)
     if not rest:
         raise _misread(verb, "Say what its Minion is to read.")
     return ChatCommand(verb=verb, target=target, text=rest)
 
 
-def _cost(verb: ChatVerb, said: str) -> ChatCommand:
-    if not said or said.casefold() in (Span.TODAY, Span.WEEK):
-        return ChatCommand(verb=verb, span=Span(said.casefold() or Span.TODAY))
-    word = _after(said, 1) if _word(said, 0).casefold() == Span.JOB else said
+def _cost(verb: ChatVerb, text: str) -> ChatCommand:
+    if not text or text.casefold() in (Span.TODAY, Span.WEEK):
+        return ChatCommand(verb=verb, span=Span(text.casefold() or Span.TODAY))
+    word = _after(text, 1) if _word(text, 0).casefold() == Span.JOB else text
     found = target_in(_without_quotes(word))
     if found is None:
         raise _misread(verb, "Say of what.", "cost today", "cost week", "cost job 7", "cost #42")
     return ChatCommand(verb=verb, span=Span.JOB, target=found)
 
 
-def _scope(verb: ChatVerb, said: str) -> ChatCommand:
-    target, rest = _target(verb, said)
+def _scope(verb: ChatVerb, text: str) -> ChatCommand:
+    target, rest = _target(verb, text)
     words = [_unquoted(word) for word in rest.split()]
     patterns = [_unquoted(word[1:]) for word in words if word.startswith("+")]
     if not patterns or len(patterns) != len(words):
@@ -294,15 +294,15 @@ def _scope(verb: ChatVerb, said: str) -> ChatCommand:
     return ChatCommand(verb=verb, target=target, patterns=parsed)
 
 
-def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
-    skipped = int(_word(said, 0).casefold() in {"decision", "proposal", "draft"})
-    proposed = proposal_in(_without_quotes(_word(said, skipped)))
+def _on_a_decision(verb: ChatVerb, words: str) -> ChatCommand:
+    skipped = int(_word(words, 0).casefold() in {"decision", "proposal", "draft"})
+    proposed = proposal_in(_without_quotes(_word(words, skipped)))
     if proposed is not None and verb is not ChatVerb.ANSWER:
-        return ChatCommand(verb=verb, proposal=proposed, text=_after(said, skipped + 1))
-    drafted = draft_in(_without_quotes(_word(said, skipped)))
+        return ChatCommand(verb=verb, proposal=proposed, text=_after(words, skipped + 1))
+    drafted = draft_in(_without_quotes(_word(words, skipped)))
     if drafted is not None and verb is not ChatVerb.ANSWER:
-        return ChatCommand(verb=verb, draft=drafted, text=_after(said, skipped + 1))
-    number, text = number_in(_without_quotes(_word(said, skipped))), _after(said, skipped + 1)
+        return ChatCommand(verb=verb, draft=drafted, text=_after(words, skipped + 1))
+    number, text = number_in(_without_quotes(_word(words, skipped))), _after(words, skipped + 1)
     if number is None:
         raise _misread(verb, "Say which decision, by its number.", USAGES[verb].form, "decisions")
     if verb is ChatVerb.ANSWER and not text:
@@ -313,11 +313,11 @@ def _on_a_decision(verb: ChatVerb, said: str) -> ChatCommand:
 _SKILL = re.compile(r"[a-z0-9-]{1,100}")
 
 
-def _retire(verb: ChatVerb, said: str) -> ChatCommand:
-    first = _without_quotes(_word(said, 0))
+def _retire(verb: ChatVerb, words: str) -> ChatCommand:
+    first = _without_quotes(_word(words, 0))
     space = repository_in(first) if "/" in first else None
     skipped = int(space is not None)
-    name, text = _without_quotes(_word(said, skipped)), _after(said, skipped + 1)
+    name, text = _without_quotes(_word(words, skipped)), _after(words, skipped + 1)
     if not _SKILL.fullmatch(name):
         raise _misread(verb, "Say which skill, by its name.", USAGES[verb].form, "skills")
     return ChatCommand(verb=verb, space=space, skill=name, text=text)

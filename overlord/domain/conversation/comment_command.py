@@ -91,11 +91,11 @@ def command_in(body: str) -> CommentCommand | None:
 _ONE = "One command in each comment, please: it is not clear which of them counts."
 
 
-def _worded(verb: CommentVerb, said: str) -> CommentCommand:
+def _worded(verb: CommentVerb, words: str) -> CommentCommand:
     """A command with words of its own: for an answer, after the number of what is answered, where there is one."""
-    first, rest = (*said.split(None, 1), "", "")[:2]
+    first, rest = (*words.split(None, 1), "", "")[:2]
     number = number_in(first) if verb is CommentVerb.ANSWER else None
-    text = said if number is None else rest
+    text = words if number is None else rest
     if not text:
         raise CommentCommandError(
             f"Say what the {verb} is, in the same comment: `/overlord {verb} use the second one`."

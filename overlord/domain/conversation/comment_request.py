@@ -82,10 +82,10 @@ def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | Co
     return CommentRequest()
 
 
-def _is_sentence(said: str) -> bool:
+def _is_sentence(text: str) -> bool:
     """Whether it says something, and is no command that was mistyped."""
-    words = said.split()
-    return len(words) > 1 and words[0].lower() not in set(CommentVerb) and _has_words(said)
+    words = text.split()
+    return len(words) > 1 and words[0].lower() not in set(CommentVerb) and _has_words(text)
 
 
 def _has_words(text: str) -> bool:
@@ -106,9 +106,9 @@ def _named_command(lines: Iterable[str], mention: re.Pattern[str]) -> CommentCom
         match = mention.match(line.strip())
         if match is None:
             continue
-        said = line.strip()[match.end() :].strip(" \t,:").rstrip(".! ")
+        text = line.strip()[match.end() :].strip(" \t,:").rstrip(".! ")
         try:
-            return command_in(f"/overlord {said}") if said else None
+            return command_in(f"/overlord {text}") if text else None
         except CommentCommandError:
             continue
     return None

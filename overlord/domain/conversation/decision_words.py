@@ -34,22 +34,22 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows, a button's words,
     an amount for a spent budget; else the reply, where words are an answer. Raises Refused, saying what to type, for anything
     else, and for words that could be another answer as well as a reply."""
-    said = words.strip()
-    first, rest = (*said.split(None, 1), "", "")[:2]
+    text = words.strip()
+    first, rest = (*text.split(None, 1), "", "")[:2]
     for verb in decision.verbs:
-        if said.casefold() == label_of(verb).casefold():
+        if text.casefold() == label_of(verb).casefold():
             return verb, ""
         if _names(verb, first):
             if rest and Verb.REPLY in decision.verbs and verb not in _TAKE_WORDS:
                 raise Refused(_two_ways(decision, verb))
             return verb, rest
-    if Verb.ADD_BUDGET in decision.verbs and _is_amount(said):
-        return Verb.ADD_BUDGET, said
-    if Verb.LIMIT in decision.verbs and said and all(word[0] == "+" for word in said.split()):
-        return Verb.LIMIT, said
+    if Verb.ADD_BUDGET in decision.verbs and _is_amount(text):
+        return Verb.ADD_BUDGET, text
+    if Verb.LIMIT in decision.verbs and text and all(word[0] == "+" for word in text.split()):
+        return Verb.LIMIT, text
     is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
-    if Verb.REPLY in decision.verbs and said and (decision.session_id is not None or not is_a_verb):
-        return Verb.REPLY, said
+    if Verb.REPLY in decision.verbs and text and (decision.session_id is not None or not is_a_verb):
+        return Verb.REPLY, text
     raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
 
 
@@ -83,9 +83,9 @@ _BRIEFED = frozenset({Verb.REPLY, Verb.RETRY, Verb.ONE_MORE})
 """What another session begins with."""
 
 
-def _is_amount(said: str) -> bool:
+def _is_amount(text: str) -> bool:
     try:
-        parse_amount(said)
+        parse_amount(text)
     except ValueError:
         return False
     return True

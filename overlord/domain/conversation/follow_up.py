@@ -64,17 +64,19 @@ def of_review(review: Review) -> RequestedChange:
     return RequestedChange(key=f"review {review.id}", finding=finding)
 
 
-def of_thread(said: Sequence[ReviewComment]) -> RequestedChange:
+def of_thread(remarks: Sequence[ReviewComment]) -> RequestedChange:
     """What a thread comes to, by its last comment; `said` are those of its comments that are to be heard."""
-    last = said[-1]
-    words = [without_hidden(comment.body).text for comment in said]
+    last = remarks[-1]
+    words = [without_hidden(comment.body).text for comment in remarks]
     finding = Finding(
         check="people",
         rule="review comment",
         message=f"{last.author}: {plain_line(words[-1], limit=MESSAGE_CHARS)}",
         file=last.path,
         line=last.line,
-        evidence="\n\n".join(f"{comment.author}: {text}" for comment, text in zip(said, words, strict=True)),
+        evidence="\n\n".join(
+            f"{comment.author}: {text}" for comment, text in zip(remarks, words, strict=True)
+        ),
     )
     return RequestedChange(key=f"thread {last.thread} {last.id}", finding=finding, thread=last.thread)
 
@@ -122,9 +124,9 @@ def failing_part(log: str) -> str:
     return "\n".join(lines[max(end - LOG_LINES, 0) : end])
 
 
-def replies(said: Iterable[str]) -> dict[int, str]:
+def replies(lines: Iterable[str]) -> dict[int, str]:
     """What a Minion said of the findings of its brief, by their numbers; what has no number is nobody's."""
-    found = (match for reply in said if (match := _REPLY.fullmatch(reply)))
+    found = (match for reply in lines if (match := _REPLY.fullmatch(reply)))
     return {int(match[1]): match[2].strip() for match in found if match[2].strip()}
 
 

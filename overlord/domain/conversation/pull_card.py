@@ -106,9 +106,9 @@ def evidence_card(story: Story) -> str:
             f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
         )
     parts += _skills(story)
-    told = [*map(_answer_line, story.answered), *map(_no_answer, story.unanswered)]
-    if told:
-        parts.append("\n".join(f"- {line}" for line in told))
+    lines = [*map(_answer_line, story.answered), *map(_no_answer, story.unanswered)]
+    if lines:
+        parts.append("\n".join(f"- {line}" for line in lines))
     return "\n\n".join(parts)
 
 
@@ -118,11 +118,11 @@ def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
         yield f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."
     checks = evaluations[-1].checks if evaluations else ()
     found = evaluations[-1].findings if evaluations else ()
-    told = [item for item in found if item.rule in TOLD_FIRST and item.check == CheckName.TESTS]
-    if any(item.rule != UNPROVEN for item in told):
-        lines = [f"- {_cell(item.message)}" for item in told if item.rule != UNPROVEN][:MOST_RED]
+    sentences = [item for item in found if item.rule in TOLD_FIRST and item.check == CheckName.TESTS]
+    if any(item.rule != UNPROVEN for item in sentences):
+        lines = [f"- {_cell(item.message)}" for item in sentences if item.rule != UNPROVEN][:MOST_RED]
         yield "⚠️ **Tests that were red at base:**\n\n" + "\n".join(lines)
-    for item in told:
+    for item in sentences:
         if item.rule == UNPROVEN:
             yield f"⚠️ **unproven**: {_cell(item.message.removeprefix('Unproven: '))}"
     if line := claims_line(checks):
@@ -219,8 +219,8 @@ def _skills(story: Story) -> list[str]:
     if story.skills_loaded:
         parts.append(f"Skills it loaded: {_cell(', '.join(story.skills_loaded))}")
     if story.skills_left_out:
-        told = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
-        parts.append(f"Skill files of the repository that were left out:\n\n{told}")
+        text = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
+        parts.append(f"Skill files of the repository that were left out:\n\n{text}")
     return parts
 
 

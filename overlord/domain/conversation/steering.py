@@ -58,9 +58,9 @@ class SteeringMessage:
 
 def message_text(text: str) -> str:
     """What a person says, as it is kept. Raises Refused for nothing, or too much."""
-    said = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    if not said:
+    sentence = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    if not sentence:
         raise Refused("say what the Minion is to read, in words")
-    if len(said) > MOST_CHARS:
-        raise Refused(f"a message has at most {MOST_CHARS:,} characters; this one has {len(said):,}")
-    return said
+    if len(sentence) > MOST_CHARS:
+        raise Refused(f"a message has at most {MOST_CHARS:,} characters; this one has {len(sentence):,}")
+    return sentence

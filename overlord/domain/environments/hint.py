@@ -28,13 +28,13 @@ _FROM = re.compile(
 
 def hints(sources: Sources) -> tuple[str, ...]:
     """Sentences on what could be configured, and is not used by itself."""
-    told = [_sentence(path, image) for path, image in named_images(sources)]
+    lines = [_sentence(path, image) for path, image in named_images(sources)]
     for path in sources.present(DEVCONTAINERS)[:1]:
         if sources.json(path, with_comments=True).get("postCreateCommand"):
-            told.append(
+            lines.append(
                 f"{path} has a postCreateCommand, which is not run: `setup` in .nebulus/environment.yaml would be"
             )
-    return tuple(told)
+    return tuple(lines)
 
 
 def named_images(sources: Sources) -> tuple[tuple[str, str], ...]:

@@ -40,14 +40,14 @@ def cargo_part(sources: Sources) -> Part | None:
     locked = " --locked" if sources.has("Cargo.lock") else ""
     manifest = sources.toml("Cargo.toml")
     members = [name for name in sources.names if "workspace" in manifest and name.endswith("/Cargo.toml")]
-    told = [f"Rust project ({'Cargo.toml and Cargo.lock' if locked else 'Cargo.toml'})"]
+    lines = [f"Rust project ({'Cargo.toml and Cargo.lock' if locked else 'Cargo.toml'})"]
     if sources.has("rust-toolchain", "rust-toolchain.toml"):
-        told.append("it pins a Rust toolchain; Debian's is installed")
+        lines.append("it pins a Rust toolchain; Debian's is installed")
     return Part(
         packages=("cargo",),
         install=(f"CARGO_NET_OFFLINE=false cargo fetch{locked}",),
         variables=(("CARGO_HOME", "{environment}/cargo"), ("CARGO_NET_OFFLINE", "true")),
         inputs=(*sources.present(CARGO_MANIFESTS), *members),
         tests=("cargo", "test", "--offline"),
-        what=tuple(told),
+        what=tuple(lines),
     )

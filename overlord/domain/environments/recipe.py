@@ -135,10 +135,10 @@ def _detected(files: Mapping[str, bytes], names: Collection[str]) -> Part:
     python = python_part(sources)
     others = (node_part(sources, beside_python=python is not None), go_part(sources), cargo_part(sources))
     parts = [part for part in (python, *others) if part]
-    told = [sentence for part in parts for sentence in part.what]
+    lines = [sentence for part in parts for sentence in part.what]
     tested = [part for part in others if part and part.tests]
     if not parts:
-        told.append("no manifest of a known kind at the root: sessions run in the bare image")
+        lines.append("no manifest of a known kind at the root: sessions run in the bare image")
     return Part(
         packages=_all(part.packages for part in parts),
         prepare=_all(part.prepare for part in parts),
@@ -149,7 +149,7 @@ def _detected(files: Mapping[str, bytes], names: Collection[str]) -> Part:
         tests=() if python else _after_one_another(part.tests for part in parts),
         reported=tested[0].reported if not python and len(tested) == 1 else (),
         lint=() if python else _after_one_another(part.lint for part in parts),
-        what=_all([told, _nested(sources), hints(sources), sources.notes]),
+        what=_all([lines, _nested(sources), hints(sources), sources.notes]),
     )
 
 
@@ -175,14 +175,14 @@ def _combined(file: EnvironmentFile, found: Part) -> Recipe:
     """What the file says comes first; without commands of its own, or with `detect: true`, the detected ones stay."""
     replaces = bool(file.setup) and file.detect is None
     install = () if replaces else found.install
-    told = [f"{ENVIRONMENT_PATH}: {shown(sentence)}" for sentence in _overrides(file, replaces=replaces)]
+    lines = [f"{ENVIRONMENT_PATH}: {shown(sentence)}" for sentence in _overrides(file, replaces=replaces)]
     joined = replace(
         found,
         packages=_all([found.packages, file.packages]),
         variables=tuple(sorted({**dict(found.variables), **file.variables}.items())),
         path=_all([file.path, found.path]),
         inputs=tuple(sorted({*found.inputs, *file.inputs, ENVIRONMENT_PATH})),
-        what=(*told, *found.what),
+        what=(*lines, *found.what),
     )
     return _recipe(joined, (*found.prepare, *install, *file.commands), file.image)
 

@@ -18,15 +18,15 @@ _PLAIN = re.compile(r"[!-~]+")
 LONGEST = 2000
 
 
-def address(given: str, parent: str, forge: str) -> str:
+def address(words: str, parent: str, forge: str) -> str:
     """The address to fetch from. `given` is what .gitmodules says, `parent` where the repository that says it came from,
     `forge` where the space's own does.
 
     Raises ValueError with the end of a sentence for an address that is not used.
     """
-    if len(given) > LONGEST or not _PLAIN.fullmatch(given) or "\\" in given or given.startswith("-"):
+    if len(words) > LONGEST or not _PLAIN.fullmatch(words) or "\\" in words or words.startswith("-"):
         raise ValueError("its address has characters that none should have")
-    text = _relative(given, parent) if given.startswith(("./", "../")) else _over_https(given, forge)
+    text = _relative(words, parent) if words.startswith(("./", "../")) else _over_https(words, forge)
     parts = _split(text)
     if origin(text) != origin(forge):
         if parts.scheme != "https":
@@ -56,10 +56,10 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _relative(given: str, parent: str) -> str:
+def _relative(text: str, parent: str) -> str:
     """As git does: each step up takes one part of the parent's address away. Never its host."""
     parts = _split(parent)
-    path, rest = parts.path.rstrip("/"), given
+    path, rest = parts.path.rstrip("/"), text
     while rest.startswith(("./", "../")):
         step, _, rest = rest.partition("/")
         if step == "..":
@@ -69,12 +69,12 @@ def _relative(given: str, parent: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}/{rest.rstrip('/')}"
 
 
-def _over_https(given: str, forge: str) -> str:
+def _over_https(text: str, forge: str) -> str:
     """An address for people with a key at the forge means what its clone address means."""
     parts = _split(forge)
-    found = _FORGE_BY_SSH.fullmatch(given)
+    found = _FORGE_BY_SSH.fullmatch(text)
     if found is None or found["host"].lower() != (parts.hostname or "").lower():
-        return given
+        return text
     return f"{parts.scheme}://{parts.netloc}/{found['path'].lstrip('/')}"
 
 

@@ -47,8 +47,8 @@ class Claim:
 
     def describe(self) -> str:
         """As it is put to the review."""
-        said = f" The agent says: {self.finding.evidence}" if self.finding.rule == EXPLAINED else ""
-        return f"{self.number}. {self.finding.message}{said} {_QUESTIONS[self.finding.rule]}"
+        text = f" The agent says: {self.finding.evidence}" if self.finding.rule == EXPLAINED else ""
+        return f"{self.number}. {self.finding.message}{text} {_QUESTIONS[self.finding.rule]}"
 
 
 class ClaimAnswer(BaseModel):
@@ -123,14 +123,14 @@ def unjustified(answers: Sequence[ClaimAnswer], claims: Sequence[Claim]) -> list
 def claims_line(checks: Iterable[CheckResult]) -> str:
     """What a delivered change does to tests, for the card; nothing where it does nothing to them."""
     rules = [one.finding.rule for one in claims_of(checks)]
-    told = [
+    lines = [
         f"changes what {count(number, 'test')} {'expects' if number == 1 else 'expect'}"
         if (number := rules.count(CHANGED_TEST))
         else "",
         f"removes {count(number, 'test')}" if (number := rules.count(REMOVED_TEST)) else "",
         f"leaves {count(number, 'test')} of the task red" if (number := rules.count(EXPLAINED)) else "",
     ]
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, lines))
 
 
 def _is_quoted(quote: str, issue: str) -> bool:

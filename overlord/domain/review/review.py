@@ -59,8 +59,8 @@ class ReviewProblem:
 
     def correction(self) -> dict[str, str]:
         """The message that asks again."""
-        said = f"That answer does not count: {self.reason}. Answer again, with one JSON object of the given form only."
-        return {"role": "user", "content": said}
+        text = f"That answer does not count: {self.reason}. Answer again, with one JSON object of the given form only."
+        return {"role": "user", "content": text}
 
 
 def parse_review(
@@ -103,22 +103,22 @@ def judge_review(
     findings = tuple(sorted(found, key=lambda finding: list(Severity).index(weight[finding.rule])))
     weights = [weight[finding.rule] for finding in findings]
     against = sum(weight is not Severity.NOTE for weight in weights)
-    told = f"{count(len(parts), 'part')} reviewed, {count(against, 'finding')}"
+    text = f"{count(len(parts), 'part')} reviewed, {count(against, 'finding')}"
     if notes := len(weights) - against:
-        told += f", {count(notes, 'note')}"
+        text += f", {count(notes, 'note')}"
     asked = {one.number: one.needs_quote for one in claims}
-    held = [asked[one.number] for answer in in_form for one in answer.claims if one.justified]
-    if expected := sum(held):
-        told += f", {count(expected, 'changed test')} as the issue asks"
-    if explained := len(held) - sum(held):
-        told += f", {count(explained, 'red test')} with a reason"
+    lines = [asked[one.number] for answer in in_form for one in answer.claims if one.justified]
+    if expected := sum(lines):
+        text += f", {count(expected, 'changed test')} as the issue asks"
+    if explained := len(lines) - sum(lines):
+        text += f", {count(explained, 'red test')} with a reason"
     if Severity.FAIL in weights:
-        return _review_result(CheckScore.FAIL, told, findings)
+        return _review_result(CheckScore.FAIL, text, findings)
     problem = next((answer for answer in answers if isinstance(answer, ReviewProblem)), None)
     if problem is not None or len(answers) != len(parts) or not parts:
         reason = problem.reason if problem else f"{len(answers)} of {count(len(parts), 'part')} answered"
         return _review_result(None, f"the review failed: {reason}", findings)
-    return _review_result(CheckScore.NEEDS_REVISION if against else CheckScore.PASS, told, findings)
+    return _review_result(CheckScore.NEEDS_REVISION if against else CheckScore.PASS, text, findings)
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -24,13 +24,13 @@ def text_key(issue: Issue) -> str:
 def patterns_in(words: str) -> tuple[str, ...]:
     """The patterns of an answer: `src/** tests/**`, each with a plus or not, with commas or not. Raises ValueError, saying what
     is wrong."""
-    said = [word.strip("`,").removeprefix("+") for word in words.replace(",", " ").split()]
-    if not any(said):
+    lines = [word.strip("`,").removeprefix("+") for word in words.replace(",", " ").split()]
+    if not any(lines):
         raise ValueError(f"say which files may be written, as '{EXAMPLE}'")
-    if len(said) > MOST_PATTERNS:
+    if len(lines) > MOST_PATTERNS:
         raise ValueError(f"name at most {MOST_PATTERNS} patterns")
     try:
-        return Scope.parse(json.dumps(list(dict.fromkeys(filter(None, said))))).patterns
+        return Scope.parse(json.dumps(list(dict.fromkeys(filter(None, lines))))).patterns
     except ScopeError as error:
         raise ValueError(str(error).replace("MINION_SCOPE", "what was said", 1)) from None
 
@@ -59,10 +59,10 @@ def approved(answered: Iterable[Decision], issue: Issue) -> Inference | None:
 
 def question(issue: Issue, why: Sequence[str], suggested: str) -> str:
     """What a person is asked."""
-    told = "".join(f"\n- {item}" for item in why)
+    text = "".join(f"\n- {item}" for item in why)
     examples = f" Where this repository keeps its code: `{suggested}`." if suggested else ""
     return (
-        f"Issue {issue.number} would be worked on with every file open for writing.{told or ' Nothing says less.'}\n\n"
+        f"Issue {issue.number} would be worked on with every file open for writing.{text or ' Nothing says less.'}\n\n"
         f"Its contract asks a person first. Say which files are meant, as `{EXAMPLE}`, let it write any file, or drop it."
         f"{examples} What no session writes (.git, .nebulus, unnamed workflows) stays closed either way."
     )

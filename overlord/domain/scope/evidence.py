@@ -92,19 +92,19 @@ class Evidence:
 
 
 def gather(
-    told: IssueText, labels: Sequence[str], tree: Tree, occurrences: Occurrences
+    issue_text: IssueText, labels: Sequence[str], tree: Tree, occurrences: Occurrences
 ) -> tuple[Evidence, ...]:
     """The files an issue speaks of, each with what speaks for it most; the clearest first."""
-    denied = {path for clause in told.denied for path in _resolved(clause, tree)}
-    named = list(_by_name(told, tree))
+    denied = {path for clause in issue_text.denied for path in _resolved(clause, tree)}
+    named = list(_by_name(issue_text, tree))
     found = [
         *named,
-        *_blamed(told.frames, tree),
-        *_defining(told, tree, occurrences.definitions),
-        *_saying(told, tree, occurrences),
-        *_reading(told, tree, occurrences),
-        *_calling(told, tree, occurrences),
-        *_bearing(told, tree),
+        *_blamed(issue_text.frames, tree),
+        *_defining(issue_text, tree, occurrences.definitions),
+        *_saying(issue_text, tree, occurrences),
+        *_reading(issue_text, tree, occurrences),
+        *_calling(issue_text, tree, occurrences),
+        *_bearing(issue_text, tree),
     ]
     denied -= {item.path for item in named}
     best: dict[str, Evidence] = {}
@@ -112,44 +112,44 @@ def gather(
         if item.path not in denied and (item.path not in best or item.strength > best[item.path].strength):
             best[item.path] = item
     if not any(item.strength >= Strength.CLEAR and is_source(item.path) for item in best.values()):
-        best |= {item.path: item for item in _command_line(told, labels, tree) if item.path not in best}
-    kept = _without_chance(_about_docs(told, labels, list(best.values())))
+        best |= {item.path: item for item in _command_line(issue_text, labels, tree) if item.path not in best}
+    kept = _without_chance(_about_docs(issue_text, labels, list(best.values())))
     return tuple(sorted(kept, key=lambda item: -item.strength))
 
 
-def speaks_of_everything(told: IssueText) -> bool:
+def speaks_of_everything(issue_text: IssueText) -> bool:
     """Whether the work is spread by its nature."""
-    renames = _is_mentioned(told, _RENAME, Place.TITLE) and _is_mentioned(told, _WIDE, Place.TEXT)
-    return renames or _is_mentioned(told, _WIDE, Place.TITLE)
+    renames = _is_mentioned(issue_text, _RENAME, Place.TITLE) and _is_mentioned(issue_text, _WIDE, Place.TEXT)
+    return renames or _is_mentioned(issue_text, _WIDE, Place.TITLE)
 
 
-def speaks_of_changelog(told: IssueText) -> bool:
-    return _is_mentioned(told, _CHANGELOG, *_PROSE)
+def speaks_of_changelog(issue_text: IssueText) -> bool:
+    return _is_mentioned(issue_text, _CHANGELOG, *_PROSE)
 
 
-def speaks_of_readme(told: IssueText) -> bool:
-    return _is_mentioned(told, _README, *_PROSE)
+def speaks_of_readme(issue_text: IssueText) -> bool:
+    return _is_mentioned(issue_text, _README, *_PROSE)
 
 
-def speaks_of_migration(told: IssueText) -> bool:
-    return _is_mentioned(told, _MIGRATION, *_PROSE)
+def speaks_of_migration(issue_text: IssueText) -> bool:
+    return _is_mentioned(issue_text, _MIGRATION, *_PROSE)
 
 
-def _is_mentioned(told: IssueText, pattern: re.Pattern[str], *places: Place) -> bool:
-    return any(pattern.search(passage.text) for passage in told.passages if passage.place in places)
+def _is_mentioned(issue_text: IssueText, pattern: re.Pattern[str], *places: Place) -> bool:
+    return any(pattern.search(passage.text) for passage in issue_text.passages if passage.place in places)
 
 
-def speaks_of_docs(told: IssueText, labels: Sequence[str]) -> bool:
+def speaks_of_docs(issue_text: IssueText, labels: Sequence[str]) -> bool:
     """Whether documentation is what the issue is about."""
-    return bool(_DOCS.search(told.title)) or any(_DOCS.search(label) for label in labels)
+    return bool(_DOCS.search(issue_text.title)) or any(_DOCS.search(label) for label in labels)
 
 
-def _about_docs(told: IssueText, labels: Sequence[str], found: list[Evidence]) -> list[Evidence]:
+def _about_docs(issue_text: IssueText, labels: Sequence[str], found: list[Evidence]) -> list[Evidence]:
     """Of an issue about documentation only that; of any other no page that it does not name."""
     pages = [item for item in found if is_doc(item.path)]
-    if not pages and speaks_of_docs(told, labels):
+    if not pages and speaks_of_docs(issue_text, labels):
         return [item for item in found if item.strength >= Strength.DEFINED]
-    if pages and speaks_of_docs(told, labels):
+    if pages and speaks_of_docs(issue_text, labels):
         top = max(item.strength for item in pages)
         return [item for item in pages if item.strength == top]
     return [item for item in found if not is_doc(item.path) or item.strength >= Strength.NAMED]
@@ -162,8 +162,8 @@ def _without_chance(found: list[Evidence]) -> list[Evidence]:
     return [item for item in found if item.strength != Strength.CLEAR or item.is_firm or is_test(item.path)]
 
 
-def _by_name(told: IssueText, tree: Tree) -> Iterator[Evidence]:
-    for passage in told.passages:
+def _by_name(issue_text: IssueText, tree: Tree) -> Iterator[Evidence]:
+    for passage in issue_text.passages:
         strength = Strength.NAMED if passage.place > Place.BLOCK else Strength.HINTED
         for path in _resolved(passage.text, tree):
             by_the_way = path.startswith(".git") and passage.place < Place.CODE
@@ -179,8 +179,8 @@ def _by_name(told: IssueText, tree: Tree) -> Iterator[Evidence]:
 def _resolved(text: str, tree: Tree) -> tuple[str, ...]:
     """The files that a clause names, in any of the ways people write them."""
     linked = (next((path for path in some if path in tree), "") for some in in_links(text))
-    said = [word[0] for word in _PATH.finditer(text) if "." in word[0] and "://" not in word[0]]
-    plain = (tree.resolve(word) or (tree.module(word) if word.count(".") > 1 else "") for word in said)
+    lines = [word[0] for word in _PATH.finditer(text) if "." in word[0] and "://" not in word[0]]
+    plain = (tree.resolve(word) or (tree.module(word) if word.count(".") > 1 else "") for word in lines)
     return tuple(dict.fromkeys(filter(None, (*linked, *plain))))
 
 
@@ -199,8 +199,10 @@ def _blamed(frames: Sequence[Frame], tree: Tree) -> Iterator[Evidence]:
         yield Evidence(path=path, strength=Strength.HINTED, why="in the stack trace")
 
 
-def _defining(told: IssueText, tree: Tree, definitions: Mapping[str, Sequence[str]]) -> Iterator[Evidence]:
-    for name in told.names():
+def _defining(
+    issue_text: IssueText, tree: Tree, definitions: Mapping[str, Sequence[str]]
+) -> Iterator[Evidence]:
+    for name in issue_text.names():
         symbol, files = _files_of(name, tree, definitions)
         if not files:
             continue
@@ -217,18 +219,18 @@ def _defining(told: IssueText, tree: Tree, definitions: Mapping[str, Sequence[st
             yield Evidence(
                 path=path, strength=strength, why=f"defines `{symbol}`, named in {name.place.told}"
             )
-    for word in told.plain:
+    for word in issue_text.plain:
         files = _code(definitions.get(word, ()), tree)
         if len(files) == 1 and fold(word) not in _DULL:
             yield Evidence(
                 path=files[0], strength=Strength.LIKELY, why=f"defines `{word}`, a word of the title"
             )
-    yield from _running(told.frames, tree, definitions)
+    yield from _running(issue_text.frames, tree, definitions)
 
 
-def _saying(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _saying(issue_text: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code that holds a message the text quotes."""
-    for phrase in told.phrases:
+    for phrase in issue_text.phrases:
         files = _code(occurrences.mentions.get(phrase, ()), tree)
         if len(files) <= MOST_DEFINING:
             for path in files:
@@ -237,18 +239,18 @@ def _saying(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[E
                 )
 
 
-def _reading(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _reading(issue_text: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code that holds an option the text names."""
-    for option in told.options:
+    for option in issue_text.options:
         files = _code(occurrences.mentions.get(option, ()), tree)
         if len(files) <= MOST_READING:
             for path in files:
                 yield Evidence(path=path, strength=Strength.DEFINED, why=f"has the option `{option}`")
 
 
-def _calling(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
+def _calling(issue_text: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[Evidence]:
     """Code beside what defines a name, that uses it while hardly anything else does."""
-    for name in told.names():
+    for name in issue_text.names():
         for part in name.parts if name.place >= Place.TEXT else ():
             home = _code(occurrences.definitions.get(part, ()), tree)
             files = [path for path in _code(occurrences.mentions.get(part, ()), tree) if path not in home]
@@ -260,18 +262,20 @@ def _calling(told: IssueText, tree: Tree, occurrences: Occurrences) -> Iterator[
                     yield Evidence(path=path, strength=Strength.DEFINED, why=why)
 
 
-def tests_speaking(told: IssueText, tree: Tree, occurrences: Occurrences) -> tuple[tuple[str, str], ...]:
+def tests_speaking(
+    issue_text: IssueText, tree: Tree, occurrences: Occurrences
+) -> tuple[tuple[str, str], ...]:
     """The tests that speak of most of what the text names, and of what: a name counts the more, the fewer files have it."""
     weight: defaultdict[str, float] = defaultdict(float)
-    said: dict[str, str] = {}
-    names = (part for name in told.names() if name.place is not Place.BLOCK for part in name.parts)
-    for word in dict.fromkeys((*told.phrases, *told.options, *names)):
+    data: dict[str, str] = {}
+    names = (part for name in issue_text.names() if name.place is not Place.BLOCK for part in name.parts)
+    for word in dict.fromkeys((*issue_text.phrases, *issue_text.options, *names)):
         tests = [path for path in occurrences.mentions.get(word, ()) if path in tree.tests]
         for path in tests:
             weight[path] += 1 / len(tests)
-            said.setdefault(path, word)
+            data.setdefault(path, word)
     best = sorted(weight, key=lambda path: (-weight[path], path))
-    return tuple((path, said[path]) for path in best[:MOST_SPEAKING] if weight[path] >= LEAST_WEIGHT)
+    return tuple((path, data[path]) for path in best[:MOST_SPEAKING] if weight[path] >= LEAST_WEIGHT)
 
 
 def _running(
@@ -309,10 +313,10 @@ def _code(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
     return tuple(path for path in paths if path in tree and is_source(path))
 
 
-def _bearing(told: IssueText, tree: Tree) -> Iterator[Evidence]:
+def _bearing(issue_text: IssueText, tree: Tree) -> Iterator[Evidence]:
     """Files that are called what the title, or a span of code, says."""
     wanted: dict[str, tuple[Strength, str]] = {}
-    for phrase, strength, place in islice(_phrases(told), MOST_WORDS):
+    for phrase, strength, place in islice(_phrases(issue_text), MOST_WORDS):
         key = fold(phrase.replace(" ", ""))
         if key not in wanted or wanted[key][0] < strength:
             wanted[key] = (strength, f"called “{phrase}”, said in {place}")
@@ -337,9 +341,9 @@ def _bearing(told: IssueText, tree: Tree) -> Iterator[Evidence]:
                 )
 
 
-def _phrases(told: IssueText) -> Iterator[tuple[str, Strength, str]]:
+def _phrases(issue_text: IssueText) -> Iterator[tuple[str, Strength, str]]:
     """Runs of one to four words, and how clearly a file of that name would be meant."""
-    for passage in told.passages:
+    for passage in issue_text.passages:
         if passage.place is Place.BLOCK:
             continue
         said = words(_PATHLIKE.sub(" ", passage.text))
@@ -359,11 +363,11 @@ def _phrases(told: IssueText) -> Iterator[tuple[str, Strength, str]]:
                 yield phrase, strength, passage.place.told
 
 
-def _command_line(told: IssueText, labels: Sequence[str], tree: Tree) -> Iterator[Evidence]:
+def _command_line(issue_text: IssueText, labels: Sequence[str], tree: Tree) -> Iterator[Evidence]:
     """Where options of a command line are read, if that is what the issue speaks of."""
-    said = [passage.text for passage in told.passages if passage.place is not Place.BLOCK]
-    is_about = any(_COMMAND.search(text) for text in (*said, *labels))
-    if not is_about and not any(_OPTION.search(text) for text in said):
+    lines = [passage.text for passage in issue_text.passages if passage.place is not Place.BLOCK]
+    is_about = any(_COMMAND.search(text) for text in (*lines, *labels))
+    if not is_about and not any(_OPTION.search(text) for text in lines):
         return
     files = [path for path in tree.paths if is_source(path) and fold(stem_of(path)) in _COMMAND_LINE]
     strength = Strength.CLEAR if is_about and len(files) <= MOST_DEFINING else Strength.LIKELY

@@ -69,32 +69,32 @@ def infer(
     return opened.inference()
 
 
-def _open_for(opened: "_Opened", told: IssueText, issue: Issue, occurrences: Occurrences) -> None:
+def _open_for(opened: "_Opened", issue_text: IssueText, issue: Issue, occurrences: Occurrences) -> None:
     """What the text is about: files where it is clear, else packages or documentation."""
     tree = opened.tree
-    found = gather(told, issue.labels, tree, occurrences)
+    found = gather(issue_text, issue.labels, tree, occurrences)
     clear = [item for item in found if item.strength >= Strength.CLEAR]
-    about_docs = speaks_of_docs(told, issue.labels)
+    about_docs = speaks_of_docs(issue_text, issue.labels)
     is_enough = any(_says_enough(item, about_docs=about_docs) for item in clear)
     if about_docs and not is_enough and tree.docs():
         for directory in tree.docs():
             opened.directory(directory, "the text speaks of documentation")
-    elif speaks_of_everything(told):
+    elif speaks_of_everything(issue_text):
         _open_packages(opened, clear or found, everything=True)
     elif len(clear) > MOST_FILES or (is_enough and _is_entry_module(clear)):
         _open_packages(opened, clear)
     elif is_enough:
-        _open_files(opened, clear, told, occurrences)
+        _open_files(opened, clear, issue_text, occurrences)
     elif not opened.is_open and found:
         _open_packages(opened, found)
 
 
-def _open_beside(opened: "_Opened", told: IssueText) -> None:
+def _open_beside(opened: "_Opened", issue_text: IssueText) -> None:
     """Pages at the root that the text asks for besides."""
-    if speaks_of_changelog(told):
+    if speaks_of_changelog(issue_text):
         for path in opened.tree.changelogs():
             opened.file(path, "the text speaks of the changelog")
-    if opened.is_open and speaks_of_readme(told):
+    if opened.is_open and speaks_of_readme(issue_text):
         for path in opened.tree.readmes():
             opened.file(path, "the text speaks of the README")
 
@@ -163,24 +163,24 @@ def _reasons(opened: Mapping[str, str]) -> tuple[Reason, ...]:
 
 
 def _open_files(
-    opened: _Opened, found: Sequence[Evidence], told: IssueText, occurrences: Occurrences
+    opened: _Opened, found: Sequence[Evidence], issue_text: IssueText, occurrences: Occurrences
 ) -> None:
     """These files and their tests: those there are, or one that may be made. A migration is one of the models beside it."""
-    names = [name.parts for name in told.names() if name.place is not Place.BLOCK]
+    names = [name.parts for name in issue_text.names() if name.place is not Place.BLOCK]
     untested: list[str] = []
     for item in found:
         opened.file(item.path, item.why)
     for item in found:
         if not is_source(item.path) or suffix_of(item.path) in UNTESTED:
             continue
-        said = [part for parts in names for part in parts if part in item.why]
+        lines = [part for parts in names for part in parts if part in item.why]
         for path in opened.tree.private_parts_of(item.path):
             opened.file(path, f"a private part of {item.path}")
-        tests = opened.tree.tests_of(item.path, said)
+        tests = opened.tree.tests_of(item.path, lines)
         for test in tests[:MOST_TESTS]:
             opened.file(test, f"tests of {item.path}")
         migrations = f"{item.path.rpartition('/')[0]}/migrations"
-        if migrations in opened.tree.directories and speaks_of_migration(told):
+        if migrations in opened.tree.directories and speaks_of_migration(issue_text):
             opened.directory(migrations, f"migrations of {item.path}")
         if not tests:
             untested.append(item.path)
@@ -190,7 +190,7 @@ def _open_files(
     if not is_told and len(every := opened.tree.sources) <= FEW_SOURCES:
         for path in every:
             opened.file(path, "there is hardly more code than this")
-    speaking = tests_speaking(told, opened.tree, occurrences)
+    speaking = tests_speaking(issue_text, opened.tree, occurrences)
     for test, word in speaking:
         opened.file(test, f"a test that speaks of `{word}`")
     if not speaking:

@@ -59,10 +59,10 @@ def lines(reasons: Iterable[Reason]) -> tuple[str, ...]:
 
 
 def lines_now(
-    told: Sequence[str], scope: Scope, session_id: str, grants: Iterable[ScopeGrant]
+    sentences: Sequence[str], scope: Scope, session_id: str, grants: Iterable[ScopeGrant]
 ) -> tuple[str, ...]:
     """What a session's brief told, and the grants that reached it since."""
-    known = {line.partition(": ")[0] for line in told}
+    known = {line.partition(": ")[0] for line in sentences}
     since = (
         reason
         for grant in grants
@@ -70,4 +70,4 @@ def lines_now(
         for reason in grant.reasons
         if reason.pattern in scope.patterns and reason.pattern not in known
     )
-    return (*told, *lines(since))
+    return (*sentences, *lines(since))

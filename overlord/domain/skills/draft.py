@@ -121,8 +121,8 @@ class SkillDraft:
     @property
     def digest(self) -> str:
         """What a person's yes is bound to: another one for another text, or other findings."""
-        held = [[item.rule, item.level, item.line, item.message] for item in self.findings]
-        shown = [self.id, self.space, self.kind, self.path, self.text, self.base_text, held]
+        lines = [[item.rule, item.level, item.line, item.message] for item in self.findings]
+        shown = [self.id, self.space, self.kind, self.path, self.text, self.base_text, lines]
         return sha256(json.dumps(shown).encode()).hexdigest()[:16]
 
     @property

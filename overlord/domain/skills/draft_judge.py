@@ -88,8 +88,8 @@ def at_base_instead(draft: SkillDraft, present: bytes | None, reviews: Sequence[
     if present == draft.text.encode():
         return unread
     line = _first_difference(draft.text.encode(), present)
-    told = f"another text is at base than was approved, from line {line} on"
-    return f"{told}; {unread}" if unread else told
+    text = f"another text is at base than was approved, from line {line} on"
+    return f"{text}; {unread}" if unread else text
 
 
 def _first_difference(ours: bytes, theirs: bytes) -> int:
@@ -119,12 +119,12 @@ def check_skill(
         ),
     ]
     if fatal:
-        told = "; ".join(dict.fromkeys(finding.rule for finding in fatal))
-        return _skill_result(CheckScore.FAIL, f"not to be had: {told}", fatal, subject=Subject.FAILED)
+        text = "; ".join(dict.fromkeys(finding.rule for finding in fatal))
+        return _skill_result(CheckScore.FAIL, f"not to be had: {text}", fatal, subject=Subject.FAILED)
     if not is_as_approved(draft, head, changes):
         return _skill_result(CheckScore.NEEDS_REVISION, "not what was approved", [_difference(draft, head)])
-    told = "is gone" if draft.kind is DraftKind.RETIRE else "is as it was approved"
-    return _skill_result(CheckScore.PASS, f"{draft.path} {told}", [])
+    text = "is gone" if draft.kind is DraftKind.RETIRE else "is as it was approved"
+    return _skill_result(CheckScore.PASS, f"{draft.path} {text}", [])
 
 
 def _elsewhere(draft: SkillDraft, changes: Sequence[Change]) -> Iterator[Finding]:

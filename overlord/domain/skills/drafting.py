@@ -39,10 +39,10 @@ class Unwritten:
 
     def correction(self) -> dict[str, str]:
         """The message that asks again."""
-        said = (
+        text = (
             f"That is not taken: {self.reason}. Answer again, with the whole YAML document and nothing else."
         )
-        return {"role": "user", "content": said}
+        return {"role": "user", "content": text}
 
 
 def skill_path(name: str) -> str:

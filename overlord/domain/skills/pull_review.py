@@ -148,8 +148,8 @@ def judge(
     seen = change.left[:MOST_CHANGED]
     reviews: list[SkillReview] = list(review_changed({path: contents.get(path) for path in seen}, beside))
     if len(change.left) > MOST_CHANGED:
-        told = f"{len(change.left):,} files of skills are changed at once; {MOST_CHANGED} are the limit, and no more were looked at."
-        reviews.append(unreadable(change.left[MOST_CHANGED], told))
+        text = f"{len(change.left):,} files of skills are changed at once; {MOST_CHANGED} are the limit, and no more were looked at."
+        reviews.append(unreadable(change.left[MOST_CHANGED], text))
     judged = [ReviewedFile(path=review.file, findings=review.findings) for review in reviews]
     return (*judged, *(ReviewedFile(path=path, is_removed=True) for path in change.gone))
 

@@ -131,8 +131,8 @@ def _too_wide(triggers: Triggers) -> Iterator[SkillFinding]:
 
 def _is_wide(pattern: str) -> bool:
     """Whether a pattern says nothing of a file: no word of two letters in it."""
-    said = [word for word in re.split(r"[*?./\[\]{},!-]+", pattern) if word]
-    return all(len(word) < 2 for word in said) and "*" in pattern
+    lines = [word for word in re.split(r"[*?./\[\]{},!-]+", pattern) if word]
+    return all(len(word) < 2 for word in lines) and "*" in pattern
 
 
 def review_skills(files: Mapping[str, bytes]) -> tuple[SkillReview, ...]:

@@ -142,14 +142,14 @@ def _kind(char: str) -> str:
 
 def _spelled(run: str) -> str:
     """What a run spells, and the numbers of characters that spell nothing."""
-    said = []
+    lines = []
     for kind, chars in groupby(run, _kind):
         part = "".join(chars)
         if kind == "tag":
-            said.append("".join(chr(ord(char) - 0xE0000) for char in part))
+            lines.append("".join(chr(ord(char) - 0xE0000) for char in part))
         else:
-            said.append((_spelt_by_selectors(part) if kind == "selector" else "") or _numbers(part))
-    return " ".join(said)
+            lines.append((_spelt_by_selectors(part) if kind == "selector" else "") or _numbers(part))
+    return " ".join(lines)
 
 
 def _spelt_by_selectors(run: str) -> str:

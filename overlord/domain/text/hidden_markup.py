@@ -197,14 +197,14 @@ class _Scan:
 
     def _entity(self, start: int, end: int) -> Hidden | None:
         """Characters nobody sees, written as numbers."""
-        at, said = start, ""
+        at, text = start, ""
         while found := _ENTITY.match(self.text, at, end):
             number = int(found[1], 16) if found[1] else int(found[2])
             if number > 0x10FFFF or not is_unseen(chr(number)):
                 break
-            said += chr(number)
+            text += chr(number)
             at = found.end()
-        return Hidden(start, at, said) if said else None
+        return Hidden(start, at, text) if text else None
 
 
 def _backticks(text: str, start: int, end: int) -> dict[int, list[int]]:
@@ -242,8 +242,10 @@ def _definitions(text: str, part: Block) -> Iterator[_Definition]:
 
 
 def _footnote(text: str, note: Footnote) -> _Definition:
-    said = text[note.start : note.end].rstrip("\n")
-    return _Definition(_label("^" + note.label), Hidden(note.start, note.start + len(said), said), True)
+    sentence = text[note.start : note.end].rstrip("\n")
+    return _Definition(
+        _label("^" + note.label), Hidden(note.start, note.start + len(sentence), sentence), True
+    )
 
 
 def _used(text: str, unread: Iterable[Hidden]) -> set[str]:
@@ -262,11 +264,11 @@ def _label(text: str) -> str:
 
 def _apart(found: Iterable[Hidden]) -> list[Hidden]:
     """The outermost of what overlaps, in order."""
-    kept: list[Hidden] = []
+    lines: list[Hidden] = []
     for item in sorted(found, key=lambda item: (item.start, -item.end)):
-        if not kept or item.start >= kept[-1].end:
-            kept.append(item)
-        elif item.end > kept[-1].end:
-            last = kept[-1]
-            kept[-1] = Hidden(last.start, item.end, f"{last.said} {item.said}")
-    return kept
+        if not lines or item.start >= lines[-1].end:
+            lines.append(item)
+        elif item.end > lines[-1].end:
+            last = lines[-1]
+            lines[-1] = Hidden(last.start, item.end, f"{last.said} {item.said}")
+    return lines

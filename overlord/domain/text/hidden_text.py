@@ -60,13 +60,13 @@ def hidden_in(issue: Issue) -> tuple[str, ...]:
 def _until_nothing_is_hidden(text: str, *, has_markup: bool) -> Revealed:
     """A mark in the place of what was hidden can make what stands beside it be read in another way: then once more."""
     text = _LINE_END.sub("\n", text)
-    told: list[str] = []
+    lines: list[str] = []
     passes = 0
     while passes < _MOST_PASSES and (found := _find_hidden(text, has_markup=has_markup)):
-        text, said = _marked(text, found, MOST_SHOWN - len(told))
-        told += said
+        text, said = _marked(text, found, MOST_SHOWN - len(lines))
+        lines += said
         passes += 1
-    return Revealed(text, tuple(told))
+    return Revealed(text, tuple(lines))
 
 
 def _find_hidden(text: str, *, has_markup: bool) -> list[Hidden]:
@@ -90,21 +90,21 @@ def _with_characters(text: str, markup: Iterable[Hidden]) -> Iterator[Hidden]:
 
 def _marked(text: str, found: Iterable[Hidden], most: int) -> tuple[str, list[str]]:
     made: list[str] = []
-    told: list[str] = []
+    lines: list[str] = []
     at = 0
     for item in found:
-        said = _one_plain_line(item.said) if len(told) < most else ""
+        said = _one_plain_line(item.said) if len(lines) < most else ""
         made += [text[at : item.start], f"[hidden: {said}]" if said else "[hidden]"]
         if text[item.end : item.end + 1] in {":", "(", "["}:
             made.append(" ")  # or it would be read as a link
         if said:
-            told.append(said)
+            lines.append(said)
         at = item.end
-    return "".join([*made, text[at:]]), told
+    return "".join([*made, text[at:]]), lines
 
 
-def _one_plain_line(said: str) -> str:
+def _one_plain_line(text: str) -> str:
     """Hidden text as one line of plain words that no markup can be made of."""
-    line = spelt(said[: SHOWN_CHARS * 8]).translate(_PLAIN)
+    line = spelt(text[: SHOWN_CHARS * 8]).translate(_PLAIN)
     line = " ".join(spelt(line).split())  # a joiner may have lost its letter
     return line if len(line) <= SHOWN_CHARS else line[:SHOWN_CHARS].rstrip() + "…"

@@ -90,18 +90,18 @@ def repository_in(word: str) -> str | None:
     return word if is_full_name(word) or _OWN_NAME.fullmatch(word) else None
 
 
-def space_named(said: str | None, repositories: Sequence[str]) -> str:
+def space_named(text: str | None, repositories: Sequence[str]) -> str:
     """The repository managed by Overlord that is meant, as the settings spell it: by its full name, by its own where only one
     has it, or by nothing where there is only one.
 
     Raises NotFound for one that is not among them, Refused where it could be several.
     """
     known = ", ".join(repositories) or "none"
-    if said is None:
+    if text is None:
         if len(repositories) == 1:
             return repositories[0]
         raise Refused(f"say which repository, as in owner/repo; there is {known}")
-    folded = said.casefold()
+    folded = text.casefold()
     whole = [name for name in repositories if name.casefold() == folded]
     found = whole or [name for name in repositories if name.casefold().rpartition("/")[2] == folded]
     if not found:

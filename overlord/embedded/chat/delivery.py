@@ -54,11 +54,13 @@ class Delivered:
     @property
     def plain(self) -> str:
         """Everything the person was told in return, in order."""
-        said = [self.error] if self.error else []
-        said += [self.shown.plain] if self.shown else []
+        lines = [self.error] if self.error else []
+        lines += [self.shown.plain] if self.shown else []
         for body in self.responses:
-            said.append(block_text.plain(body["blocks"]) if body.get("blocks") else str(body.get("text", "")))
-        return "\n".join(said)
+            lines.append(
+                block_text.plain(body["blocks"]) if body.get("blocks") else str(body.get("text", ""))
+            )
+        return "\n".join(lines)
 
 
 class Deliveries:

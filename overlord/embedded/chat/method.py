@@ -178,12 +178,12 @@ async def chat_post_ephemeral(call: Call) -> Json:
 
 async def conversations_history(call: Call) -> Json:
     channel = call.workspace.joined(call.text("channel"))
-    standing = [
+    lines = [
         message
         for message in reversed(call.workspace.standing.values())
         if message.channel == channel.id and (message.is_broadcast or not message.thread_ts)
     ]
-    return _page(call, standing, default=100)
+    return _page(call, lines, default=100)
 
 
 async def conversations_replies(call: Call) -> Json:

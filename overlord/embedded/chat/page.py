@@ -140,8 +140,8 @@ class Page:
     def _shown(self) -> Json:
         workspace = self._workspace
         seen = [message for message in workspace.whispers if message.shown_to == self.user]
-        standing = [*workspace.standing.values(), *seen]
-        standing.sort(key=lambda message: float(message.ts))
+        lines = [*workspace.standing.values(), *seen]
+        lines.sort(key=lambda message: float(message.ts))
         return {
             "revision": workspace.revision,
             "me": self.user,
@@ -151,7 +151,7 @@ class Page:
             "channel": self.channel,
             "channels": [{"id": channel.id, "name": channel.name} for channel in workspace.channels.values()],
             "people": {person.id: person.name for person in workspace.people.values()},
-            "messages": [self._message(message) for message in standing[-MOST_SHOWN:]],
+            "messages": [self._message(message) for message in lines[-MOST_SHOWN:]],
             "home": self._view(home) if (home := self._interactions.homes.get(self.user)) else None,
             "views": [
                 self._view(view) for view in self._interactions.views.values() if view.user == self.user

@@ -163,8 +163,8 @@ class Workspace:
             self.standing[ts] = replace(gone, user=SLACKBOT, bot_id="", is_tombstone=True)
             self.standing = dict(sorted(self.standing.items(), key=lambda item: _order(item[0])))
         self.change()
-        told = {"deleted_ts": ts, "previous_message": self.shape(message)}
-        self._tell(message, {"type": "message", "subtype": "message_deleted", "hidden": True, **told})
+        data = {"deleted_ts": ts, "previous_message": self.shape(message)}
+        self._tell(message, {"type": "message", "subtype": "message_deleted", "hidden": True, **data})
 
     def ephemeral(self, channel: str, user: str, text: str, **more: Any) -> Message:
         """Show something to one person only."""

@@ -147,11 +147,11 @@ class Accounts:
     def _check_times(self, issued_at: int, expires_at: int) -> None:
         now = self._clock().timestamp()
         if issued_at > now:
-            said = "must be an Integer representing the time that the assertion was issued"
-            raise Problem(401, f"'Issued at' claim ('iat') {said}")
+            text = "must be an Integer representing the time that the assertion was issued"
+            raise Problem(401, f"'Issued at' claim ('iat') {text}")
         if expires_at <= now:
-            said = "must be a numeric value representing the future time at which the assertion expires"
-            raise Problem(401, f"'Expiration time' claim ('exp') {said}")
+            text = "must be a numeric value representing the future time at which the assertion expires"
+            raise Problem(401, f"'Expiration time' claim ('exp') {text}")
         if expires_at > now + JWT_LIFETIME_S:
             raise Problem(401, "'Expiration time' claim ('exp') is too far in the future")
 

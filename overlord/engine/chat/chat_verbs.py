@@ -89,22 +89,22 @@ class GivenCommand(AskedCommand):
         return self.by.actor
 
 
-def space_of(given: AskedCommand) -> str:
+def space_of(invocation: AskedCommand) -> str:
     """Whose approvers may give this command: a space, or nothing for everything. Raises NotFound, Refused."""
-    verb, connection = given.command.verb, given.connection
+    verb, connection = invocation.command.verb, invocation.connection
     if verb is ChatVerb.WORK:
-        return _issue(given)[0]
+        return _issue(invocation)[0]
     if verb in {ChatVerb.PAUSE, ChatVerb.RESUME}:
-        return given.space()
-    if given.command.proposal is not None:
-        return proposals.get(connection, given.command.proposal).space
-    if given.command.draft is not None:
-        return drafts.get(connection, given.command.draft).space
+        return invocation.space()
+    if invocation.command.proposal is not None:
+        return proposals.get(connection, invocation.command.proposal).space
+    if invocation.command.draft is not None:
+        return drafts.get(connection, invocation.command.draft).space
     if verb is ChatVerb.RETIRE:
-        return _space_of_skill(given)
-    if given.command.decision is not None:
-        return space_of_decision(connection, given.decision())
-    return given.job().space
+        return _space_of_skill(invocation)
+    if invocation.command.decision is not None:
+        return space_of_decision(connection, invocation.decision())
+    return invocation.job().space
 
 
 def space_of_decision(connection: sqlite3.Connection, decision: Decision) -> str:
@@ -131,126 +131,142 @@ def _check_requester(connection: sqlite3.Connection, parts: Parts, job_id: int, 
         raise NotTheirs("You asked for this work, so somebody else is to approve it.")
 
 
-def _issue(given: AskedCommand) -> tuple[str, int]:
-    target = given.command.target
+def _issue(invocation: AskedCommand) -> tuple[str, int]:
+    target = invocation.command.target
     assert isinstance(target, IssueRef), "work is understood with an issue alone"
-    return space_named(target.space, given.parts.settings.repositories), target.number
+    return space_named(target.space, invocation.parts.settings.repositories), target.number
 
 
-def _work(given: GivenCommand) -> Done:
-    space, number = _issue(given)
-    command = commands.WorkOn(space=space, number=number, actor=given.actor)
-    work_request = commands.work_on(given.connection, command, at=given.at)
+def _work(invocation: GivenCommand) -> Done:
+    space, number = _issue(invocation)
+    command = commands.WorkOn(space=space, number=number, actor=invocation.actor)
+    work_request = commands.work_on(invocation.connection, command, at=invocation.at)
     return Done(said="", wish_id=work_request.id)
 
 
-def _stop(given: GivenCommand) -> Done:
-    command = commands.StopJob(job_id=given.job().id, actor=given.actor, reason=given.command.text)
-    job = commands.stop_job(given.connection, command, at=given.at)
+def _stop(invocation: GivenCommand) -> Done:
+    command = commands.StopJob(
+        job_id=invocation.job().id, actor=invocation.actor, reason=invocation.command.text
+    )
+    job = commands.stop_job(invocation.connection, command, at=invocation.at)
     return Done(said=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
 
 
-def _retry(given: GivenCommand) -> Done:
-    job = given.job()
-    command = commands.RetryJob(job_id=job.id, actor=given.actor)
-    commands.retry_job(given.connection, command, at=given.at)
+def _retry(invocation: GivenCommand) -> Done:
+    job = invocation.job()
+    command = commands.RetryJob(job_id=job.id, actor=invocation.actor)
+    commands.retry_job(invocation.connection, command, at=invocation.at)
     return Done(said=f"Job {job.id}, {job.issue_ref}, has another try.")
 
 
-def _scope(given: GivenCommand) -> Done:
-    job, patterns = given.job(), given.command.patterns
-    _check_requester(given.connection, given.parts, job.id, given.actor)
-    command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=given.actor)
-    told = commands.widen_scope(given.connection, command, at=given.at)
+def _scope(invocation: GivenCommand) -> Done:
+    job, patterns = invocation.job(), invocation.command.patterns
+    _check_requester(invocation.connection, invocation.parts, job.id, invocation.actor)
+    command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=invocation.actor)
+    told = commands.widen_scope(invocation.connection, command, at=invocation.at)
     return Done(said=f"Job {job.id} may write {told}.")
 
 
-def _space_of_skill(given: AskedCommand) -> str:
+def _space_of_skill(invocation: AskedCommand) -> str:
     """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
-    if given.command.space is not None:
-        return given.space()
-    found = skills.spaces_with(given.connection, given.command.skill)
+    if invocation.command.space is not None:
+        return invocation.space()
+    found = skills.spaces_with(invocation.connection, invocation.command.skill)
     if len(found) > 1:
         raise Refused(
-            f"say whose, as in retire {found[0]} {given.command.skill}; there is {' and '.join(found)}"
+            f"say whose, as in retire {found[0]} {invocation.command.skill}; there is {' and '.join(found)}"
         )
     if not found:
         raise NotFound("no repository has a skill of that name; /overlord skills shows those that were seen")
     return found[0]
 
 
-def _retire(given: GivenCommand) -> Done:
-    name, text = given.command.skill, given.command.text
+def _retire(invocation: GivenCommand) -> Done:
+    name, text = invocation.command.skill, invocation.command.text
     said = chat_drafts.retire(
-        given.connection, _space_of_skill(given), name, by=given.by, reason=text, at=given.at
+        invocation.connection,
+        _space_of_skill(invocation),
+        name,
+        by=invocation.by,
+        reason=text,
+        at=invocation.at,
     )
     return Done(said=said)
 
 
-def _pause(given: GivenCommand) -> Done:
-    command = commands.PauseWork(space=given.space() or None, actor=given.actor, reason=given.command.text)
-    pause = commands.pause_work(given.connection, command, at=given.at)
+def _pause(invocation: GivenCommand) -> Done:
+    command = commands.PauseWork(
+        space=invocation.space() or None, actor=invocation.actor, reason=invocation.command.text
+    )
+    pause = commands.pause_work(invocation.connection, command, at=invocation.at)
     return Done(
         said=f"Paused: {pause.what}. What runs goes on; new work queues until /overlord resume {pause.what}."
     )
 
 
-def _resume(given: GivenCommand) -> Done:
-    space = given.space() or None
+def _resume(invocation: GivenCommand) -> Done:
+    space = invocation.space() or None
     held = commands.resume_work(
-        given.connection, commands.ResumeWork(space=space, actor=given.actor), at=given.at
+        invocation.connection, commands.ResumeWork(space=space, actor=invocation.actor), at=invocation.at
     )
     rest = f" Still paused: {', '.join(pause.what for pause in held)}." if held else ""
     return Done(said=f"Going on: {space or 'everything'}.{rest}")
 
 
-def _approve(given: GivenCommand) -> Done:
-    return _decided(given, approves=True)
+def _approve(invocation: GivenCommand) -> Done:
+    return _decided(invocation, approves=True)
 
 
-def _reject(given: GivenCommand) -> Done:
-    return _decided(given, approves=False)
+def _reject(invocation: GivenCommand) -> Done:
+    return _decided(invocation, approves=False)
 
 
-def _decided(given: GivenCommand, *, approves: bool) -> Done:
-    command = given.command
+def _decided(invocation: GivenCommand, *, approves: bool) -> Done:
+    command = invocation.command
     if command.proposal is not None:
         act = chat_proposals.approve if approves else chat_proposals.reject
         said = act(
-            given.connection,
+            invocation.connection,
             command.proposal,
-            by=given.by,
+            by=invocation.by,
             reason=command.text,
             digest=None,
-            at=given.at,
+            at=invocation.at,
         )
         return Done(said=said)
     if command.draft is not None:
         act = chat_drafts.approve if approves else chat_drafts.reject
         said = act(
-            given.connection, command.draft, by=given.by, reason=command.text, digest=None, at=given.at
+            invocation.connection,
+            command.draft,
+            by=invocation.by,
+            reason=command.text,
+            digest=None,
+            at=invocation.at,
         )
         return Done(said=said)
-    decision = given.decision()
+    decision = invocation.decision()
     verb = decision_verb(decision, approves=approves)
-    check_eyes(given.connection, given.parts, decision, verb, given.actor)
-    answer = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=command.text, actor=given.actor)
-    return _answered(commands.answer_decision(given.connection, answer, at=given.at))
+    check_eyes(invocation.connection, invocation.parts, decision, verb, invocation.actor)
+    answer = commands.AnswerDecision(
+        decision_id=decision.id, verb=verb, text=command.text, actor=invocation.actor
+    )
+    return _answered(commands.answer_decision(invocation.connection, answer, at=invocation.at))
 
 
-def _answer_decision(given: GivenCommand) -> Done:
-    decision = given.decision()
-    verb, text = answer_in(decision, given.command.text)
-    check_eyes(given.connection, given.parts, decision, verb, given.actor)
-    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=given.actor)
-    return _answered(commands.answer_decision(given.connection, command, at=given.at))
+def _answer_decision(invocation: GivenCommand) -> Done:
+    decision = invocation.decision()
+    verb, text = answer_in(decision, invocation.command.text)
+    check_eyes(invocation.connection, invocation.parts, decision, verb, invocation.actor)
+    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=invocation.actor)
+    return _answered(commands.answer_decision(invocation.connection, command, at=invocation.at))
 
 
-def _send_message(given: GivenCommand) -> Done:
-    job = given.job()
-    command = message.SendMessage(job_id=job.id, text=given.command.text, actor=given.actor)
-    sent = message.send_message(given.connection, command, at=given.at)
-    advice = message.how_to_answer(given.connection, job.id)
+def _send_message(invocation: GivenCommand) -> Done:
+    job = invocation.job()
+    command = message.SendMessage(job_id=job.id, text=invocation.command.text, actor=invocation.actor)
+    sent = message.send_message(invocation.connection, command, at=invocation.at)
+    advice = message.how_to_answer(invocation.connection, job.id)
     return Done(said=f"{sent.outcome()}{advice}", message_id=sent.id if sent.is_under_way else None)
 
 
@@ -274,10 +290,10 @@ ACTS: Mapping[ChatVerb, Callable[[GivenCommand], Done]] = {
 """What changes something: for approvers."""
 
 
-def look(given: AskedCommand, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
+def look(invocation: AskedCommand, web: str) -> ChatMessage:  # noqa: PLR0912 - a line for each
     """What a verb shows that changes nothing. Raises NotFound, Refused."""
-    connection, settings, at = given.connection, given.parts.settings, given.at
-    match given.command.verb:
+    connection, settings, at = invocation.connection, invocation.parts.settings, invocation.at
+    match invocation.command.verb:
         case ChatVerb.STATUS:
             return status_message(overview.status(connection, settings, at=at), web=web)
         case ChatVerb.QUEUE:
@@ -285,11 +301,11 @@ def look(given: AskedCommand, web: str) -> ChatMessage:  # noqa: PLR0912 - a lin
         case ChatVerb.HISTORY:
             return history_message(overview.history(connection, at=at), web=web)
         case ChatVerb.WHY:
-            return why_message(overview.why(connection, given.job().id, at=at), web=web)
+            return why_message(overview.why(connection, invocation.job().id, at=at), web=web)
         case ChatVerb.COST:
-            return _cost(given)
-        case ChatVerb.SPACE if given.command.space is not None:
-            name = given.space()
+            return _cost(invocation)
+        case ChatVerb.SPACE if invocation.command.space is not None:
+            name = invocation.space()
             return space_message(name, overview.space_values(settings, name))
         case ChatVerb.SPACE:
             return managed_repositories_message(overview.managed_repositories(connection, settings))
@@ -310,9 +326,11 @@ def look(given: AskedCommand, web: str) -> ChatMessage:  # noqa: PLR0912 - a lin
             raise Refused(f"{verb} is no look at anything")
 
 
-def _cost(given: AskedCommand) -> ChatMessage:
-    settings, at = given.parts.settings, given.at
-    if given.command.span is CostSpan.JOB:
-        return job_cost_message(overview.job_cost(given.connection, settings, given.job().id, at=at))
-    days = overview.WEEK if given.command.span is CostSpan.WEEK else 1
-    return cost_message(overview.cost(given.connection, settings, at=at, days=days))
+def _cost(invocation: AskedCommand) -> ChatMessage:
+    settings, at = invocation.parts.settings, invocation.at
+    if invocation.command.span is CostSpan.JOB:
+        return job_cost_message(
+            overview.job_cost(invocation.connection, settings, invocation.job().id, at=at)
+        )
+    days = overview.WEEK if invocation.command.span is CostSpan.WEEK else 1
+    return cost_message(overview.cost(invocation.connection, settings, at=at, days=days))

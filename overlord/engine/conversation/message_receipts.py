@@ -28,8 +28,8 @@ async def acknowledge(parts: Parts, number: int) -> Progress:
     try:
         present = await parts.forge.comments(name, place)
         if not any(mark in comment.body for _, comment in present):
-            said = defused_line(message.outcome(is_open=job.is_open))
-            await parts.forge.add_comment(name, place, f"{said}\n\n{mark}")
+            text = defused_line(message.outcome(is_open=job.is_open))
+            await parts.forge.add_comment(name, place, f"{text}\n\n{mark}")
     except ForgeRefused as error:
         log.warning("not_acknowledged", space=name, comment=message.comment_id, reason=str(error))
     await parts.database.write(Failpoint.STEERING_TOLD, lambda c: steering.mark_acknowledged(c, number))

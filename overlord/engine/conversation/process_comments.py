@@ -136,8 +136,8 @@ async def _carry_out(
             done = replace(heard, reaction=Reaction.DONE, reply=reply, is_owed=True)
         except (Refused, NotFound) as error:
             connection.execute("ROLLBACK TO command")
-            said = f"That cannot be done: {defused_line(in_chat(str(error)))}."
-            done = replace(heard, reaction=Reaction.CONFUSED, reply=said, is_owed=True)
+            text = f"That cannot be done: {defused_line(in_chat(str(error)))}."
+            done = replace(heard, reaction=Reaction.CONFUSED, reply=text, is_owed=True)
         connection.execute("RELEASE command")
         processed_comments.add(connection, done)
 

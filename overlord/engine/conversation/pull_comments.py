@@ -71,9 +71,9 @@ def take(connection: sqlite3.Connection, heard: ProcessedComment, body: str) -> 
     """Remember what is asked for, and that it was heard; where nobody works there any more, that is said."""
     job = _job_at(connection, heard.space, heard.number)
     if job is None or not job.is_open:
-        told = f" (job {job.id}: {state_in_words(job.state)})" if job is not None else ""
+        text = f" (job {job.id}: {state_in_words(job.state)})" if job is not None else ""
         reply = (
-            f"Nobody works on this pull request any more{told}, so nothing is begun. Open an issue for it, or put the work label on"
+            f"Nobody works on this pull request any more{text}, so nothing is begun. Open an issue for it, or put the work label on"
             " again."
         )
         processed_comments.add(

@@ -65,5 +65,5 @@ async def _conversation(
 
 def _reply(worked: Sequence[Session], number: int) -> str:
     """What the last of these sessions that spoke of a finding said of it."""
-    said = [follow_up.replies(item.report.replies) for item in worked if isinstance(item.report, Report)]
-    return next((found[number] for found in reversed(said) if number in found), "")
+    lines = [follow_up.replies(item.report.replies) for item in worked if isinstance(item.report, Report)]
+    return next((found[number] for found in reversed(lines) if number in found), "")

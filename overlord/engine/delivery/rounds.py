@@ -81,8 +81,8 @@ def _note_answered(
     connection: sqlite3.Connection, job: Job, draft: SkillDraft, asked: Sequence[RequestedChange]
 ) -> None:
     """What reviewers say of a skill begins no round: they were told how to have another text, and no commit will answer them."""
-    told = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
-    follow_ups.add(connection, [replace(item, is_owed=False) for item in told])
+    lines = [_taken_up(connection, job, job.round, RoundKind.REVIEW, item) for item in asked]
+    follow_ups.add(connection, [replace(item, is_owed=False) for item in lines])
     drafts.remark(connection, draft, f"{_WHY[RoundKind.REVIEW]} ({count(len(asked), 'point')})")
 
 
@@ -100,12 +100,12 @@ async def _requested_in_reviews(parts: Parts, job: Job, pull: Pull) -> list[Requ
             found.append(asked)
     comments = await parts.forge.review_comments(name, pull.number)
     for thread in follow_up.threads(comments).values():
-        said = [
+        lines = [
             comment
             for comment in thread
             if await standing.counts(comment.author, is_bot=comment.is_bot, text=comment.body)
         ]
-        if said and (asked := follow_up.of_thread(said)).key not in known:
+        if lines and (asked := follow_up.of_thread(lines)).key not in known:
             found.append(asked)
     return found
 

@@ -114,9 +114,9 @@ def _minions_words(session: Session | None) -> str:
     if session is None or not isinstance(session.report, Report):
         return ""
     brief: Brief = adapter(Brief).validate_json(session.brief)
-    told = [session.report.summary]
+    lines = [session.report.summary]
     for reply in session.report.replies:
         number, _, words = reply.partition(":")
         if number.strip().isdigit() and 0 < int(number) <= len(brief.findings):
-            told.append(f"{brief.findings[int(number) - 1].message} {words}")
-    return "\n".join(told)
+            lines.append(f"{brief.findings[int(number) - 1].message} {words}")
+    return "\n".join(lines)

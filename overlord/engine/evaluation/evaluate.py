@@ -258,8 +258,8 @@ def _grantable(subject: Subject, findings: tuple[Finding, ...]) -> tuple[str, ..
 def unchangeable(paths: tuple[str, ...]) -> Iterator[str]:
     """What no answer to a decision changes, in sentences: better said than tried."""
     if closed := never_granted(paths):
-        told = f"{defused_line(closed[0])}{f' and {len(closed) - 1} more' if len(closed) > 1 else ''}"
-        yield f"No grant opens {told} to a session: take the work over and make that change yourself, or have it done without."
+        text = f"{defused_line(closed[0])}{f' and {len(closed) - 1} more' if len(closed) > 1 else ''}"
+        yield f"No grant opens {text} to a session: take the work over and make that change yourself, or have it done without."
     if skills := sorted({path for path in paths if touches_skills(path)}):
         yield (
             f"{defused_line(', '.join(skills[:5]))}: a skill tells every later session what to do. "
@@ -320,10 +320,10 @@ def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> s
 
 def _findings_text(findings: tuple[Finding, ...]) -> str:
     """The gravest come first, and stay where they are too many to be shown."""
-    told = list[str]()
+    lines = list[str]()
     for finding in findings:
-        told.append(describe(finding))
-        if sum(map(len, told)) > SHOWN_CHARS:
+        lines.append(describe(finding))
+        if sum(map(len, lines)) > SHOWN_CHARS:
             break
-    more = len(findings) - len(told)
-    return "\n".join([*told, *([f"… and {more} more"] if more else [])])
+    more = len(findings) - len(lines)
+    return "\n".join([*lines, *([f"… and {more} more"] if more else [])])

@@ -110,15 +110,15 @@ async def _review(
 
 async def _asked_for(parts: Parts, job: Job) -> str:
     """What people who may write here said to the job since it was claimed: answers, messages, reviews and comments it worked on."""
-    told: dict[str, None] = {}
+    data: dict[str, None] = {}
     for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
         if session.kind is SessionKind.WORK:
             brief: Brief = adapter(Brief).validate_json(session.brief)
             people = [found for found in brief.findings if found.check == "people"]
-            told |= dict.fromkeys(answer.answer for answer in brief.answers)
-            told |= dict.fromkeys(message.text for message in brief.messages)
-            told |= dict.fromkeys(f"{found.message}\n{found.evidence}" for found in people)
-    return "\n\n".join(told)
+            data |= dict.fromkeys(answer.answer for answer in brief.answers)
+            data |= dict.fromkeys(message.text for message in brief.messages)
+            data |= dict.fromkeys(f"{found.message}\n{found.evidence}" for found in people)
+    return "\n\n".join(data)
 
 
 async def _ask_model(

@@ -93,11 +93,11 @@ def _grant(
     except Refused as error:
         _refuse(parts, wished, str(error), connection)
         return
-    said = f"Job {job.id} {'takes up' if live is None else 'goes on with'} {job.issue_ref}."
+    text = f"Job {job.id} {'takes up' if live is None else 'goes on with'} {job.issue_ref}."
     if pause := pauses.over(connection, wished.space):
-        said += f" It waits: {pause.describe()}."
+        text += f" It waits: {pause.describe()}."
     at = parts.clock.now()
-    work_requests.answer(connection, wished.id, WorkRequestState.GRANTED, said, at=at, job_id=job.id)
+    work_requests.answer(connection, wished.id, WorkRequestState.GRANTED, text, at=at, job_id=job.id)
 
 
 def _go_on(
@@ -128,5 +128,5 @@ def _claim(parts: Parts, wished: WorkRequest, issue: Issue, base: str, connectio
 
 
 def _refuse(parts: Parts, wished: WorkRequest, why: str, connection: sqlite3.Connection) -> None:
-    said = f"{why[:1].upper()}{why[1:].rstrip('.')}."
-    work_requests.answer(connection, wished.id, WorkRequestState.REFUSED, said, at=parts.clock.now())
+    text = f"{why[:1].upper()}{why[1:].rstrip('.')}."
+    work_requests.answer(connection, wished.id, WorkRequestState.REFUSED, text, at=parts.clock.now())

@@ -201,8 +201,8 @@ def _question(job: Job, decision: Decision) -> Pattern:
 
 def _scope(job: Job, decision: Decision) -> Pattern:
     paths = sorted(set(decision.patterns))
-    mark, said = fingerprint(Trigger.SCOPE_REQUEST, *paths), ", ".join(paths)
-    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.SCOPE_REQUEST, label="", sample=said)
+    mark, text = fingerprint(Trigger.SCOPE_REQUEST, *paths), ", ".join(paths)
+    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.SCOPE_REQUEST, label="", sample=text)
 
 
 def _in_ending(connection: sqlite3.Connection, entry: Entry) -> Iterator[Sighting]:

@@ -113,17 +113,17 @@ def composed(
     contract: Contract,
     phase: str,
     facts: Facts,
-    told: Inference | None,
+    inference: Inference | None,
     *,
     session_id: str | None = None,
 ) -> Allowed:
     """What may be written by all that is known; `told` is what the issue says, where it is asked. Raises ScopeError."""
     if (special := facts.skill_job) is not None:
         return Allowed(scope=special.scope, reasons=(special.scope_reason,))
-    ground, is_open = _ground(settings, contract, phase, facts, told)
+    ground, is_open = _ground(settings, contract, phase, facts, inference)
     own = (grant for grant in facts.once if grant.session_id == session_id)
     more = [reason for grant in (*facts.granted, *own) for reason in grant.reasons]
-    if told is not None and told.scope.mode is not ScopeMode.UNRESTRICTED:
+    if inference is not None and inference.scope.mode is not ScopeMode.UNRESTRICTED:
         more += facts.asked
     return Allowed(
         scope=effective_scope(ground.scope, None, [reason.pattern for reason in more]),
@@ -133,14 +133,14 @@ def composed(
 
 
 def _ground(
-    settings: Settings, contract: Contract, phase: str, facts: Facts, told: Inference | None
+    settings: Settings, contract: Contract, phase: str, facts: Facts, inference: Inference | None
 ) -> tuple[Inference, bool]:
     """What contract, settings, a person or the issue say, in this order; and whether none of them says anything."""
     space, declared = settings.space(facts.space), _rule(contract, phase).scope()
     number, labels = facts.issue.number, facts.issue.labels
-    if told is not None:
-        is_open = told.scope.mode is ScopeMode.UNRESTRICTED
-        return (_unrestricted(_NOTHING) if is_open else told), is_open
+    if inference is not None:
+        is_open = inference.scope.mode is ScopeMode.UNRESTRICTED
+        return (_unrestricted(_NOTHING) if is_open else inference), is_open
     is_free = declared.mode is ScopeMode.UNRESTRICTED and space.scope_of(number) is None
     if is_free and facts.answered is not None:
         return facts.answered, False

@@ -191,12 +191,12 @@ def _question(session: Session, ending: Ending, verdict: SessionVerdict, work: _
         why = work.refused or _unchanged(work.failed_edits)
         return Subject.STOPPED_SHORT, f"{why}\n\n{quoted(report.summary)}"
     why = f"{why_short(session, ending)} {work.refused}".strip()
-    said = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
+    text = f"\n\n{quoted(report.summary)}" if report is not None and report.summary else ""
     if report is not None and report.outcome is Outcome.BLOCKED:
-        return Subject.BLOCKED, f"{why}{said}"
+        return Subject.BLOCKED, f"{why}{text}"
     if report is not None and report.outcome is Outcome.OUT_OF_BUDGET:
-        return Subject.BUDGET, f"{why}{said}"
-    return Subject.STOPPED_SHORT, f"{why}{said}"
+        return Subject.BUDGET, f"{why}{text}"
+    return Subject.STOPPED_SHORT, f"{why}{text}"
 
 
 def _outage(connection: sqlite3.Connection, session: Session) -> ModelOutage | None:

@@ -22,10 +22,10 @@ async def question(parts: Parts, job: Job) -> str | None:
     if any(decision.subject is Subject.FOUND_WORK for decision in answered):
         return None
     pulls = await parts.forge.pulls_from(job.space, job.branch)
-    standing = [pull for pull in pulls if pull.open or pull.merged]
-    if not standing:
+    lines = [pull for pull in pulls if pull.open or pull.merged]
+    if not lines:
         return None
-    pull = standing[0]
+    pull = lines[0]
     what = "merged" if pull.merged else "open"
     return (
         f"Pull request {pull.number} from {job.branch} is {what}, and this database knows nothing of it: it may be an "

@@ -172,12 +172,12 @@ def _setup_error(parts: Parts, over: endings.Over) -> str | None:
     if over.ending.kind is EndKind.OUT_OF_MEMORY:
         starved = f"its {parts.settings.environments.memory_mb} MB of memory were used up"
     if not isinstance(report, CheckReport):
-        told = starved or f"{over.ending.kind.replace('_', ' ')} {over.ending.detail}".strip()
+        text = starved or f"{over.ending.kind.replace('_', ' ')} {over.ending.detail}".strip()
         if over.session.stop_reason is not None:
-            told = (
+            text = (
                 f"stopped after {over.session.time_limit_s} s: {over.session.stop_reason.replace('_', ' ')}"
             )
-        return f"The setup ended without a report ({told})."
+        return f"The setup ended without a report ({text})."
     failed = next(
         (step for step in report.steps if step.outcome is not StepOutcome.RAN or step.exit_code != 0), None
     )

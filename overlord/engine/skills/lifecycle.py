@@ -41,8 +41,8 @@ async def step(parts: Parts, number: int) -> Progress:
     try:
         await act(parts, draft)
     except NotDrafted as error:
-        told = str(error)
-        await parts.database.write(_FAILS[draft.state], lambda c: fail(c, draft, told, parts=parts))
+        text = str(error)
+        await parts.database.write(_FAILS[draft.state], lambda c: fail(c, draft, text, parts=parts))
     parts.notify()
     return Progress.MOVED
 

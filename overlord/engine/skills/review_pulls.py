@@ -76,7 +76,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
     look, left, is_all = _Look(parts=parts, name=name, standing=Writers(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
-    said: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
+    data: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
         with poll_errors.kept():
             row = known.get(pull.number)
@@ -86,10 +86,10 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
                     continue
                 left -= 1
                 row = await _noted(parts, await look.vetted(pull, row), row)
-            said[pull.number] = row, published_review(row, every=wanted == "every")
+            data[pull.number] = row, published_review(row, every=wanted == "every")
             if by := await look.approver(row):
-                said[pull.number] = row, published_review(row, every=wanted == "every", approved_by=by)
-    for row, words in agreed(said.values()):
+                data[pull.number] = row, published_review(row, every=wanted == "every", approved_by=by)
+    for row, words in agreed(data.values()):
         with poll_errors.kept():
             await _publish(parts, name, row, words)
     return is_all
@@ -283,26 +283,28 @@ async def _noted(parts: Parts, found: SkillPullReview, before: SkillPullReview |
 
 
 async def _publish(
-    parts: Parts, name: RepositoryName, pull_review: SkillPullReview, said: PublishedReview
+    parts: Parts, name: RepositoryName, pull_review: SkillPullReview, published: PublishedReview
 ) -> None:
     """Have label, comment and status say what the row says. What the forge refuses of that keeps nothing of the rest back; raises
     ForgeRefused for the status, which a merge may hang on."""
-    stamp = said.stamp(pull_review.head_sha)
-    if stamp == pull_review.told or not said.state:
+    stamp = published.stamp(pull_review.head_sha)
+    if stamp == pull_review.told or not published.state:
         return
     number, label, refused = pull_review.number, parts.settings.space(name).labels.skill_change, None
     with _refusable(name, number, "label"):
-        if said.is_labelled:
+        if published.is_labelled:
             await parts.forge.add_label(name, number, label)
         elif pull_review.is_marked:
             await parts.forge.remove_label(name, number, label)
     comment = pull_review.comment_id
     with _refusable(name, number, "comment"):
-        if said.body:
-            comment = await _comment(parts, name, pull_review, said.body)
+        if published.body:
+            comment = await _comment(parts, name, pull_review, published.body)
     try:
-        head, words = pull_review.head_sha, said.description
-        await parts.forge.set_status(name, head, state=said.state, context=STATUS_CONTEXT, description=words)
+        head, words = pull_review.head_sha, published.description
+        await parts.forge.set_status(
+            name, head, state=published.state, context=STATUS_CONTEXT, description=words
+        )
     except ForgeRefused as error:
         stamp, refused = "", error  # what stands there may say the opposite: it is tried again, and told
     await parts.database.write(

@@ -13,14 +13,14 @@ Digest = Annotated[str, typer.Option(help="The digest you were shown; refuses if
 Everything = Annotated[bool, typer.Option("--all", help="The last hundred, whatever became of them.")]
 
 
-def numbered(named: Callable[[str], int | None], told: str) -> Callable[[str], int]:
+def numbered(named: Callable[[str], int | None], text: str) -> Callable[[str], int]:
     """How a word names one: by what `named` reads, as p3, or by its number alone."""
 
     def number(word: str) -> int:
         found = named(word)
         found = number_in(word) if found is None else found
         if found is None:
-            raise typer.BadParameter(told)
+            raise typer.BadParameter(text)
         return found
 
     return number

@@ -60,8 +60,8 @@ async def examine_sandbox(settings: Settings) -> Sequence[Wall]:
 
 def _configuration(settings: Settings) -> Finding:
     if not settings.repositories:
-        said = "sound, but no repository is named: set OVERLORD_REPOS=owner/repo"
-        return Finding(what="configuration", health=Health.BAD, said=said)
+        text = "sound, but no repository is named: set OVERLORD_REPOS=owner/repo"
+        return Finding(what="configuration", health=Health.BAD, said=text)
     return Finding(
         what="configuration", health=Health.WELL, said=f"sound; {', '.join(settings.repositories)}"
     )
@@ -72,17 +72,17 @@ async def _git() -> Finding:
     if shutil.which("git") is None:
         return Finding(what="git", health=Health.BAD, said=f"not found; install git {wanted} or newer")
     process = await asyncio.create_subprocess_exec("git", "version", stdout=asyncio.subprocess.PIPE)
-    said = (await process.communicate())[0].decode().removeprefix("git version ").strip()
-    numbers = tuple(int(part) for part in said.split(".")[:2] if part.isdecimal())
+    text = (await process.communicate())[0].decode().removeprefix("git version ").strip()
+    numbers = tuple(int(part) for part in text.split(".")[:2] if part.isdecimal())
     if numbers < GIT_NEEDED:
-        return Finding(what="git", health=Health.BAD, said=f"{said} is too old; {wanted} is needed")
-    return Finding(what="git", health=Health.WELL, said=said)
+        return Finding(what="git", health=Health.BAD, said=f"{text} is too old; {wanted} is needed")
+    return Finding(what="git", health=Health.WELL, said=text)
 
 
 async def _runner(settings: Settings) -> Sequence[Finding]:
     if settings.runner == "process":
-        said = "process: sessions run as programs of this user, with no walls; use docker for untrusted work"
-        return [Finding(what="runner", health=Health.WARN, said=said)]
+        text = "process: sessions run as programs of this user, with no walls; use docker for untrusted work"
+        return [Finding(what="runner", health=Health.WARN, said=text)]
     # Without an engine the daemon does not start, unless somebody agreed to processes: then the line shows what is lacking.
     is_agreed = settings.runner == "auto" and Home(settings.home).processes_agreed.exists()
     missing = Health.WARN if is_agreed else Health.BAD
@@ -124,19 +124,19 @@ def _engine(info: Mapping[str, Any], runtime: str) -> Finding:
         lacks.append("seccomp")
     if runtime and runtime not in (info.get("Runtimes") or {}):
         lacks.append(f"the runtime {runtime}")
-    said = f"Docker {info['ServerVersion']}, cgroup {info.get('CgroupVersion', '?')}"
+    text = f"Docker {info['ServerVersion']}, cgroup {info.get('CgroupVersion', '?')}"
     if lacks:
-        return Finding(what="engine", health=Health.BAD, said=f"{said}; it lacks {', '.join(lacks)}")
+        return Finding(what="engine", health=Health.BAD, said=f"{text}; it lacks {', '.join(lacks)}")
     if not info.get("LiveRestoreEnabled"):
-        said += "; a restart of the engine ends running sessions (live-restore is off)"
-    return Finding(what="engine", health=Health.WELL, said=said)
+        text += "; a restart of the engine ends running sessions (live-restore is off)"
+    return Finding(what="engine", health=Health.WELL, said=text)
 
 
 def _image(name: str, shown: Mapping[str, Any]) -> Finding:
     if ((shown.get("Config") or {}).get("Labels") or {}).get("overlord.minion") != minion_stamp():
         return bad("image", f"{name} was built from another version of the Minion; run `make images`")
-    said = f"{name}, {shown['Size'] / 1e6:.0f} MB, built {shown['Created'][:10]}"
-    return Finding(what="image", health=Health.WELL, said=said)
+    text = f"{name}, {shown['Size'] / 1e6:.0f} MB, built {shown['Created'][:10]}"
+    return Finding(what="image", health=Health.WELL, said=text)
 
 
 async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]:
@@ -146,8 +146,8 @@ async def _shared(engine: DockerEngine, settings: Settings) -> Sequence[Finding]
             return []
     except OSError:
         return []  # nothing can be written there now, which is a finding about the home
-    said = (
+    text = (
         f"the engine finds other files at {settings.home} than Overlord does, and sessions could not reach their doors;"
         " mount the home at the same path inside and outside, as deploy/compose.yaml does, and use an engine of this machine"
     )
-    return [bad("home for the engine", said)]
+    return [bad("home for the engine", text)]

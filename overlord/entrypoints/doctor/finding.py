@@ -21,13 +21,13 @@ class Finding:
     said: str
 
 
-def well(what: str, said: str) -> Finding:
-    return Finding(what=what, health=Health.WELL, said=said)
+def well(what: str, text: str) -> Finding:
+    return Finding(what=what, health=Health.WELL, said=text)
 
 
-def warn(what: str, said: str) -> Finding:
-    return Finding(what=what, health=Health.WARN, said=said)
+def warn(what: str, text: str) -> Finding:
+    return Finding(what=what, health=Health.WARN, said=text)
 
 
-def bad(what: str, said: str) -> Finding:
-    return Finding(what=what, health=Health.BAD, said=said)
+def bad(what: str, text: str) -> Finding:
+    return Finding(what=what, health=Health.BAD, said=text)

@@ -93,10 +93,10 @@ def _permissions(name: str, repository: Repository, identity: Identity) -> Findi
             return well(what, "the token may push; GitHub does not tell what else a token may")
         return bad(what, f"the token may not push; it needs {shown(PERMISSIONS)}")
     if missing := lacking(identity.permissions):
-        said = (
+        text = (
             f"lacks {shown(missing)}; add it on the App's page under Permissions & events, then accept it at"
         )
-        return bad(what, f"{said} {identity.settings_url}")
+        return bad(what, f"{text} {identity.settings_url}")
     return well(what, shown(PERMISSIONS))
 
 
@@ -122,7 +122,7 @@ def _limit(identity: Identity, allowance: Allowance | None) -> Finding:
     what = f"rate limit {identity.key}".strip()
     if allowance is None:
         return well(what, "none at this server")
-    said = f"{allowance.remaining:,} of {allowance.limit:,} requests left, all again at {allowance.resets_at:%H:%M} UTC"
+    text = f"{allowance.remaining:,} of {allowance.limit:,} requests left, all again at {allowance.resets_at:%H:%M} UTC"
     if allowance.remaining < allowance.limit * LOW:
-        return warn(what, f"{said}; something else uses this sign-in, or poll_s is too short")
-    return well(what, said)
+        return warn(what, f"{text}; something else uses this sign-in, or poll_s is too short")
+    return well(what, text)

@@ -43,8 +43,8 @@ def _disk(settings: Settings) -> Finding:
     more = "give it room, or see what `overlord gc` would remove"
     if missing := settings.disk.least.missing(room, is_low=False):
         return bad("disk", f"{missing}: no new work is begun; {more}")
-    said = f"{room} for {settings.home}"
-    return warn("disk", f"{said}; {more}") if room.bytes < DISK_SHORT_GB * 1e9 else well("disk", said)
+    text = f"{room} for {settings.home}"
+    return warn("disk", f"{text}; {more}") if room.bytes < DISK_SHORT_GB * 1e9 else well("disk", text)
 
 
 def _home(home: Home) -> Finding:
@@ -63,8 +63,8 @@ def _home(home: Home) -> Finding:
             fix = f"give it to this user: `chown -R {user} {home.root}`"
         return bad("home", f"{home.root} cannot be written by uid {os.geteuid()}; {fix}")
     length = len(str(home.any_socket).encode())
-    said = f"{home.root}, a socket's path takes {length} of {MAX_SOCKET_PATH} bytes"
-    return well("home", f"{said}; {'a' if is_heard(home.wakeup) else 'no'} daemon works on it now")
+    text = f"{home.root}, a socket's path takes {length} of {MAX_SOCKET_PATH} bytes"
+    return well("home", f"{text}; {'a' if is_heard(home.wakeup) else 'no'} daemon works on it now")
 
 
 def _nearest(home: Path) -> Path:
@@ -97,9 +97,9 @@ async def _clock(api_url: str) -> Sequence[Finding]:
     ahead_s = (datetime.now(UTC) - theirs).total_seconds()
     if abs(ahead_s) < CLOCK_OFF_S:
         return [well("clock", f"as {httpx.URL(api_url).host} has it")]
-    said = f"{abs(ahead_s):,.0f} s {'ahead of' if ahead_s > 0 else 'behind'} {httpx.URL(api_url).host}"
+    text = f"{abs(ahead_s):,.0f} s {'ahead of' if ahead_s > 0 else 'behind'} {httpx.URL(api_url).host}"
     return [
         bad(
-            "clock", f"{said}; sign-ins and signatures fail by it: set it, as `timedatectl set-ntp true` does"
+            "clock", f"{text}; sign-ins and signatures fail by it: set it, as `timedatectl set-ntp true` does"
         )
     ]

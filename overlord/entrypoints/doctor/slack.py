@@ -48,8 +48,8 @@ def _scopes(granted: frozenset[str]) -> Finding:
     if not granted:
         return warn("slack scopes", "Slack does not tell which the bot token has")
     if lacking := [scope for scope in bot_scopes() if scope not in granted]:
-        said = f"the bot token lacks {', '.join(lacking)}: add them under OAuth & Permissions, Bot Token Scopes, and install the app again"
-        return bad("slack scopes", said)
+        text = f"the bot token lacks {', '.join(lacking)}: add them under OAuth & Permissions, Bot Token Scopes, and install the app again"
+        return bad("slack scopes", text)
     return well("slack scopes", "the bot token has all it needs")
 
 
@@ -65,15 +65,15 @@ async def _hearing(standing: SlackPermissions, settings: Settings) -> Finding:
     """How people are heard."""
     if not settings.slack.by_socket:
         if not settings.listen.address:
-            said = "signed requests need listen.address (OVERLORD_LISTEN); or set SLACK_APP_TOKEN for Socket Mode"
-            return bad("slack hearing", said)
-        said = f"Slack calls https://HOST/slack/events, which leads to {settings.listen.address}"
-        return well("slack hearing", said)
+            text = "signed requests need listen.address (OVERLORD_LISTEN); or set SLACK_APP_TOKEN for Socket Mode"
+            return bad("slack hearing", text)
+        text = f"Slack calls https://HOST/slack/events, which leads to {settings.listen.address}"
+        return well("slack hearing", text)
     try:
         await standing.may_listen()
     except ExternalServiceError as error:
-        said = f"{error}; SLACK_APP_TOKEN is an app-level token (xapp-…) with {SOCKET_SCOPE}, and Socket Mode is on"
-        return bad("slack hearing", said)
+        text = f"{error}; SLACK_APP_TOKEN is an app-level token (xapp-…) with {SOCKET_SCOPE}, and Socket Mode is on"
+        return bad("slack hearing", text)
     return well("slack hearing", "by Socket Mode")
 
 

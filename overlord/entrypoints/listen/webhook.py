@@ -61,8 +61,8 @@ class Webhook:
         self._deliveries[delivery] = None
         if len(self._deliveries) > self._remembered:
             del self._deliveries[next(iter(self._deliveries))]
-        said = _repository(payload).casefold()
-        space = next((name for name in self._repositories() if name.casefold() == said), None)
+        text = _repository(payload).casefold()
+        space = next((name for name in self._repositories() if name.casefold() == text), None)
         if space is None:
             return "not a repository in this Overlord's care"
         self._take_in(space)

@@ -57,14 +57,16 @@ class Uncommitted:
         return bool(self.changed or self.untracked)
 
     def __str__(self) -> str:
-        told = []
+        lines = []
         if self.changed:
-            told.append(
+            lines.append(
                 f"{count(self.changed, 'file')} {'has' if self.changed == 1 else 'have'} uncommitted changes"
             )
         if self.untracked:
-            told.append(f"{count(self.untracked, 'file')} {'is' if self.untracked == 1 else 'are'} untracked")
-        return " and ".join(told)
+            lines.append(
+                f"{count(self.untracked, 'file')} {'is' if self.untracked == 1 else 'are'} untracked"
+            )
+        return " and ".join(lines)
 
 
 def find(path: Path) -> Checkout:

@@ -40,8 +40,10 @@ async def history(place: Place) -> Sequence[Past]:
     known = {record.number: record for record in records.every(place)}
     with closing(open_reader(place.home.database)) as connection:
         worked = [job for job in jobs.all_jobs(connection) if job.issue.number != trial.ISSUE_NUMBER]
-        told = [(job, _cost(connection, job), sessions.work_time_s(connection, job)) for job in worked]
-    found = [await _past(place, known.get(job.issue.number), job, cost, work_s) for job, cost, work_s in told]
+        lines = [(job, _cost(connection, job), sessions.work_time_s(connection, job)) for job in worked]
+    found = [
+        await _past(place, known.get(job.issue.number), job, cost, work_s) for job, cost, work_s in lines
+    ]
     taken_up = {job.issue.number for job in worked}
     waiting = [record for number, record in known.items() if number not in taken_up]
     return [*(_not_begun(record) for record in reversed(waiting)), *found]

@@ -49,9 +49,9 @@ async def choose(settings: Settings, wanted: str, environment: Mapping[str, str]
         if names is None:
             raise SettingsError(NO_MODEL.format(address=address))
         found = await _pick(client, address, names, name)
-    told = f"Model {found} of Ollama at {address}: nothing else is configured."
+    text = f"Model {found} of Ollama at {address}: nothing else is configured."
     ours = {"base_url": f"{address}/v1", "name": found, "api_key": "ollama", "limit_parameter": "max_tokens"}
-    return Choice(name=found, address=address, told=told, settings=ours)
+    return Choice(name=found, address=address, told=text, settings=ours)
 
 
 def ollama_address(host: str) -> str:

@@ -58,9 +58,9 @@ def _judge(
             now = local_session.now()
             local_session.write(Failpoint.MODEL_OUTAGE_NOTED, lambda c: model_outages.end(c, name, at=now))
         return
-    said = f"{fault.describe(name)} at {address}. {fault.advice}"
+    text = f"{fault.describe(name)} at {address}. {fault.advice}"
     if not fault.passes:
-        raise SettingsError(said)
+        raise SettingsError(text)
     if fault.kind is FaultKind.UNREACHABLE and is_alone:
-        raise ModelUnavailable(said)
-    local_session.screen.say(f"{said[:1].upper()}{said[1:]} The run goes on, and tries it again.")
+        raise ModelUnavailable(text)
+    local_session.screen.say(f"{text[:1].upper()}{text[1:]} The run goes on, and tries it again.")

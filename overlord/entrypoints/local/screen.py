@@ -148,9 +148,9 @@ class JsonLines:
         self._last: RunStatus | None = None
 
     def tell(self, news: News) -> None:
-        told = {"event": news.name, "at": news.at, "job": news.job, "text": news.text.strip()}
+        data = {"event": news.name, "at": news.at, "job": news.job, "text": news.text.strip()}
         if not news.is_progress:
-            self._print(told)
+            self._print(data)
 
     def show(self, standing: RunStatus) -> None:
         if standing != self._last:

@@ -147,17 +147,17 @@ def _lint(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], 
 
 
 def _notes(tree: _Tree) -> list[str]:
-    told = []
+    lines = []
     if tree.submodules:
-        told.append(
+        lines.append(
             f"{count(len(tree.submodules), 'submodule')}: sessions see them empty unless `fetch.submodules` is set"
         )
     large = sorted(name for name, (_, size) in tree.blobs.items() if size > LARGE_BYTES)
     if large:
-        told.append(f"{count(len(large), 'file')} over {LARGE_BYTES // 1_000_000} MB, such as {large[0]}")
+        lines.append(f"{count(len(large), 'file')} over {LARGE_BYTES // 1_000_000} MB, such as {large[0]}")
     if ENVIRONMENT_PATH in tree.blobs or CHECKS_PATH in tree.blobs:
-        told.append("its own .nebulus files are used, as they are at the commit a run starts from")
-    return told
+        lines.append("its own .nebulus files are used, as they are at the commit a run starts from")
+    return lines
 
 
 def write(checkout: Checkout, seen: Survey) -> list[str]:

@@ -153,9 +153,13 @@ class Run:
                 return
             await self.running.wakeup.wait(seen, timeout_s=LOOK_S)
 
-    async def _answer(self, decision: Decision, given: Answered) -> bool:
+    async def _answer(self, decision: Decision, answered: Answered) -> bool:
         command = commands.AnswerDecision(
-            decision_id=decision.id, verb=given.verb, actor=person(), text=given.text, digest=decision.digest
+            decision_id=decision.id,
+            verb=answered.verb,
+            actor=person(),
+            text=answered.text,
+            digest=decision.digest,
         )
         try:
             await self.running.parts.database.write(

@@ -82,8 +82,8 @@ def _event_sentence(event: Mapping[str, Any]) -> str:
             pass  # logged by another place in another shape: as it is
     details = [f"{key.replace('_', ' ')} {_value(event[key])}" for key in event if _is_detail(key)]
     where = f"{event['space']}: " if event.get("space") and "job_id" not in event else ""
-    said = f"{where}{name.replace('_', ' ') if name.isidentifier() else name}"
-    return f"{said}: {', '.join(details)}" if details else said
+    text = f"{where}{name.replace('_', ' ') if name.isidentifier() else name}"
+    return f"{text}: {', '.join(details)}" if details else text
 
 
 def _is_detail(key: str) -> bool:

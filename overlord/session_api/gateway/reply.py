@@ -42,9 +42,13 @@ def read_whole(data: bytes) -> ReplyContent:
     return ReplyContent(message=message, least_tokens=estimate_tokens(len(said)), usage=read_usage(value))
 
 
-def skills_asked_for(said: ReplyContent | None) -> tuple[str, ...]:
+def skills_asked_for(content: ReplyContent | None) -> tuple[str, ...]:
     """The names with which a reply calls `use_skill`, each once; of whatever else it says, none."""
-    calls = said.message.get("tool_calls") if said is not None and isinstance(said.message, dict) else None
+    calls = (
+        content.message.get("tool_calls")
+        if content is not None and isinstance(content.message, dict)
+        else None
+    )
     names = (_skill_of(call) for call in calls[:MOST_CALLS]) if isinstance(calls, list) else ()
     return tuple(dict.fromkeys(name for name in names if name))
 

@@ -70,8 +70,8 @@ def mark_read(
 
 def note_briefed(connection: sqlite3.Connection, session: Session) -> None:
     """A session was prepared: what its brief tells is read."""
-    told = [int(message["id"]) for message in json.loads(session.brief).get("messages") or ()]
-    mark_read(connection, session, told, turn=0, at=session.prepared_at)
+    lines = [int(message["id"]) for message in json.loads(session.brief).get("messages") or ()]
+    mark_read(connection, session, lines, turn=0, at=session.prepared_at)
 
 
 def defer(connection: sqlite3.Connection, session: Session, *, at: datetime) -> None:

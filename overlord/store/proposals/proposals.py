@@ -126,8 +126,8 @@ def _decide(
     at: datetime,
 ) -> EnhancementProposal:
     if proposal.status is not ProposalStatus.PENDING:
-        said = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
-        raise Refused(f"proposal {proposal.name} was {said} before, by {proposal.decided_by}")
+        text = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
+        raise Refused(f"proposal {proposal.name} was {text} before, by {proposal.decided_by}")
     changes = {
         "status": _moved(proposal, event),
         "decided_by": by.actor,

@@ -262,8 +262,8 @@ def _move(
         raise IllegalMove(f"{event} cannot happen to a draft that is {now.state}")
     update(connection, "drafts", draft.id, {**(changes or {}), "state": EVOLUTION[now.state, event]})
     moved = get(connection, draft.id)
-    told: dict[str, Json] = {"title": moved.title, "verdict": moved.verdict, **(data or {})}
-    _append_draft_event(connection, event, moved, at=at, actor=actor, data=told)
+    fields: dict[str, Json] = {"title": moved.title, "verdict": moved.verdict, **(data or {})}
+    _append_draft_event(connection, event, moved, at=at, actor=actor, data=fields)
     return moved
 
 

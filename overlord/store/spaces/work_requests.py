@@ -65,11 +65,11 @@ def answer(
     connection: sqlite3.Connection,
     wish_id: int,
     state: WorkRequestState,
-    said: str,
+    text: str,
     *,
     at: datetime,
     job_id: int | None = None,
 ) -> None:
     """Say what became of one, in the transaction of what was done for it."""
-    changes = {"state": state, "answer": said, "answered_at": at, "job_id": job_id}
+    changes = {"state": state, "answer": text, "answered_at": at, "job_id": job_id}
     update(connection, "wishes", wish_id, changes)

@@ -42,7 +42,7 @@ JUDGE = (
     Mutant(
         name="what only a changed test lets pass is a claim",
         file="overlord/domain/checks/testruns/comparison.py",
-        before="claims[case.id] = _finding_of_case(CHANGED_TEST, case, told)",
+        before="claims[case.id] = _finding_of_case(CHANGED_TEST, case, text)",
         after="continue",
         tests=RED,
         says="changed-test",

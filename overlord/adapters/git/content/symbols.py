@@ -44,9 +44,9 @@ async def search(
     return occurrences(wanted, _found_lines(commit, told))
 
 
-def _found_lines(commit: Sha, told: bytes) -> Iterator[tuple[str, str]]:
+def _found_lines(commit: Sha, data: bytes) -> Iterator[tuple[str, str]]:
     """Path and text of each line found; names that are no UTF-8 left out, as in every listing."""
-    for record in re.finditer(rb"^%b:([^\0]+)\0([^\n]*)$" % commit.encode(), told, re.MULTILINE):
+    for record in re.finditer(rb"^%b:([^\0]+)\0([^\n]*)$" % commit.encode(), data, re.MULTILINE):
         try:
             path = record[1].decode()
         except UnicodeDecodeError:

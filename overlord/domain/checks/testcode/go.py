@@ -184,20 +184,20 @@ class _Function:
                     self._block(_statements(one.child_by_field_name("body")), held)
                     done.append(one)
 
-    def _called(self, call: Node, name: str, given: Sequence[Node], held: frozenset[Suspension]) -> None:
+    def _called(self, call: Node, name: str, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
         """testify has what is expected first."""
         exact, shape = _EXACT.fullmatch(name) or name in self._helpers, _SHAPE.fullmatch(name)
         strength = Strength.SHAPE if shape else Strength.EXACT if exact else Strength.PART
         expected, subject = (
-            (words(given[0]), self._meaning(given[1]))
-            if len(given) > 1
-            else (name, self._meaning(given[0] if given else None))
+            (words(nodes[0]), self._meaning(nodes[1]))
+            if len(nodes) > 1
+            else (name, self._meaning(nodes[0] if nodes else None))
         )
-        is_same = len(given) > 1 and words(given[0]) == words(given[1])
-        if is_same or (given and all(map(_is_constant, given[:2])) and name not in self._helpers):
+        is_same = len(nodes) > 1 and words(nodes[0]) == words(nodes[1])
+        if is_same or (nodes and all(map(_is_constant, nodes[:2])) and name not in self._helpers):
             strength = Strength.NOTHING
-        if name == "True" and given and given[0].type == "binary_expression":
-            operator = text_of(given[0].child_by_field_name("operator"))
+        if name == "True" and nodes and nodes[0].type == "binary_expression":
+            operator = text_of(nodes[0].child_by_field_name("operator"))
             strength = (
                 Strength.EXACT if operator == "==" else Strength.SHAPE if operator == "!=" else Strength.PART
             )

@@ -193,12 +193,12 @@ class _Function:
             value = item.child_by_field_name("value")
             call = first_call(value)
             name = name_called(call)
-            given = [words(one) for one in arguments_of(call)]
+            lines = [words(one) for one in arguments_of(call)]
             if name in _RAISES and call is not None:
                 self._raises(call, words(body), held)
-                if CATCHES & set(given):
+                if CATCHES & set(lines):
                     inside |= {Suspension.SWALLOWED}
-            elif name == "suppress" and CATCHES & set(given):
+            elif name == "suppress" and CATCHES & set(lines):
                 inside |= {Suspension.SWALLOWED}
             elif value is not None:
                 self._expression(value, held)
@@ -266,7 +266,7 @@ class _Function:
         self._add(call, f"raises {subject}", f"{kinds} {matched}".strip(), strength, held)
 
     def _call(self, call: Node, name: str, held: frozenset[Suspension]) -> None:
-        given, options = [words(one) for one in arguments_of(call)], options_of(call)
+        lines, options = [words(one) for one in arguments_of(call)], options_of(call)
         strength = (
             Strength.EXACT
             if _EXACT.fullmatch(name) or name in self._helpers
@@ -275,17 +275,17 @@ class _Function:
             else Strength.PART
         )
         owner = words(call.child_by_field_name("function")).rpartition(".")[0].strip()
-        subject, expected = (given[0], " , ".join(given[1:2])) if given else (f"{owner} {name}", "")
+        subject, expected = (lines[0], " , ".join(lines[1:2])) if lines else (f"{owner} {name}", "")
         if (
             name.startswith("assert_")
             and owner not in {"", "self"}
             and "testing" not in owner
             and "assert" not in owner
         ):
-            subject, expected = f"{owner} {name}", " , ".join(given)  # a mock's own
-        elif len(given) > 1 and all_constant(arguments_of(call)[:2]):
+            subject, expected = f"{owner} {name}", " , ".join(lines)  # a mock's own
+        elif len(lines) > 1 and all_constant(arguments_of(call)[:2]):
             strength = Strength.NOTHING
-        elif len(given) > 1 and given[0] == given[1]:
+        elif len(lines) > 1 and lines[0] == lines[1]:
             strength = of_itself(arguments_of(call)[0])
         self._add(call, subject, expected, strength, held, tolerances=tolerances_of(options))
 

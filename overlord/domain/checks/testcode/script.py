@@ -228,22 +228,22 @@ class _Function:
             if value is not None and (value.type in FUNCTIONS or ".fn(" in text_of(value)):
                 self._bind(text_of(name_node).rpartition(".")[2], one)
 
-    def _replaces(self, call: Node, name: str, owner: str, given: Sequence[Node]) -> None:
+    def _replaces(self, call: Node, name: str, owner: str, nodes: Sequence[Node]) -> None:
         """Cases written out as an array, and what is put in the place of a module or a method."""
         if name == "forEach" and (table := owner_of(call)) is not None and table.type == "array":
             self._rows += [words(one) for one in named(table)]
         elif name in {"mock", "doMock"} and owner in {"jest", "vi", "mock"}:
-            module = text_of(given[0] if given else None).strip("\"'`")
+            module = text_of(nodes[0] if nodes else None).strip("\"'`")
             names = [one for one, source in self._imported.items() if source == module]
             self.stand_ins |= dict.fromkeys(names, line_of(call))
-        elif name in {"spyOn", "stub", "method", "replace"} and len(given) > 1 and given[1].type == "string":
-            self.stand_ins.setdefault(text_of(given[1]).strip("\"'`"), line_of(call))
+        elif name in {"spyOn", "stub", "method", "replace"} and len(nodes) > 1 and nodes[1].type == "string":
+            self.stand_ins.setdefault(text_of(nodes[1]).strip("\"'`"), line_of(call))
 
     def _bind(self, name: str, node: Node) -> None:
         if name in self._imported:
             self.stand_ins.setdefault(name, line_of(node))
 
-    def _expect(self, call: Node, given: Sequence[Node], held: frozenset[Suspension]) -> bool:
+    def _expect(self, call: Node, nodes: Sequence[Node], held: frozenset[Suspension]) -> bool:
         """`expect(x).not.toBe(y)`, and chai's chains of words."""
         chain, subject = expected_of(call)
         if subject is None or not chain:
@@ -257,21 +257,21 @@ class _Function:
             else Strength.PART
         )
         if matcher in {"toThrow", "throw"}:
-            strength = Strength.SHAPE if words(given[0] if given else None) in _BROAD else Strength.PART
+            strength = Strength.SHAPE if words(nodes[0] if nodes else None) in _BROAD else Strength.PART
         if negated and strength is not Strength.NOTHING:
             strength = Strength.SHAPE
-        if is_constant(subject) and (not given or all(map(is_constant, given))):
+        if is_constant(subject) and (not nodes or all(map(is_constant, nodes))):
             strength = Strength.NOTHING
-        if given and words(subject) == words(given[0]):
+        if nodes and words(subject) == words(nodes[0]):
             strength = of_itself(subject)
-        digits = text_of(given[1]) if matcher == "toBeCloseTo" and given[1:] else ""
+        digits = text_of(nodes[1]) if matcher == "toBeCloseTo" and nodes[1:] else ""
         tolerances = {"digits": float(digits)} if digits.isdigit() else {}
-        expected = " , ".join(words(one) for one in given[:1]) or matcher
+        expected = " , ".join(words(one) for one in nodes[:1]) or matcher
         self._add(call, words(subject), expected, strength, held, tolerances=tolerances)
         return True
 
     def _asserts(
-        self, call: Node, name: str, owner: str, given: Sequence[Node], held: frozenset[Suspension]
+        self, call: Node, name: str, owner: str, nodes: Sequence[Node], held: frozenset[Suspension]
     ) -> bool:
         """`assert.equal(x, y)`, `assert(x)`, `t.is(x, y)`, and functions of the file that assert."""
         is_helper = not owner and name in self._helpers
@@ -284,9 +284,9 @@ class _Function:
         if not (is_helper or is_plain or is_method):
             return False
         if is_helper:
-            self._add(call, " , ".join(words(one) for one in given), "", Strength.EXACT, held)
+            self._add(call, " , ".join(words(one) for one in nodes), "", Strength.EXACT, held)
             return True
-        first = given[0] if given else None
+        first = nodes[0] if nodes else None
         if is_plain or name in {"ok", "isTrue", "isOk", "truthy", "true"}:
             subject, expected, strength = truth_of(first)
         else:
@@ -298,13 +298,13 @@ class _Function:
                 if is_exact
                 else Strength.PART
             )
-            subject, expected = words(first), words(given[1]) if given[1:] else name
+            subject, expected = words(first), words(nodes[1]) if nodes[1:] else name
             if name in {"throws", "rejects"}:
-                strength = Strength.SHAPE if len(given) < 2 or expected in _BROAD else Strength.PART
-            elif given[1:] and is_constant(given[0]) and is_constant(given[1]):
+                strength = Strength.SHAPE if len(nodes) < 2 or expected in _BROAD else Strength.PART
+            elif nodes[1:] and is_constant(nodes[0]) and is_constant(nodes[1]):
                 strength = Strength.NOTHING
-            elif given[1:] and subject == expected:
-                strength = of_itself(given[0])
+            elif nodes[1:] and subject == expected:
+                strength = of_itself(nodes[0])
         self._add(call, subject, expected, strength, held)
         return True
 

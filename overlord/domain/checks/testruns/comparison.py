@@ -65,8 +65,8 @@ def _of_base(runs: Runs) -> tuple[dict[str, Finding], dict[str, Finding]]:
         if is_skipped or not is_in(case, runs.changed):
             broken[case.id] = _broken(case, against)
         elif runs.head.passes(case.id) or moved[bare_name(case)]:
-            told = "fails in its old form and passes in its changed one."
-            claims[case.id] = _finding_of_case(CHANGED_TEST, case, told)
+            text = "fails in its old form and passes in its changed one."
+            claims[case.id] = _finding_of_case(CHANGED_TEST, case, text)
         elif case.id not in runs.head.cases:
             claims[case.id] = _finding_of_case(REMOVED_TEST, case, "fails as it was, and is gone.")
         else:
@@ -167,5 +167,5 @@ def _failing(case: Case) -> Finding:
     return finding_of("test-failed", case, "fails.", case.message)
 
 
-def _finding_of_case(rule: str, case: Case, told: str) -> Finding:
-    return finding_of(rule, case, told, case.message if rule == "flaky" else "")
+def _finding_of_case(rule: str, case: Case, text: str) -> Finding:
+    return finding_of(rule, case, text, case.message if rule == "flaky" else "")

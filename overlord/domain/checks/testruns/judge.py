@@ -142,8 +142,8 @@ def judge_tests(
     """The tests' score from what a check session reported, how it ended, and the baseline known or just measured. `is_own`:
     the command is the change's, and base has nothing to compare with."""
     if report is None:
-        told = f"{ending.kind.replace('_', ' ')} {visible(ending.detail)}".strip()
-        return unclear(f"the check session ended without a report ({told})")
+        text = f"{ending.kind.replace('_', ' ')} {visible(ending.detail)}".strip()
+        return unclear(f"the check session ended without a report ({text})")
     if ending.kind not in (EndKind.EXITED, EndKind.STOPPED):
         return unclear(f"the check session did not end by itself ({ending.kind.replace('_', ' ')})")
     base = baseline or _step_named(report, BASELINE_STEP)
@@ -352,26 +352,26 @@ def _uncontrolled(step: StepResult) -> CheckResult:
 
 def _judge_own(head: StepResult) -> CheckResult:
     """The first tests of a repository, by a command that says nothing but yes or no: what it says at base tells nothing."""
-    told = f"the change's own tests: exit code {head.exit_code} in {head.duration_s:.1f} s"
+    text = f"the change's own tests: exit code {head.exit_code} in {head.duration_s:.1f} s"
     if head.exit_code == 0:
-        return _tests_result(CheckScore.PASS, told)
+        return _tests_result(CheckScore.PASS, text)
     failed = _output_finding(head, "command-failed", "The test command that this change brings fails.")
-    return _tests_result(CheckScore.NEEDS_REVISION, told, failed)
+    return _tests_result(CheckScore.NEEDS_REVISION, text, failed)
 
 
 def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> CheckResult:
     """A command that says nothing but yes or no."""
-    told = f"exit code {head.exit_code} in {head.duration_s:.1f} s, judged by that alone"
+    text = f"exit code {head.exit_code} in {head.duration_s:.1f} s, judged by that alone"
     if head.exit_code != 0:
         if base.exit_code != 0:
-            return unclear(f"{told}; it fails at base too, so nothing tells what this change broke")
+            return unclear(f"{text}; it fails at base too, so nothing tells what this change broke")
         return _tests_result(
             CheckScore.NEEDS_REVISION,
-            told,
+            text,
             _output_finding(head, "command-failed", "The test command fails."),
         )
     if base.exit_code != 0:
-        return _tests_result(CheckScore.PASS, f"{told}; it failed at base")
+        return _tests_result(CheckScore.PASS, f"{text}; it failed at base")
     if restored is not None and restored.exit_code != 0:
         message = (
             "With its tests and configuration as at base the command fails; with the changed ones it passes."
@@ -379,11 +379,11 @@ def _judge_exit_codes(base: StepResult, restored: StepResult | None, head: StepR
         return CheckResult(
             name=CheckName.TESTS,
             score=CheckScore.PASS,
-            summary=f"{told}; not with base's own tests",
+            summary=f"{text}; not with base's own tests",
             findings=(_output_finding(restored, "changed-test", message),),
             subject=Subject.CHANGED_TESTS,
         )
-    return _tests_result(CheckScore.PASS, told)
+    return _tests_result(CheckScore.PASS, text)
 
 
 def _tests_result(score: CheckScore, summary: str, *findings: Finding) -> CheckResult:

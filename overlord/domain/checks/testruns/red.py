@@ -66,8 +66,8 @@ def judge_red(runs: Runs) -> RedTests:
         elif now is None:
             findings.append(finding_of(GONE, case, f"{_FAILED} and is not run any more."))
         elif runs.head.passes(case.id):
-            told = f"{_FAILED} and passes only because it was changed: as it was it still fails."
-            findings.append(finding_of(REWRITTEN, case, told, _failure_message(runs, case)))
+            text = f"{_FAILED} and passes only because it was changed: as it was it still fails."
+            findings.append(finding_of(REWRITTEN, case, text, _failure_message(runs, case)))
         else:
             findings.append(finding_of(SKIPPED, case, f"{_FAILED} and is skipped.", now.message))
     green = frozenset(case.id for case in red if against.passes(case.id))
@@ -141,12 +141,12 @@ def _of_unread_files(runs: Runs) -> Iterator[Case]:
             yield case
 
 
-def finding_of(rule: str, case: Case, told: str, evidence: str = "") -> Finding:
+def finding_of(rule: str, case: Case, text: str, evidence: str = "") -> Finding:
     """A finding of the tests check about one test."""
     return Finding(
         check=CheckName.TESTS,
         rule=rule,
-        message=visible(f"{case.id.lstrip(':')} {told}"),
+        message=visible(f"{case.id.lstrip(':')} {text}"),
         file=visible(case.file) or None,
         evidence=visible(evidence)[-MESSAGE_CHARS:],
         suggestion=_SUGGESTIONS.get(rule, ""),

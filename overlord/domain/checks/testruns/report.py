@@ -99,7 +99,7 @@ def _jest(pieces: Iterable[bytes]) -> Iterator[Case]:
 
 def _go(pieces: Iterable[bytes]) -> Iterator[Case]:
     """`go test -json`: a line an event. A package that could not be built or that panicked fails as a whole."""
-    said: dict[str, str] = {}
+    data: dict[str, str] = {}
     failed: set[str] = set()
     for line in _lines(pieces):
         if not line.startswith(b"{"):
@@ -108,13 +108,13 @@ def _go(pieces: Iterable[bytes]) -> Iterator[Case]:
         package, test, action = str(event.get("Package", "")), str(event.get("Test", "")), event.get("Action")
         name = f"{package}::{test}"
         if action in {"output", "build-output"}:
-            said[name] = f"{said.get(name, '')}{event.get('Output', '')}"[-MESSAGE_CHARS:]
+            data[name] = f"{data.get(name, '')}{event.get('Output', '')}"[-MESSAGE_CHARS:]
         elif action in _GO and (test or (action == "fail" and package not in failed)):
             failed |= {package} if action == "fail" else set()
             yield Case(
                 id=short_id(name),
                 outcome=_GO[action],
-                message=said.get(name, "") if action == "fail" else "",
+                message=data.get(name, "") if action == "fail" else "",
                 is_error=not test,
             )
 

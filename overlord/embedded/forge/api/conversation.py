@@ -31,17 +31,17 @@ async def list_recent_comments(call: Call) -> Response:
     """The comments on all issues and pull requests, the longest unchanged first where that is asked for."""
     repository = call.repository()
     since = call.query("since")
-    kept = [
+    lines = [
         comment
         for comment in call.state.records.all(Comment)
         if comment.repository == repository.name
         and (not since or (moment(comment.updated_at) or "") >= since)
     ]
     if call.query("sort") == "updated":
-        kept.sort(
+        lines.sort(
             key=lambda item: (item.updated_at, item.id), reverse=call.query("direction", "desc") == "desc"
         )
-    page, link = page_of(call.request, kept)
+    page, link = page_of(call.request, lines)
     return reply([call.shape.comment(comment) for comment in page], headers=link)
 
 

@@ -107,13 +107,13 @@ async def list_issues(call: Call) -> Response:
     threads = _in_state(call, call.state.threads(call.repository().name))
     wanted = {name.casefold() for name in call.query("labels").split(",") if name}
     since = call.query("since")
-    kept = [
+    lines = [
         thread
         for thread in threads
         if wanted <= {label.casefold() for label in thread.labels}
         and (not since or (moment(thread.updated_at) or "") >= since)
     ]
-    page, link = page_of(call.request, _sorted(call, kept))
+    page, link = page_of(call.request, _sorted(call, lines))
     return reply(call.shape.each(page), headers=link)
 
 

@@ -58,8 +58,8 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
         return
     meant = found.view.job
     show_text(line(f"Job {meant.id}: {meant.issue_ref}, {meant.issue.title}"))
-    said = f": {found.view.doing}" if found.view.doing else ""
-    show_text(line(f"{state_in_words(meant.state)}{said}"))
+    text = f": {found.view.doing}" if found.view.doing else ""
+    show_text(line(f"{state_in_words(meant.state)}{text}"))
     for decision in found.decisions:
         show_text(f"decision {decision.id}: {line(decision.title)}")
         show_command(f"decisions show {decision.id}", indent="    ")

@@ -74,9 +74,9 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     show_text(f"Proposed: {proposal.action}\n")
     show_text(seen_at(proposal))
     if proposal.decided_by:
-        said = f": {line(proposal.reason)}" if proposal.reason else ""
+        text = f": {line(proposal.reason)}" if proposal.reason else ""
         verb = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
-        show_text(line(f"{verb} by {proposal.decided_by}{said}"))
+        show_text(line(f"{verb} by {proposal.decided_by}{text}"))
     if proposal.issue_number is not None:
         show_text(f"its issue is {proposal.space}#{proposal.issue_number}")
     elif proposal.is_approved and proposal.is_drafted and not proposal.rests:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from overlord.engine.scope.allow import Allowed, Facts
 
 
-def explain(said: str) -> None:
+def explain(text: str) -> None:
     """Raises NotFound and Refused as `inquiries.job_meant` does, ExternalServiceError where the forge is needed and does not answer."""
-    target = state.target(said)
+    target = state.target(text)
     job = _known(target)
     if job is not None and _explained(job):
         return

@@ -100,11 +100,11 @@ def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) ->
     return found
 
 
-def _value(said: str) -> dict[str, Any]:
+def _value(words: str) -> dict[str, Any]:
     """`KEY=VALUE` as settings have it; raises typer.BadParameter."""
-    key, equals, text = said.partition("=")
+    key, equals, text = words.partition("=")
     if not equals or not all(key.split(".")):
-        raise typer.BadParameter(f"give it as KEY=VALUE, as budget.job_usd=2, not {said!r}")
+        raise typer.BadParameter(f"give it as KEY=VALUE, as budget.job_usd=2, not {words!r}")
     if key.split(".")[0] == SECRETS:
         raise typer.BadParameter(f"{SECRETS} are not given by command: name them in your settings file")
     try:
@@ -164,11 +164,11 @@ def show(repository: Named, json: Json = False) -> None:
 
 def _say_values(found: Sequence[SpaceValue]) -> None:
     """What somebody said of it before what is so by default."""
-    said = [item for item in found if item.source != DEFAULT]
-    show_text("Differs from the default:" if said else "Nothing differs from the default.")
-    if said:
+    lines = [item for item in found if item.source != DEFAULT]
+    show_text("Differs from the default:" if lines else "Nothing differs from the default.")
+    if lines:
         table(
-            ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in said]
+            ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in lines]
         )
     show_text("\nAs by default:")
     table(("setting", "value"), [(item.key, line(item.value)) for item in found if item.source == DEFAULT])

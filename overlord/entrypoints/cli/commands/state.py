@@ -121,14 +121,14 @@ def is_heard() -> bool:
     return wakeup.is_heard(home().wakeup)
 
 
-def space(said: str | None) -> str:
+def space(text: str | None) -> str:
     """The repository managed by Overlord that is meant. Raises NotFound, or Refused where it could be several."""
-    return space_named(said, settings().repositories)
+    return space_named(text, settings().repositories)
 
 
-def target(said: str) -> Target:
+def target(text: str) -> Target:
     """A job or an issue, as it was typed. Raises typer.BadParameter, which is wrong usage."""
-    found = target_in(said)
+    found = target_in(text)
     if found is None:
         raise typer.BadParameter("give a job's number, or an issue as '#42', owner/repo#42 or its address")
     return found

@@ -99,8 +99,8 @@ def _show_reviews(reviews: "tuple[SkillReview, ...]") -> None:
         table(("place", "level", "rule", "what"), rows)
         show_text("")
     counted = [(verdict, sum(review.verdict is verdict for review in reviews)) for verdict in SkillVerdict]
-    told = ", ".join(f"{number} {_WORDS[verdict.name]}" for verdict, number in counted if number)
-    show_text(f"{count(len(reviews), 'file')}: {told}.")
+    text = ", ".join(f"{number} {_WORDS[verdict.name]}" for verdict, number in counted if number)
+    show_text(f"{count(len(reviews), 'file')}: {text}.")
 
 
 _WORDS = {"ACCEPT": "accepted", "FLAG": "flagged for a person to look at", "REJECT": "rejected"}
