@@ -33,7 +33,7 @@ LONGEST_S = 600.0
 DEFAULT_MAX_REQUEST_BYTES = 512 * 1024 * 1024
 
 
-class _Gone(Exception):
+class _ClientGone(Exception):
     """The client went away before its answer was complete."""
 
 
@@ -142,7 +142,7 @@ class _Question:
     async def _next(self) -> bytes:
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            raise _Gone
+            raise _ClientGone
         body: bytes = message.get("body", b"")
         self._taken += len(body)
         self.ended = not message.get("more_body", False)
@@ -272,7 +272,7 @@ async def _exchange(
         done, _ = await asyncio.wait({feeding, answering}, return_when=asyncio.FIRST_COMPLETED)
         (answering if answering in done else feeding).result()
         await answer.finish(await words)
-    except _Gone:
+    except _ClientGone:
         log.debug("the client left in the middle of a git request")
     except _TooLarge:
         return None if answer.begun else _TOO_LARGE

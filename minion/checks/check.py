@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minion import descendants, shell
-from minion.checks.guarded_run import Told
+from minion.checks.guarded_run import RunOutcome
 from minion.checks.results import Results, packed_inside, read
 from minion.checks.toolchain import Plan, guarded_environment, plan
 from minion.errors import GitFailed
@@ -145,7 +145,11 @@ class Checker:
         is_first: bool,
     ) -> "_Attempt":
         limit = self._largest_bytes if is_first else self._largest_bytes // 8
-        told = results.told(done.exit_code, limit) if todo.guarded and done.exit_code is not None else Told()
+        told = (
+            results.told(done.exit_code, limit)
+            if todo.guarded and done.exit_code is not None
+            else RunOutcome()
+        )
         junit, unread = told.junit, told.too_large and f"the report is too large: {told.too_large}"
         if step.junit and not todo.guarded:
             junit, unread = packed_inside(tree, step.junit, limit)

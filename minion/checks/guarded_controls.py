@@ -35,7 +35,7 @@ _REWRITTEN = "@pytest_ar"
 """What assertions that pytest rewrote look for among their module's names."""
 
 
-class _Noted(NamedTuple):
+class _ControlledTest(NamedTuple):
     function: FunctionType
     code: CodeType
 
@@ -47,7 +47,7 @@ class Controls:
         self._channel = channel
         self._directory = directory
         self._root = root
-        self._noted: dict[Any, _Noted] = {}
+        self._noted: dict[Any, _ControlledTest] = {}
         self._is_calling = False
 
     def note(self, item: Any) -> None:
@@ -59,7 +59,7 @@ class Controls:
         if function.__code__.co_flags & _GENERATOR:
             return
         if _is_same(function.__code__.co_filename, str(item.path)):
-            self._noted[item] = _Noted(function, function.__code__)
+            self._noted[item] = _ControlledTest(function, function.__code__)
 
     def begin(self, session: pytest.Session) -> None:
         tests = sum(item in self._noted for item in session.items)

@@ -28,7 +28,7 @@ _TEXTS = ("id", "when", "outcome", "control", "reason", "file", "message", "text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RunOutcome:
     """What a run told, or why that is not believed: then there is no report."""
 
     junit: str | None = None
@@ -75,17 +75,17 @@ class GuardedRun:
             self._doubt = "what it told is not what the runner tells"
             return b"\n"
 
-    def told(self, exit_code: int, limit_bytes: int) -> Told:
+    def told(self, exit_code: int, limit_bytes: int) -> RunOutcome:
         """What was told by the time the process ended, with this exit code."""
         if self._doubt:
-            return Told(doubt=self._doubt)
+            return RunOutcome(doubt=self._doubt)
         if self._exit_code != exit_code:
-            return Told(doubt="it did not end the way the runner ends")
+            return RunOutcome(doubt="it did not end the way the runner ends")
         self._report.take(TAIL.encode())
         junit = self._report.text()
         if len(junit) > limit_bytes:
-            return Told(too_large=f"{self._report.size:,} bytes, {len(junit):,} of them packed")
-        return Told(junit=junit, failed=tuple(self._failed))
+            return RunOutcome(too_large=f"{self._report.size:,} bytes, {len(junit):,} of them packed")
+        return RunOutcome(junit=junit, failed=tuple(self._failed))
 
     def _take(self, line: Mapping[str, Any]) -> bytes:
         if self._exit_code is not None:

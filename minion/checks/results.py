@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from minion.checks.guarded_run import MOST_LINE_BYTES, GuardedRun, Told
+from minion.checks.guarded_run import MOST_LINE_BYTES, GuardedRun, RunOutcome
 from minion.checks.packed import MOST_BYTES, Packer, TooLarge
 
 _LONGEST_WAIT_S = 20.0
@@ -43,12 +43,12 @@ class Results:
         self._listener.join()
         self._near.close()
 
-    def told(self, exit_code: int, limit_bytes: int) -> Told:
+    def told(self, exit_code: int, limit_bytes: int) -> RunOutcome:
         """What was told by a run that ended with this exit code; to be asked when its processes are dead."""
         self.far.close()
         self._listener.join(_LONGEST_WAIT_S)
         if self._listener.is_alive():
-            return Told(doubt="somebody still holds its end")
+            return RunOutcome(doubt="somebody still holds its end")
         return self._run.told(exit_code, limit_bytes)
 
     def _listen(self) -> None:

@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class OverlayEntry:
     """A file or directory that setup left beside what is tracked, kept at the same path under `overlay/`."""
 
     path: str
@@ -60,7 +60,7 @@ class Record:
     path: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     """Where in a tree the packages are that were installed editable."""
-    overlay: tuple[Kept, ...] = ()
+    overlay: tuple[OverlayEntry, ...] = ()
     python: Interpreter | None = None
 
 
@@ -115,7 +115,7 @@ class Environment:
         laid = [kept for kept in self.record.overlay if self._lay(kept, tree)]
         return tuple(_pattern(kept.path) for kept in laid)
 
-    def _lay(self, kept: Kept, tree: Path) -> bool:
+    def _lay(self, kept: OverlayEntry, tree: Path) -> bool:
         source = self.directory / OVERLAY / kept.path
         target = _free(tree, kept.path)
         if target is None:

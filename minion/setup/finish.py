@@ -27,7 +27,7 @@ _PROBE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class SetupResult:
     """What setup commands left: the environment's directory and the tree they ran in, with the names of base in it."""
 
     directory: Path
@@ -40,7 +40,7 @@ class Made:
     waiting: Callable[[], AbstractContextManager[None]]
 
 
-def finish(made: Made, *, until: float) -> str:
+def finish(made: SetupResult, *, until: float) -> str:
     """Finish it, and say what was found. Raises SetupFailed with a sentence, OSError, or TimeoutError."""
     lines: list[str] = []
     venv = made.directory / VENV
@@ -68,7 +68,7 @@ def finish(made: Made, *, until: float) -> str:
     return "\n".join(lines)
 
 
-def _interpreter(made: Made, lines: list[str], until: float) -> Interpreter:
+def _interpreter(made: SetupResult, lines: list[str], until: float) -> Interpreter:
     probed = _run(made, ("-c", _PROBE), min(time.monotonic() + _PROBE_S, until))
     told = dict(line.split(maxsplit=1) for line in probed.output.splitlines() if line.startswith("minion-"))
     if "minion-python" not in told:
@@ -86,7 +86,7 @@ def _interpreter(made: Made, lines: list[str], until: float) -> Interpreter:
     return Interpreter(version=version, runs_pytest=runs_pytest)
 
 
-def _run(made: Made, words: tuple[str, ...], until: float) -> shell.Finished:
+def _run(made: SetupResult, words: tuple[str, ...], until: float) -> shell.Finished:
     return shell.run(
         (str(made.directory / VENV / "bin" / "python"), *words),
         directory=made.directory,

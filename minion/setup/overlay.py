@@ -11,7 +11,7 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
-from minion.setup.environment import Kept, Kind
+from minion.setup.environment import Kind, OverlayEntry
 
 LARGEST_COPIED = 20 * 1024 * 1024
 _PACKAGES = "node_modules"
@@ -30,7 +30,7 @@ _MARKS = ("CACHEDIR.TAG", "pyvenv.cfg")
 """A directory with one of these says by itself that it is a cache, or a virtual environment."""
 
 
-def keep(tree: Path, tracked: Collection[str], store: Path) -> tuple[Kept, ...]:
+def keep(tree: Path, tracked: Collection[str], store: Path) -> tuple[OverlayEntry, ...]:
     """Move what is kept from `tree` to the same places in `store`. `tracked` are the names of base."""
     base = _Base(tree, tracked)
     found = [name for name in base.untracked() if base.tidy(name)]
@@ -74,7 +74,7 @@ class _Base:
             below[:] = [entry for entry in below if os.path.lexists(Path(directory, entry))]
         return any(top.iterdir())
 
-    def described(self, name: str) -> Kept:
+    def described(self, name: str) -> OverlayEntry:
         """How something comes into another tree."""
         top = self._tree / name
         size, outward = 0, set[str]()
@@ -83,10 +83,10 @@ class _Base:
             if place.is_symlink() and self._holds(place):
                 outward |= {str(up.relative_to(self._tree)) for up in place.parents if up.is_relative_to(top)}
         if not top.is_dir() or top.is_symlink() or (size <= LARGEST_COPIED and top.name != _PACKAGES):
-            return Kept(path=name, kind=Kind.LINKED if size > LARGEST_COPIED else Kind.COPIED)
+            return OverlayEntry(path=name, kind=Kind.LINKED if size > LARGEST_COPIED else Kind.COPIED)
         if not outward and top.name != _PACKAGES:
-            return Kept(path=name, kind=Kind.LINKED)
-        return Kept(path=name, kind=Kind.SPREAD, spread=tuple(sorted(outward - {name})))
+            return OverlayEntry(path=name, kind=Kind.LINKED)
+        return OverlayEntry(path=name, kind=Kind.SPREAD, spread=tuple(sorted(outward - {name})))
 
     def _holds(self, place: Path) -> bool:
         """Whether what a link leads to is tracked: then it must be found in every session's own tree."""

@@ -30,7 +30,7 @@ from minion.protocol import (
 )
 from minion.setup import leak
 from minion.setup.environment import expanded, places
-from minion.setup.finish import Made, finish
+from minion.setup.finish import SetupResult, finish
 from minion.start import Start
 from minion.workspace.trees import clear
 
@@ -184,7 +184,7 @@ class Setup:
         self, tracked: frozenset[str], variables: Mapping[str, str], secrets: Mapping[str, str]
     ) -> StepResult:
         began = time.monotonic()
-        made = Made(
+        made = SetupResult(
             directory=self._directory,
             tree=self._tree,
             tracked=tracked,

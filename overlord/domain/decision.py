@@ -149,7 +149,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _Question:
     kind: DecisionKind
     title: str
     verbs: tuple[Verb, ...]
@@ -159,126 +159,126 @@ class _Asked:
 _ENDING = (Verb.TAKE_OVER, Verb.DROP)
 _WORDS_OR_ENDING = (Verb.REPLY, *_ENDING)
 """Of what another session of the job could go on with: words for it are an answer, and stand in its brief."""
-_ASKED: dict[Subject, _Asked] = {
-    Subject.EMPTY_REPOSITORY: _Asked(
+_ASKED: dict[Subject, _Question] = {
+    Subject.EMPTY_REPOSITORY: _Question(
         kind=DecisionKind.BLOCKER,
         title="the repository has no commits to start from",
         verbs=(Verb.RETRY, Verb.DROP),
     ),
-    Subject.ENVIRONMENT: _Asked(
+    Subject.ENVIRONMENT: _Question(
         kind=DecisionKind.BLOCKER,
         title="the repository's environment cannot be set up",
         verbs=(Verb.RETRY, Verb.DROP),
     ),
-    Subject.DEPENDENCIES: _Asked(
+    Subject.DEPENDENCIES: _Question(
         kind=DecisionKind.APPROVAL,
         title="the change asks for other dependencies; may they be installed?",
         verbs=(Verb.INSTALL, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
-    Subject.DISPATCH_REFUSED: _Asked(
+    Subject.DISPATCH_REFUSED: _Question(
         kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
     ),
-    Subject.FOUND_WORK: _Asked(
+    Subject.FOUND_WORK: _Question(
         kind=DecisionKind.DECISION,
         title="the forge has work on it that this database does not know",
         verbs=(Verb.RETRY, *_ENDING),
     ),
-    Subject.BLOCKED: _Asked(
+    Subject.BLOCKED: _Question(
         kind=DecisionKind.BLOCKER,
         title="the Minion says it cannot go on",
         verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
     ),
-    Subject.STOPPED_SHORT: _Asked(
+    Subject.STOPPED_SHORT: _Question(
         kind=DecisionKind.DECISION,
         title="the session ended before its work was done",
         verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
     ),
-    Subject.BUDGET: _Asked(
+    Subject.BUDGET: _Question(
         kind=DecisionKind.DECISION, title="the budget is spent", verbs=(Verb.ADD_BUDGET, *_ENDING)
     ),
-    Subject.LOSSES: _Asked(
+    Subject.LOSSES: _Question(
         kind=DecisionKind.BLOCKER,
         title="four sessions in a row were lost to infrastructure",
         verbs=(Verb.RETRY, Verb.DROP),
     ),
-    Subject.MODEL: _Asked(
+    Subject.MODEL: _Question(
         kind=DecisionKind.BLOCKER, title="the model cannot be used", verbs=(Verb.RETRY, *_ENDING)
     ),
-    Subject.UNTESTED: _Asked(
+    Subject.UNTESTED: _Question(
         kind=DecisionKind.APPROVAL,
         title="no tests were found; how is the work here to be judged?",
         verbs=(Verb.WRITE_TESTS, Verb.WITHOUT_TESTS, Verb.RETRY, Verb.DROP),
         blocks="new work in this repository",
     ),
-    Subject.NO_TESTS: _Asked(
+    Subject.NO_TESTS: _Question(
         kind=DecisionKind.APPROVAL,
         title="the repository has no tests to judge the change by",
         verbs=(Verb.ACCEPT, Verb.WITHOUT_TESTS, Verb.WRITE_TESTS, Verb.RECHECK, *_ENDING),
     ),
-    Subject.NO_TOOLCHAIN: _Asked(
+    Subject.NO_TOOLCHAIN: _Question(
         kind=DecisionKind.BLOCKER,
         title="the tests' toolchain is missing",
         verbs=(Verb.RECHECK, *_ENDING),
     ),
-    Subject.CHECKS_UNAVAILABLE: _Asked(
+    Subject.CHECKS_UNAVAILABLE: _Question(
         kind=DecisionKind.BLOCKER, title="a check could not be made", verbs=(Verb.RECHECK, *_ENDING)
     ),
-    Subject.ESCALATION: _Asked(
+    Subject.ESCALATION: _Question(
         kind=DecisionKind.DECISION,
         title="the last revision did not pass either",
         verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
     ),
-    Subject.FAILED: _Asked(
+    Subject.FAILED: _Question(
         kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING)
     ),
-    Subject.PROTECTED_CHANGE: _Asked(
+    Subject.PROTECTED_CHANGE: _Question(
         kind=DecisionKind.APPROVAL,
         title="the change touches what only a person may approve",
         verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
-    Subject.CHANGED_TESTS: _Asked(
+    Subject.CHANGED_TESTS: _Question(
         kind=DecisionKind.APPROVAL,
         title="the change rewrites tests, or leaves one red; is that meant?",
         verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
-    Subject.UNPROVEN: _Asked(
+    Subject.UNPROVEN: _Question(
         kind=DecisionKind.APPROVAL,
         title="no test shows that the change does anything; is it delivered as it is?",
         verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
-    Subject.SCOPE: _Asked(
+    Subject.SCOPE: _Question(
         kind=DecisionKind.APPROVAL,
         title="the change goes outside its scope",
         verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
     ),
-    Subject.SCOPE_UNKNOWN: _Asked(
+    Subject.SCOPE_UNKNOWN: _Question(
         kind=DecisionKind.APPROVAL,
         title="nothing says which files may be written; which are meant?",
         verbs=(Verb.LIMIT, Verb.UNRESTRICTED, Verb.DROP),
     ),
-    Subject.ROUNDS: _Asked(
+    Subject.ROUNDS: _Question(
         kind=DecisionKind.DECISION,
         title="after two rounds there is still something to change",
         verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING),
     ),
-    Subject.ISSUE_EDITED: _Asked(
+    Subject.ISSUE_EDITED: _Question(
         kind=DecisionKind.DECISION,
         title="the issue was edited after work began; which text counts?",
         verbs=(Verb.ADOPT, Verb.KEEP, Verb.DROP),
     ),
-    Subject.SPACE_GONE: _Asked(
+    Subject.SPACE_GONE: _Question(
         kind=DecisionKind.BLOCKER,
         title="the repository cannot be found any more; its work is paused",
         verbs=(Verb.RETRY, Verb.DROP),
         blocks="every job of this repository",
     ),
-    Subject.SPACE_DOUBLED: _Asked(
+    Subject.SPACE_DOUBLED: _Question(
         kind=DecisionKind.BLOCKER,
         title="the repository is managed by Overlord under another name; its work is paused",
         verbs=(Verb.RETRY, Verb.DROP),
         blocks="every job of this repository",
     ),
-    Subject.DELIVERY_REFUSED: _Asked(
+    Subject.DELIVERY_REFUSED: _Question(
         kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
     ),
 }

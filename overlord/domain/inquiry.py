@@ -124,7 +124,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class EndedJob:
     """A job that has ended."""
 
     job: Job
@@ -142,7 +142,7 @@ class History:
     """What ended lately, newest first."""
 
     at: datetime
-    jobs: tuple[Past, ...]
+    jobs: tuple[EndedJob, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from overlord.domain.session import Session, StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
+class _LastSign:
     since: float
     """When this daemon first looked at it."""
     before_s: float
@@ -28,7 +28,7 @@ class SessionWatchdog:
     """What is remembered of the sessions that run and of their questions. It may be forgotten: then each is given its
     silence, or its wait, anew."""
 
-    _seen: dict[str, _Sight] = field(default_factory=dict)
+    _seen: dict[str, _LastSign] = field(default_factory=dict)
     _asked: dict[int, float] = field(default_factory=dict)
 
     def reason_to_stop(
@@ -56,11 +56,11 @@ class SessionWatchdog:
         """It has ended."""
         self._seen.pop(session_id, None)
 
-    def _look(self, session: Session, started_at: datetime, monotonic: float) -> _Sight:
+    def _look(self, session: Session, started_at: datetime, monotonic: float) -> _LastSign:
         known = self._seen.get(session.id)
         if known is None:
             lived = (session.heartbeat_at or started_at) - started_at
-            known = _Sight(
+            known = _LastSign(
                 since=monotonic,
                 before_s=min(max(lived.total_seconds(), 0.0), session.time_limit_s),
                 heartbeat=session.heartbeat_at,

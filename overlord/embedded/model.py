@@ -65,7 +65,7 @@ class CompletionRequest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RecordedRequest:
     """One request the model has had, for the transcript. Turn -1: it was refused. `tokens`: what a whole reply to it cost."""
 
     status: int
@@ -120,7 +120,7 @@ class EmbeddedModel:
         self.names = tuple(names)
         self.refusal: Refusal | None = None
         """What every request is answered with while it is set, whatever is played."""
-        self.requests: list[Seen] = []
+        self.requests: list[RecordedRequest] = []
         self._waiting = list(plays)
         self._played: list[Play] = []
         self._performances: dict[str, _Performance] = {}
@@ -223,7 +223,9 @@ class EmbeddedModel:
         self, response: Response, body: bytes, conversation: str = "", turn: int = -1, tokens: int = 0
     ) -> Response:
         status, opening = response.status_code, conversation[:16]
-        self.requests.append(Seen(status=status, tokens=tokens, conversation=opening, turn=turn, body=body))
+        self.requests.append(
+            RecordedRequest(status=status, tokens=tokens, conversation=opening, turn=turn, body=body)
+        )
         return response
 
 

@@ -16,13 +16,13 @@ from overlord.domain.inquiry import (
     Cap,
     Costs,
     DayCost,
+    EndedJob,
     History,
     HistoryLine,
     JobCost,
     JobView,
     ManagedRepository,
     OpenDecision,
-    Past,
     Queue,
     Queued,
     Share,
@@ -237,7 +237,9 @@ def _why_queued(connection: sqlite3.Connection, job: Job) -> str:
 def history(connection: sqlite3.Connection, *, at: datetime, limit: int = MOST_PAST) -> History:
     """The jobs that ended last: how, after how long, at what cost."""
     found = (
-        Past(job=job, ended_at=job_history.ended_at(connection, job), cost=costs.of_job(connection, job.id))
+        EndedJob(
+            job=job, ended_at=job_history.ended_at(connection, job), cost=costs.of_job(connection, job.id)
+        )
         for job in job_history.newest(connection, limit=limit)
     )
     return History(at=at, jobs=tuple(found))

@@ -28,12 +28,12 @@ from overlord.domain.inquiry import (
     Cap,
     Costs,
     DayCost,
+    EndedJob,
     History,
     HistoryLine,
     JobCost,
     JobView,
     OpenDecision,
-    Past,
     Queue,
     Queued,
     Share,
@@ -177,8 +177,8 @@ def test_history() -> None:
     history = History(
         at=later(2 * 86400),
         jobs=(
-            Past(job=merged, ended_at=later(7200), cost=COST),
-            Past(job=stopped, ended_at=later(600), cost=Cost(tokens=0)),
+            EndedJob(job=merged, ended_at=later(7200), cost=COST),
+            EndedJob(job=stopped, ended_at=later(600), cost=Cost(tokens=0)),
         ),
     )
     assert plain(answer.history_message(history, web=WEB)) == snapshot("""\
@@ -387,7 +387,7 @@ def hostile_messages() -> list[ChatMessage]:
     return [
         answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), poll_errors=(trouble,))),
         answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
-        answer.history_message(History(at=NOW, jobs=(Past(job=job, ended_at=NOW, cost=COST),))),
+        answer.history_message(History(at=NOW, jobs=(EndedJob(job=job, ended_at=NOW, cost=COST),))),
         answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
         answer.decisions_message((asked,), NOW),
         answer.brief_message(a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),

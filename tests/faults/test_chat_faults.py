@@ -13,7 +13,7 @@ from overlord.domain.decision import Subject, ask
 from overlord.domain.job import JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.embedded.chat.delivery import Delivered
-from overlord.embedded.chat.record import Message, Seen
+from overlord.embedded.chat.record import Message, RecordedCall
 from overlord.embedded.fault import AFTER_THE_EFFECT
 from overlord.engine.runtime.chat_output import PACE_S
 from overlord.entrypoints.chat import talk
@@ -247,10 +247,10 @@ async def _is_quiet(stage: Stage) -> bool:
     return not await stage.world.turning.is_talking()
 
 
-def _posts(seen: Sequence[Seen]) -> list[Seen]:
+def _posts(seen: Sequence[RecordedCall]) -> list[RecordedCall]:
     return [call for call in seen if call.method == "chat.postMessage"]
 
 
-def _kind(call: Seen) -> str:
+def _kind(call: RecordedCall) -> str:
     key = str(call.arguments["metadata"]["event_payload"]["key"])
     return key.split(" ")[1]

@@ -31,7 +31,7 @@ from overlord.embedded.forge import record
 from overlord.embedded.forge.api.content import MOST_LISTED
 from overlord.embedded.forge.api.problem import Problem, Renamed, Transferred, missing
 from overlord.embedded.forge.api.shape import node_id
-from overlord.embedded.forge.api.wire import Seen
+from overlord.embedded.forge.api.wire import RecordedRequest
 from overlord.embedded.forge.forge import AGENT
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeTooLarge, ForgeUnavailable
 from overlord.ports import RepositoryName, Sha
@@ -398,7 +398,9 @@ class MemoryForge:
         """Note what was asked for, as the embedded forge does."""
         for operation in operations:
             method, path = OPERATIONS[operation]
-            seen = Seen(operation=operation, method=method, path=path, status=status, login=self.agent)
+            seen = RecordedRequest(
+                operation=operation, method=method, path=path, status=status, login=self.agent
+            )
             self.people.wire.requests.append(seen)
 
     # How records are read

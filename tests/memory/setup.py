@@ -12,7 +12,7 @@ from minion.errors import SetupFailed
 from minion.interrupt import Interrupts
 from minion.protocol import SETUP_FINISHED, Brief, SetupPlan, StepOutcome, StepResult
 from minion.setup.environment import expanded, places
-from minion.setup.finish import Made, finish
+from minion.setup.finish import SetupResult, finish
 from tests.memory.repository import LINK, SUBMODULE, Tree
 from tests.memory.runner import ProgramKilled
 
@@ -80,7 +80,7 @@ def set_up(
         )
         if done.exit_code != 0:
             return results
-    made = Made(
+    made = SetupResult(
         directory=directory,
         tree=tree,
         tracked=frozenset(base),

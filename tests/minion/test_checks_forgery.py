@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 import pytest
 
 from minion import shell
-from minion.checks.guarded_run import Told
+from minion.checks.guarded_run import RunOutcome
 from minion.checks.results import Results
 from minion.checks.toolchain import Plan, guarded_environment, plan
 from minion.protocol import CheckStep
@@ -23,7 +23,7 @@ class Ran:
 
     exit_code: int | None
     output: str
-    told: Told
+    told: RunOutcome
 
     @property
     def cases(self) -> dict[str, CaseOutcome] | None:

@@ -46,7 +46,7 @@ class _User(BaseModel):
     login: str
 
 
-class _Named(BaseModel):
+class _LabelPayload(BaseModel):
     name: str
 
 
@@ -98,7 +98,7 @@ class GitHubPermissions(GitHubForge):
 
     async def labels(self, name: RepositoryName) -> Sequence[str]:
         """The labels of a repository."""
-        found = self._pages(_Named, "issues/list-labels-for-repo", name, per_page=PAGE)
+        found = self._pages(_LabelPayload, "issues/list-labels-for-repo", name, per_page=PAGE)
         return [label.name async for label in found]
 
     async def create_label(self, name: RepositoryName, label: str, *, color: str, description: str) -> None:

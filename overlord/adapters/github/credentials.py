@@ -101,7 +101,7 @@ class _AccessToken(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _CachedToken:
     """A token in use, and when it is to be replaced."""
 
     token: str = field(repr=False)
@@ -109,7 +109,7 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _CachedInstallation:
     """An installation, and when it is to be looked up again."""
 
     installation: Installation
@@ -134,9 +134,9 @@ class AppCredentials:
         self._private_key = private_key
         self._read_key: Any = None
         self._now = now
-        self._known: dict[RepositoryName, _Known] = {}
-        self._held: dict[RepositoryName, _Held] = {}
-        self._minting: dict[RepositoryName, asyncio.Task[_Held]] = {}
+        self._known: dict[RepositoryName, _CachedInstallation] = {}
+        self._held: dict[RepositoryName, _CachedToken] = {}
+        self._minting: dict[RepositoryName, asyncio.Task[_CachedToken]] = {}
         self._sign_in()  # a key that cannot sign is found out at start
 
     async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
@@ -181,7 +181,9 @@ class AppCredentials:
             permissions=found.permissions,
             url=found.html_url,
         )
-        self._known[name] = _Known(installation=installation, look_again_at=self._now() + LOOKED_UP_FOR)
+        self._known[name] = _CachedInstallation(
+            installation=installation, look_again_at=self._now() + LOOKED_UP_FOR
+        )
         return installation
 
     def _not_installed(self, name: RepositoryName, error: ForgeMissing) -> ForgeRefused:
@@ -192,7 +194,7 @@ class AppCredentials:
             " from the App's page, Install App"
         )
 
-    async def _one_refresh(self, name: RepositoryName) -> _Held:
+    async def _one_refresh(self, name: RepositoryName) -> _CachedToken:
         """A new token; all who wait for one at the same time get the same."""
         minting = self._minting.get(name)
         if minting is None:
@@ -200,12 +202,12 @@ class AppCredentials:
             minting.add_done_callback(lambda task: self._minted(name, task))
         return await asyncio.shield(minting)
 
-    def _minted(self, name: RepositoryName, task: asyncio.Task[_Held]) -> None:
+    def _minted(self, name: RepositoryName, task: asyncio.Task[_CachedToken]) -> None:
         del self._minting[name]
         if not task.cancelled() and task.exception() is None:
             self._held[name] = task.result()
 
-    async def _mint(self, name: RepositoryName, *, for_git: bool) -> _Held:
+    async def _mint(self, name: RepositoryName, *, for_git: bool) -> _CachedToken:
         """A token; where what we know of the installation does not do, it is looked up again once."""
         known = self._known.get(name)
         if known is not None and self._now() < known.look_again_at:
@@ -215,7 +217,9 @@ class AppCredentials:
                 self._known.pop(name, None)
         return await self._granted(name, await self.installation(name), for_git=for_git)
 
-    async def _granted(self, name: RepositoryName, installation: Installation, *, for_git: bool) -> _Held:
+    async def _granted(
+        self, name: RepositoryName, installation: Installation, *, for_git: bool
+    ) -> _CachedToken:
         """A token for one repository; one for git can do nothing else."""
         data: dict[str, object] = {"repositories": [name.partition("/")[2]]}
         if for_git:
@@ -227,7 +231,7 @@ class AppCredentials:
             life = made.expires_at - began
         except (ValidationError, TypeError):
             raise ForgeUnavailable(f"GitHub gave no token for {name} that we can read") from None
-        return _Held(token=made.token, renew_at=began + max(life - RENEWED_EARLY, life * USED_UP))
+        return _CachedToken(token=made.token, renew_at=began + max(life - RENEWED_EARLY, life * USED_UP))
 
     async def _ask(self, operation: str, variables: Mapping[str, Any], data: Any = b"") -> Any:
         """What is answered to the App itself; a refusal counts when it is said twice."""

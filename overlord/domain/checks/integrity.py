@@ -67,7 +67,7 @@ class IntegrityLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _WeighedFinding:
     strength: Strength
     finding: Finding
 
@@ -118,7 +118,7 @@ def check_integrity(
 
 def _unseen(
     changes: Sequence[Change], binaries: Mapping[str, str], sizes: Mapping[str, int], limits: IntegrityLimits
-) -> Iterator[_Found]:
+) -> Iterator[_WeighedFinding]:
     """Binary files whose content is not there to be looked at; too large ones are said already."""
     for change in changes:
         is_file = change.binary and change.new_mode not in (_ABSENT_MODE, GITLINK_MODE, SYMLINK_MODE)
@@ -127,7 +127,7 @@ def _unseen(
             yield _make_finding(Strength.FAILS, "unreadable-file", message, change.path)
 
 
-def _without_values(item: _Found, known: Redactor) -> _Found:
+def _without_values(item: _WeighedFinding, known: Redactor) -> _WeighedFinding:
     finding, take = item.finding, known.without_values
     told = replace(
         finding,
@@ -170,7 +170,7 @@ def _is_named(file: FileDiff, hunk: Hunk | None, findings: Sequence[Finding]) ->
     return any(line.number in lines for line in hunk.lines if line.sign == "+")
 
 
-def _integrity_result(changes: Sequence[Change], found: Sequence[_Found]) -> CheckResult:
+def _integrity_result(changes: Sequence[Change], found: Sequence[_WeighedFinding]) -> CheckResult:
     strongest = [strength for strength in Strength if any(item.strength is strength for item in found)]
     findings = tuple(item.finding for strength in Strength for item in _most_severe(found, strength))
     files = count(len(changes), "file")
@@ -223,7 +223,7 @@ _WORDS = {
 }
 
 
-def _most_severe(found: Sequence[_Found], strength: Strength) -> Iterator[_Found]:
+def _most_severe(found: Sequence[_WeighedFinding], strength: Strength) -> Iterator[_WeighedFinding]:
     counted: Counter[str] = Counter()
     for item in found:
         counted[item.finding.rule] += item.strength is strength
@@ -231,7 +231,7 @@ def _most_severe(found: Sequence[_Found], strength: Strength) -> Iterator[_Found
             yield item
 
 
-def _unread(diff: str) -> _Found:
+def _unread(diff: str) -> _WeighedFinding:
     if is_cut(diff):
         message = "The diff is too large to be read to its end."
         return _make_finding(Strength.FAILS, "too-large", message)
@@ -239,7 +239,7 @@ def _unread(diff: str) -> _Found:
     return _make_finding(Strength.FAILS, "unreadable-diff", message)
 
 
-def _trees(changes: Sequence[Change], link_targets: Mapping[str, str]) -> Iterator[_Found]:
+def _trees(changes: Sequence[Change], link_targets: Mapping[str, str]) -> Iterator[_WeighedFinding]:
     for change in changes:
         path = change.path
         if GITLINK_MODE in (change.old_mode, change.new_mode):
@@ -270,7 +270,9 @@ def _link_problem(path: str, target: str | None) -> str:
     return ""
 
 
-def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: IntegrityLimits) -> Iterator[_Found]:
+def _sizes(
+    changes: Sequence[Change], sizes: Mapping[str, int], limits: IntegrityLimits
+) -> Iterator[_WeighedFinding]:
     if len(changes) > limits.files:
         message = f"{len(changes):,} files are changed; {limits.files:,} are the limit."
         yield _make_finding(Strength.FAILS, "too-large", message)
@@ -291,7 +293,7 @@ def _sizes(changes: Sequence[Change], sizes: Mapping[str, int], limits: Integrit
             yield _make_finding(Strength.FAILS, "unreadable-file", message, change.path)
 
 
-def _in_lines(file: FileDiff) -> Iterator[_Found]:
+def _in_lines(file: FileDiff) -> Iterator[_WeighedFinding]:
     path = file.change.path
     yield from _secrets(file)
     yield from _conflict_marks(file)
@@ -308,7 +310,7 @@ def _in_lines(file: FileDiff) -> Iterator[_Found]:
             )
 
 
-def _conflict_marks(file: FileDiff) -> Iterator[_Found]:
+def _conflict_marks(file: FileDiff) -> Iterator[_WeighedFinding]:
     """Both sides of a merge that nobody has made one of."""
     begins = [line for line in file.added if line.text.startswith("<<<<<<< ")]
     if begins and any(line.text.startswith(">>>>>>> ") for line in file.added):
@@ -319,7 +321,7 @@ def _conflict_marks(file: FileDiff) -> Iterator[_Found]:
             )
 
 
-def _secrets(file: FileDiff) -> Iterator[_Found]:
+def _secrets(file: FileDiff) -> Iterator[_WeighedFinding]:
     """Secrets this change brings in: what it takes out elsewhere in the file was there before."""
     if next(find_secrets("\n".join(line.text for line in file.added)), None) is None:
         return
@@ -340,7 +342,7 @@ def _hides(char: str) -> bool:
     return char in _HIDING or "\U000e0000" <= char <= "\U000e007f"
 
 
-def _weakened(files: Sequence[FileDiff], compared: Compared | None) -> Iterator[_Found]:
+def _weakened(files: Sequence[FileDiff], compared: Compared | None) -> Iterator[_WeighedFinding]:
     for weak in weaknesses(files, compared):
         yield _make_finding(
             Strength.REVISES, weak.rule, weak.message, weak.file, line=weak.line, evidence=weak.evidence
@@ -350,7 +352,7 @@ def _weakened(files: Sequence[FileDiff], compared: Compared | None) -> Iterator[
 _STRENGTHS = {Level.REJECT: Strength.FAILS, Level.FLAG: Strength.ASKS, Level.NOTE: Strength.NOTES}
 
 
-def _skills(reviews: Sequence[SkillReview]) -> Iterator[_Found]:
+def _skills(reviews: Sequence[SkillReview]) -> Iterator[_WeighedFinding]:
     for review in reviews:
         for item in review.findings:
             strength, evidence = _STRENGTHS[item.level], item.evidence
@@ -359,7 +361,9 @@ def _skills(reviews: Sequence[SkillReview]) -> Iterator[_Found]:
             )
 
 
-def _guards(files: Sequence[FileDiff], approved: Collection[str], approved_skill: str) -> Iterator[_Found]:
+def _guards(
+    files: Sequence[FileDiff], approved: Collection[str], approved_skill: str
+) -> Iterator[_WeighedFinding]:
     for file in files:
         for path, guard, message in guarded(file):
             is_known = path == approved_skill or (
@@ -376,7 +380,7 @@ def _make_finding(
     *,
     line: int | None = None,
     evidence: str = "",
-) -> _Found:
+) -> _WeighedFinding:
     finding = Finding(
         check=CheckName.INTEGRITY,
         rule=rule,
@@ -386,4 +390,4 @@ def _make_finding(
         evidence=redacted(visible(evidence)).strip()[:EVIDENCE_CHARS],
         suggestion=_SUGGESTIONS.get(rule, ""),
     )
-    return _Found(strength=strength, finding=finding)
+    return _WeighedFinding(strength=strength, finding=finding)

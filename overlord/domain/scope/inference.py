@@ -56,7 +56,7 @@ def infer(
     in the issue, `labels` which patterns a label opens; `always` are patterns that every scope but an unrestricted one
     has. No pattern opens a protected path, whoever wrote it."""
     tree, told = Tree(paths), read(issue)
-    opened = _Opened(tree)
+    opened = _OpenedPatterns(tree)
     for label in issue.labels:
         for pattern in labels.get(label, ()):
             opened.pattern(pattern, f"label {label}")
@@ -69,7 +69,9 @@ def infer(
     return opened.inference()
 
 
-def _open_for(opened: "_Opened", issue_text: IssueText, issue: Issue, occurrences: Occurrences) -> None:
+def _open_for(
+    opened: "_OpenedPatterns", issue_text: IssueText, issue: Issue, occurrences: Occurrences
+) -> None:
     """What the text is about: files where it is clear, else packages or documentation."""
     tree = opened.tree
     found = gather(issue_text, issue.labels, tree, occurrences)
@@ -89,7 +91,7 @@ def _open_for(opened: "_Opened", issue_text: IssueText, issue: Issue, occurrence
         _open_packages(opened, found)
 
 
-def _open_beside(opened: "_Opened", issue_text: IssueText) -> None:
+def _open_beside(opened: "_OpenedPatterns", issue_text: IssueText) -> None:
     """Pages at the root that the text asks for besides."""
     if speaks_of_changelog(issue_text):
         for path in opened.tree.changelogs():
@@ -123,7 +125,7 @@ def _is_data(item: Evidence) -> bool:
     return is_other and item.strength is Strength.DEFINED
 
 
-class _Opened:
+class _OpenedPatterns:
     """The patterns opened so far, each with the first reason that was given for it."""
 
     def __init__(self, tree: Tree) -> None:
@@ -163,7 +165,7 @@ def _reasons(opened: Mapping[str, str]) -> tuple[Reason, ...]:
 
 
 def _open_files(
-    opened: _Opened, found: Sequence[Evidence], issue_text: IssueText, occurrences: Occurrences
+    opened: _OpenedPatterns, found: Sequence[Evidence], issue_text: IssueText, occurrences: Occurrences
 ) -> None:
     """These files and their tests: those there are, or one that may be made. A migration is one of the models beside it."""
     names = [name.parts for name in issue_text.names() if name.place is not Place.BLOCK]
@@ -198,7 +200,7 @@ def _open_files(
             _open_new_test(opened, path)
 
 
-def _open_new_test(opened: _Opened, path: str) -> None:
+def _open_new_test(opened: _OpenedPatterns, path: str) -> None:
     if new := opened.tree.new_test(path):
         opened.file(new, f"where tests of {path} would be")
         return
@@ -206,7 +208,7 @@ def _open_new_test(opened: _Opened, path: str) -> None:
         opened.directory(root, f"{path} has no tests of its own")
 
 
-def _open_packages(opened: _Opened, found: Sequence[Evidence], *, everything: bool = False) -> None:
+def _open_packages(opened: _OpenedPatterns, found: Sequence[Evidence], *, everything: bool = False) -> None:
     """The packages of these files, or all there are; files that lie in none, and the tests, besides."""
     tree = opened.tree
     sources = [

@@ -45,7 +45,7 @@ class _Container:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _LineStart:
     """The first character that is no blank of what is left of a line, how far it is indented, and its column."""
 
     at: int
@@ -133,14 +133,14 @@ class _Reader:
             self.blocks.append(Block(start, len(self.text), BlockKind.HTML))
         self._close(0, len(self.text))
 
-    def _place(self, at: int, end: int, column: int = 0) -> _Place:
+    def _place(self, at: int, end: int, column: int = 0) -> _LineStart:
         begins = column
         while at < end and self.text[at] in " \t":
             column += 1 if self.text[at] == " " else 4 - column % 4
             at += 1
-        return _Place(at, column - begins, column)
+        return _LineStart(at, column - begins, column)
 
-    def _inside(self, start: int, end: int) -> tuple[_Place, int]:
+    def _inside(self, start: int, end: int) -> tuple[_LineStart, int]:
         """How many of the open containers a line belongs to, and where the rest of it begins."""
         place = self._place(start, end)
         for number, container in enumerate(self.containers):
@@ -154,11 +154,11 @@ class _Reader:
                 place = _deeper(place, container.width)
         return place, len(self.containers)
 
-    def _after_quote(self, place: _Place, end: int) -> _Place:
+    def _after_quote(self, place: _LineStart, end: int) -> _LineStart:
         rest = self._place(place.at + 1, end, place.column + 1)
         return _deeper(rest, 1) if rest.columns else rest
 
-    def _goes_on(self, place: _Place, end: int) -> bool:
+    def _goes_on(self, place: _LineStart, end: int) -> bool:
         """Take a line into the fence or the HTML that is open."""
         if self.fence:
             self.blocks[-1].end = end
@@ -176,7 +176,7 @@ class _Reader:
             self._end_leaf()
         return True
 
-    def _opens(self, place: _Place, end: int, matched: int) -> bool:
+    def _opens(self, place: _LineStart, end: int, matched: int) -> bool:
         """Whether a line begins something that is no paragraph; containers it begins are opened."""
         interrupts = self.is_paragraph and matched == len(self.containers)
         is_new = False
@@ -207,7 +207,7 @@ class _Reader:
         self.is_paragraph = place.columns <= 3
         return True
 
-    def _opens_leaf(self, place: _Place, end: int, interrupts: bool, matched: int) -> bool:
+    def _opens_leaf(self, place: _LineStart, end: int, interrupts: bool, matched: int) -> bool:
         text, at = self.text, place.at
         if interrupts and _UNDERLINE.match(text, at, end):
             self._end_leaf()
@@ -239,7 +239,7 @@ class _Reader:
                 return ends
         return _BLANK if not interrupts and _ALONE.match(self.text, at, end) else None
 
-    def _container(self, place: _Place, end: int, interrupts: bool) -> _Container | None:
+    def _container(self, place: _LineStart, end: int, interrupts: bool) -> _Container | None:
         text, at = self.text, place.at
         if text[at] == ">":
             return _Container(0)
@@ -256,7 +256,7 @@ class _Reader:
         blanks = rest.columns if not is_empty and rest.columns <= 4 else 1
         return _Container(place.columns + len(item[0]) + blanks)
 
-    def _content(self, place: _Place, end: int, container: _Container) -> _Place:
+    def _content(self, place: _LineStart, end: int, container: _Container) -> _LineStart:
         """What follows the mark with which a container begins."""
         if not container.width:
             return self._after_quote(place, end)
@@ -283,6 +283,6 @@ class _Reader:
                 self.footnotes.append(Footnote(last.label, last.start, at))
 
 
-def _deeper(place: _Place, width: int) -> _Place:
+def _deeper(place: _LineStart, width: int) -> _LineStart:
     """The same, with so many columns of its indentation taken for its container's."""
-    return _Place(place.at, place.columns - width, place.column)
+    return _LineStart(place.at, place.columns - width, place.column)

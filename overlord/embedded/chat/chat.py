@@ -19,7 +19,7 @@ from overlord.embedded.chat.interaction import Interactions
 from overlord.embedded.chat.link import SocketProtocol
 from overlord.embedded.chat.page import Page
 from overlord.embedded.chat.people import COMMAND, People
-from overlord.embedded.chat.record import Button, Group, Message, Seen, View
+from overlord.embedded.chat.record import Button, Group, Message, RecordedCall, View
 from overlord.embedded.chat.telling import transcript
 from overlord.embedded.chat.wire import KNOWN_METHODS, Wire
 from overlord.embedded.chat.workspace import STRANGERS, Workspace, utc_now
@@ -103,7 +103,7 @@ class EmbeddedChat:
         return self.page.url(base_url or self.base_url)
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedCall]:
         """Every call so far, oldest first."""
         return self.wire.requests
 

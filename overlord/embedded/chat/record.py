@@ -141,7 +141,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RecordedCall:
     """One call the chat has had, for the transcript. Status 0: it was left without an answer."""
 
     method: str

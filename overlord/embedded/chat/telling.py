@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from overlord.embedded.chat.record import Message, Seen
+from overlord.embedded.chat.record import Message, RecordedCall
 from overlord.embedded.chat.workspace import Workspace
 
 INDENT = "    "
 
 
-def transcript(workspace: Workspace, acts: Sequence[tuple[str, str]], requests: Sequence[Seen]) -> str:
+def transcript(
+    workspace: Workspace, acts: Sequence[tuple[str, str]], requests: Sequence[RecordedCall]
+) -> str:
     """Everything that stands, was shown or done, and each call that was refused, a line or more each."""
     entries = [(float(ts), f"  {words}") for ts, words in acts]
     entries += [

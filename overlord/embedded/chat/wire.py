@@ -16,7 +16,7 @@ from overlord.embedded.chat.interaction import Interactions
 from overlord.embedded.chat.link import PATH as LINK_PATH
 from overlord.embedded.chat.method import METHODS, STRUCTURED, Call, Method
 from overlord.embedded.chat.problem import Problem, wrong_field
-from overlord.embedded.chat.record import Json, Seen
+from overlord.embedded.chat.record import Json, RecordedCall
 from overlord.embedded.chat.workspace import Workspace
 from overlord.embedded.fault import EVERY_OPERATION, Fault
 
@@ -45,7 +45,7 @@ class Wire:
         self.interactions = interactions
         self.deliveries = deliveries
         self.faults = faults.faults()
-        self.requests: list[Seen] = []
+        self.requests: list[RecordedCall] = []
         self.tokens: dict[str, bool] = {}
         """Every token that is good; whether it is the app's."""
         self.revoked: set[str] = set()
@@ -150,7 +150,7 @@ class Wire:
             response, error = _Ascii(body), ""
         shown = {key: value for key, value in arguments.items() if key != "token"}
         self.requests.append(
-            Seen(
+            RecordedCall(
                 method=name,
                 status=response.status_code,
                 error=error,

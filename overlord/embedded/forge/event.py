@@ -35,7 +35,7 @@ NONE = "0" * 40
 TOLD = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
 
 
-class ToldState(DepartingState):
+class EventState(DepartingState):
     """A forge that tells what happens to it."""
 
     def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:

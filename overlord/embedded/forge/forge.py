@@ -16,7 +16,7 @@ from overlord.embedded.forge import lfs
 from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.api.problem import unfit
-from overlord.embedded.forge.api.wire import KNOWN_OPERATIONS, Seen, Wire
+from overlord.embedded.forge.api.wire import KNOWN_OPERATIONS, RecordedRequest, Wire
 from overlord.embedded.forge.judgement import Remark
 from overlord.embedded.forge.record import ACTIONS, Issue, Pull, Repository
 from overlord.embedded.forge.ruling import RuledState
@@ -48,7 +48,7 @@ class EmbeddedForge(RuledState):
         return serve(self, host=host, port=port)
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedRequest]:
         """Every request so far, oldest first."""
         return self.wire.requests
 

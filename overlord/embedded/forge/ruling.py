@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from overlord.embedded.forge.event import ToldState
+from overlord.embedded.forge.event import EventState
 
 HOOK = """#!/bin/sh
 cat "$(dirname "$0")/words" >&2
@@ -12,7 +12,7 @@ exit 1
 """
 
 
-class RuledState(ToldState):
+class RuledState(EventState):
     """A forge that can be told to refuse pushes."""
 
     def refuse_pushes(self, name: str, words: str) -> None:

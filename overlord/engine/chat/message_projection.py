@@ -142,7 +142,7 @@ def _root_of(connection: sqlite3.Connection, decision: Decision) -> Message | No
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
+class _Posting:
     """A message to be shown, its row as it was before, and what to remember once it stands."""
 
     message: Message
@@ -154,7 +154,7 @@ class _Said:
 
 def _ordered(
     connection: sqlite3.Connection, *, parts: Parts, chat_output: ChatOutput, due: Behind, at: datetime
-) -> _Said | None:
+) -> _Posting | None:
     """Make what is to be shown, from the rows as they are now; None when nothing has to be sent after all."""
     said = _MAKERS[due.message.kind](connection, parts, chat_output, due)
     if said is None:
@@ -166,7 +166,9 @@ def _ordered(
     return said
 
 
-def _job(connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, due: Behind) -> _Said | None:
+def _job(
+    connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, due: Behind
+) -> _Posting | None:
     """A job's own message, or, where that stands as it should, the next part of its story."""
     message = due.message
     if not due.now:
@@ -179,12 +181,12 @@ def _job(connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, 
     return _shown_message(message, shown, stamp=due.now)
 
 
-def _shown_message(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Said:
+def _shown_message(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Posting:
     was_ordered = message.ordered_at is not None
-    return _Said(message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, told=told)
+    return _Posting(message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, told=told)
 
 
-def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
+def _next_part(connection: sqlite3.Connection, root: Message) -> _Posting | None:
     """Begin the next part of a story: what happened since the thread was last told."""
     news = list(ledger.entries(connection, job_id=root.ref, after=root.told))[:MOST_TOLD]
     if not any(entry.name not in UNTOLD for entry in news):
@@ -203,7 +205,7 @@ def _next_part(connection: sqlite3.Connection, root: Message) -> _Said | None:
 
 def _story(
     connection: sqlite3.Connection, _parts: Parts, _chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     """A part of a story that was begun and is not known to stand: the same words again."""
     part = due.message
     root = messages.of(connection, MessageKind.JOB, part.ref)
@@ -225,7 +227,7 @@ def _thread_message(news: list[Entry]) -> ChatMessage:
 
 def _decision(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     message, decision = due.message, decisions.get(connection, due.message.ref)
     if decision.state is not DecisionState.OPEN and message.ordered_at is None:
         messages.drop(connection, [message])  # nobody has seen it, and nobody has to
@@ -248,7 +250,7 @@ def _value(connection: sqlite3.Connection, message: Message, decision: Decision,
 
 def _proposal(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     message, proposal = due.message, proposals.get(connection, due.message.ref)
     if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
         messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
@@ -265,7 +267,7 @@ def _make_button(
 
 def _draft(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     message, draft = due.message, drafts.get(connection, due.message.ref)
 
     def value(verb: str, text: str) -> str:
@@ -276,13 +278,13 @@ def _draft(
 
 def _briefing(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     return _shown_message(due.message, briefing.message(connection, chat_output, due.message))
 
 
 def _notice(
     connection: sqlite3.Connection, _parts: Parts, _chat_output: ChatOutput, due: Behind
-) -> _Said | None:
+) -> _Posting | None:
     """What happened, once: to everybody's work and to no job."""
     event = next(ledger.entries(connection, after=due.message.ref - 1))
     return _shown_message(due.message, notice(describe_event(event.name, loads(event.data))))
@@ -299,7 +301,7 @@ _MAKERS = {
 }
 
 
-async def _post_or_edit(parts: Parts, chat_output: ChatOutput, said: _Said) -> None:
+async def _post_or_edit(parts: Parts, chat_output: ChatOutput, said: _Posting) -> None:
     """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
     message, chat, ts = said.message, chat_output.chat, said.message.ts
     key = chat_output.key(message.key)
@@ -316,7 +318,7 @@ async def _post_or_edit(parts: Parts, chat_output: ChatOutput, said: _Said) -> N
     await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note_posted(c, said, ts=ts))
 
 
-def _note_posted(connection: sqlite3.Connection, said: _Said, *, ts: object) -> None:
+def _note_posted(connection: sqlite3.Connection, said: _Posting, *, ts: object) -> None:
     message = said.message
     changes = {"ts": ts, "shown": said.shown.fingerprint, "stamp": said.stamp}
     messages.note(connection, message, **changes)

@@ -118,7 +118,7 @@ async def _carry_out(
         return
 
     def carry_out(connection: sqlite3.Connection) -> None:
-        told = _Told(
+        told = _CommandContext(
             contract=parts.contract(name),
             heard=heard,
             command=command,
@@ -153,7 +153,7 @@ async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _CommandContext:
     """A command with all that carrying it out needs."""
 
     contract: Contract
@@ -182,7 +182,7 @@ class _Told:
         return self.live
 
 
-def _work(connection: sqlite3.Connection, told: _Told) -> str:
+def _work(connection: sqlite3.Connection, told: _CommandContext) -> str:
     if told.live is not None:
         issue = told.issue or told.live.issue
         command = commands.ResumeJob(job_id=told.live.id, actor=told.actor, issue=issue)
@@ -203,24 +203,24 @@ def _work(connection: sqlite3.Connection, told: _Told) -> str:
     return ""
 
 
-def _stop(connection: sqlite3.Connection, told: _Told) -> str:
+def _stop(connection: sqlite3.Connection, told: _CommandContext) -> str:
     commands.stop_job(connection, commands.StopJob(job_id=told.job.id, actor=told.actor), at=told.at)
     return ""
 
 
-def _retry(connection: sqlite3.Connection, told: _Told) -> str:
+def _retry(connection: sqlite3.Connection, told: _CommandContext) -> str:
     commands.retry_job(connection, commands.RetryJob(job_id=told.job.id, actor=told.actor), at=told.at)
     return ""
 
 
-def _scope(connection: sqlite3.Connection, told: _Told) -> str:
+def _scope(connection: sqlite3.Connection, told: _CommandContext) -> str:
     _check_eyes(connection, told)
     command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
     commands.widen_scope(connection, command, at=told.at)
     return ""
 
 
-def _answer_decision(connection: sqlite3.Connection, told: _Told) -> str:
+def _answer_decision(connection: sqlite3.Connection, told: _CommandContext) -> str:
     decision = _decision_meant(connection, told)
     verb, text = answer_in(decision, told.command.text)
     is_opened = verb in OPENS and (decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT)
@@ -231,7 +231,7 @@ def _answer_decision(connection: sqlite3.Connection, told: _Told) -> str:
     return ""
 
 
-def _send_message(connection: sqlite3.Connection, told: _Told) -> str:
+def _send_message(connection: sqlite3.Connection, told: _CommandContext) -> str:
     asked = message.answerable(connection, told.job.id, before=told.said_at)
     if told.command.is_mention and asked is not None:
         return _answer_decision(connection, replace(told, command=replace(told.command, decision=asked.id)))
@@ -245,7 +245,7 @@ def _send_message(connection: sqlite3.Connection, told: _Told) -> str:
     return f"{sent.outcome()}{in_chat(message.how_to_answer(connection, told.job.id))}"
 
 
-def _decision_meant(connection: sqlite3.Connection, told: _Told) -> Decision:
+def _decision_meant(connection: sqlite3.Connection, told: _CommandContext) -> Decision:
     """The one that is named, or the one its job waits for since before the comment. Raises Refused for any other."""
     number, asked = told.command.decision, decisions.waiting(connection, told.job.id)
     if number is not None:
@@ -259,12 +259,12 @@ def _decision_meant(connection: sqlite3.Connection, told: _Told) -> Decision:
     return shown[0]
 
 
-def _check_eyes(connection: sqlite3.Connection, told: _Told) -> None:
+def _check_eyes(connection: sqlite3.Connection, told: _CommandContext) -> None:
     if told.four_eyes and ledger.asked_for_by(connection, told.job.id) == told.actor:
         raise Refused("you asked for this work, so somebody else is to say that it may write more")
 
 
-def _explain(connection: sqlite3.Connection, told: _Told) -> str:
+def _explain(connection: sqlite3.Connection, told: _CommandContext) -> str:
     job = told.live or jobs.last_for(connection, told.heard.space, told.heard.number)
     if job is None:
         raise Refused(f"no job has ever worked on #{told.heard.number}")
@@ -273,7 +273,7 @@ def _explain(connection: sqlite3.Connection, told: _Told) -> str:
     return f"Job {job.id} is {state_in_words(job.state)}{reason}.\n\n{evidence_card(story)}"
 
 
-_ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _Told], str]] = {
+_ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _CommandContext], str]] = {
     CommentVerb.WORK: _work,
     CommentVerb.STOP: _stop,
     CommentVerb.RETRY: _retry,

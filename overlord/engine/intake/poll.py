@@ -115,7 +115,7 @@ async def _pulls_due(parts: Parts, now: float) -> Collection[JobId]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class LookResult:
     """What one look at a repository came to."""
 
     moved: Progress = Progress.IDLE
@@ -124,7 +124,7 @@ class Looked:
     """Whether nothing is left that asks to be looked at again: no label that could not be acted on yet, no pull request unread."""
 
 
-async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
+async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
     """Claim each labelled issue once, the most urgent first, and resume what was labelled again."""
     labels = parts.settings.space(name).labels
     labelled = await parts.forge.issues_labelled(name, labels.work)
@@ -140,37 +140,37 @@ async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors)
         with poll_errors.kept():
             taken = await act()
             moved, is_all = moved | taken, is_all and bool(taken)
-    return Looked(moved=moved, is_all=is_all)
+    return LookResult(moved=moved, is_all=is_all)
 
 
-async def _comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
-    return Looked(moved=await process_comments.comments(parts, name, poll_errors))
+async def _comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
+    return LookResult(moved=await process_comments.comments(parts, name, poll_errors))
 
 
-async def _pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
-    return Looked(moved=await follow_pulls.pulls(parts, name, poll_errors))
+async def _pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
+    return LookResult(moved=await follow_pulls.pulls(parts, name, poll_errors))
 
 
-async def _issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
-    return Looked(moved=await follow_pulls.issues(parts, name, poll_errors))
+async def _issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
+    return LookResult(moved=await follow_pulls.issues(parts, name, poll_errors))
 
 
-async def _skill_pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
-    return Looked(is_all=await review_pulls.pulls(parts, name, poll_errors))
+async def _skill_pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
+    return LookResult(is_all=await review_pulls.pulls(parts, name, poll_errors))
 
 
-Look = Callable[[Parts, RepositoryName, PollErrors], Awaitable[Looked]]
+Look = Callable[[Parts, RepositoryName, PollErrors], Awaitable[LookResult]]
 LOOKS: Sequence[Look] = (_labelled, _comments, _pulls, _issues, _skill_pulls)
 """What a repository with news is looked at for, in this order: labelled issues, comments, pull requests and issues of jobs, pull
 requests that change skills. Where the first fails the repository cannot be seen; what fails later keeps no other waiting."""
 
 
-async def _look_at_all(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Looked:
-    looked = Looked()
+async def _look_at_all(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:
+    looked = LookResult()
     for number, look in enumerate(LOOKS):
         with poll_errors.kept() if number else nullcontext():
             more = await look(parts, name, poll_errors)
-            looked = Looked(moved=looked.moved or more.moved, is_all=looked.is_all and more.is_all)
+            looked = LookResult(moved=looked.moved or more.moved, is_all=looked.is_all and more.is_all)
     return looked
 
 

@@ -27,7 +27,7 @@ def interval_s(settings: Settings) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _LastLook:
     mark: str
     at: float
 
@@ -37,7 +37,7 @@ class PollSchedule:
     monotonic clock's."""
 
     def __init__(self) -> None:
-        self._spaces: dict[str, _Seen] = {}
+        self._spaces: dict[str, _LastLook] = {}
         self._pulls: dict[JobId, float] = {}
         self._missing: dict[str, float] = {}
 
@@ -48,7 +48,7 @@ class PollSchedule:
 
     def saw(self, space: str, mark: str, now: float) -> None:
         """All of a space was looked at, without trouble, after it was like this."""
-        self._spaces[space] = _Seen(mark, now)
+        self._spaces[space] = _LastLook(mark, now)
 
     def forget(self, space: str) -> None:
         """Something of it could not be seen."""

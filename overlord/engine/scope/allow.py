@@ -181,7 +181,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Left:
+class _PathsLeft:
     """Paths as somebody left them in a commit."""
 
     at: datetime
@@ -207,7 +207,7 @@ async def settled(parts: Parts, job: Job, head: Sha, changes: Sequence[Change]) 
     return Settled(standing=frozenset(latest.keys() - changed.keys()), left=changed)
 
 
-async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> list[_Left]:
+async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> list[_PathsLeft]:
     """What sessions wrote that were allowed to once; where the issue says what may be written, also what each could then: its words
     may be others since, and so may what is made of them."""
     facts = await parts.database.read(lambda c: facts_of(c, job, at=parts.clock.now()))
@@ -218,16 +218,18 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
             if session.kind is SessionKind.WORK and session.taken_sha:
                 paths = frozenset(filter(Scope.parse(session.scope).allows, written))
                 at, commit = session.ended_at or session.prepared_at, session.taken_sha
-                found.append(_Left(at=at, commit=commit, paths=paths))
+                found.append(_PathsLeft(at=at, commit=commit, paths=paths))
     for grant in await _granted_once(parts, job):
         if grant.taken_sha:
             scope = Scope(mode=ScopeMode.DIRECTORY, patterns=grant.patterns)
             paths = frozenset(filter(scope.allows, written))
-            found.append(_Left(at=grant.ended_at or job.created_at, commit=Sha(grant.taken_sha), paths=paths))
+            found.append(
+                _PathsLeft(at=grant.ended_at or job.created_at, commit=Sha(grant.taken_sha), paths=paths)
+            )
     return found
 
 
-async def _left_by_people(parts: Parts, job: Job, written: set[str]) -> list[_Left]:
+async def _left_by_people(parts: Parts, job: Job, written: set[str]) -> list[_PathsLeft]:
     """What others pushed to the branch; of what is closed to sessions nothing, since that is for people to look at."""
     if await skill_job.of(parts, job) is not None:  # what was approved is one text, word for word
         return []
@@ -237,7 +239,7 @@ async def _left_by_people(parts: Parts, job: Job, written: set[str]) -> list[_Le
         with contextlib.suppress(GitFailed):  # as above
             paths = await _paths_between(parts, job, before, head)
             theirs = frozenset(path for path in paths & written if not is_protected(path))
-            found.append(_Left(at=at, commit=head, paths=theirs))
+            found.append(_PathsLeft(at=at, commit=head, paths=theirs))
     return found
 
 

@@ -74,7 +74,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
     listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
-    look, left, is_all = _Look(parts=parts, name=name, standing=Writers(parts, name)), MOST_A_LOOK, True
+    look, left, is_all = _SpaceLook(parts=parts, name=name, standing=Writers(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
     data: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
@@ -96,7 +96,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class _SpaceLook:
     """One look at a space. What is at a base is asked for once."""
 
     parts: Parts

@@ -39,7 +39,7 @@ _PLACE = re.compile(r"[0-9a-f]{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class WrittenBackup:
     """A backup that was written."""
 
     file: Path
@@ -50,7 +50,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Named:
+class _NamedInDatabase:
     """What a database says there is besides itself."""
 
     evidence: frozenset[str]
@@ -60,7 +60,7 @@ class _Named:
     """The commits each repository's open jobs need."""
 
 
-def make(home: Home, target: Path, *, at: datetime) -> Made:
+def make(home: Home, target: Path, *, at: datetime) -> WrittenBackup:
     """Write a backup of a home. Raises StoreError, and Refused for a name that is taken."""
     if target.exists():
         raise Refused(f"{target} is there already; name another file")
@@ -77,10 +77,10 @@ def make(home: Home, target: Path, *, at: datetime) -> Made:
         raise Refused(f"{target} is there already; name another file") from None
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror or error}") from error
-    return Made(file=target, size=target.stat().st_size, manifest=manifest, missing=missing)
+    return WrittenBackup(file=target, size=target.stat().st_size, manifest=manifest, missing=missing)
 
 
-def _read_names(copy: Path) -> _Named:
+def _read_names(copy: Path) -> _NamedInDatabase:
     commits: defaultdict[str, set[str]] = defaultdict(set)
     with closing(open_reader(copy)) as connection:
         for job in jobs.open_jobs(connection):
@@ -88,14 +88,14 @@ def _read_names(copy: Path) -> _Named:
             if found:
                 commits[job.space] |= {sha for sha in (*found, job.base_sha) if sha}
         exhibits = evidence.exhibits(connection)
-        return _Named(
+        return _NamedInDatabase(
             evidence=frozenset(item.sha256 for item in exhibits if item.removed_at is None),
             sessions=tuple(session.id for session in sessions.live(connection)),
             commits=dict(commits),
         )
 
 
-def _pack(home: Home, packer: Packer, named: _Named, copy: Path, scratch: Path) -> tuple[str, ...]:
+def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scratch: Path) -> tuple[str, ...]:
     packer.add(DATABASE, copy)
     packer.add_text(INSTANCE, home.instance())
     if home.settings.is_file():

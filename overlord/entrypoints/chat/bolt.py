@@ -95,14 +95,14 @@ class _Container(BaseModel):
         return self
 
 
-class _Opened(BaseModel):
+class _HomeOpened(BaseModel):
     user: Id
     tab: Annotated[str, Field(max_length=40)]
 
 
 class _Opening(BaseModel):
     team_id: Id
-    event: _Opened
+    event: _HomeOpened
 
 
 class _Action(BaseModel):

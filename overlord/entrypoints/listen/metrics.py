@@ -88,7 +88,7 @@ class Metrics:
         ]
         registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=registry)
-        registry.register(_Found(families))
+        registry.register(_ReadyFamilies(families))
         return self._redactor.redact(generate_latest(registry).decode()).encode()
 
 
@@ -107,7 +107,7 @@ def is_own_host(hosts: Sequence[str], listened: str) -> bool:
         return False
 
 
-class _Found(Collector):
+class _ReadyFamilies(Collector):
     """Families that are there already, as a registry wants them."""
 
     def __init__(self, families: Iterable[Metric]) -> None:

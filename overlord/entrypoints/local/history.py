@@ -20,7 +20,7 @@ from overlord.store.database import open_reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastRun:
     """One attempt at one run. Without a job it was never taken up."""
 
     run: int
@@ -35,7 +35,7 @@ class Past:
     at: datetime | None
 
 
-async def history(place: Place) -> Sequence[Past]:
+async def history(place: Place) -> Sequence[PastRun]:
     """Every attempt, newest first. Raises StoreError when nothing was ever run here."""
     known = {record.number: record for record in records.every(place)}
     with closing(open_reader(place.home.database)) as connection:
@@ -49,10 +49,10 @@ async def history(place: Place) -> Sequence[Past]:
     return [*(_not_begun(record) for record in reversed(waiting)), *found]
 
 
-async def _past(place: Place, record: Record | None, job: Job, cost: str, work_s: float) -> Past:
+async def _past(place: Place, record: Record | None, job: Job, cost: str, work_s: float) -> PastRun:
     landed = record.result(job.head_sha) if record else None
     merged = bool(landed and place.checkout and await checkout.contains(place.checkout, landed.commit))
-    return Past(
+    return PastRun(
         run=job.issue.number,
         job=job.id,
         title=job.issue.title,
@@ -65,8 +65,8 @@ async def _past(place: Place, record: Record | None, job: Job, cost: str, work_s
     )
 
 
-def _not_begun(record: Record) -> Past:
-    return Past(
+def _not_begun(record: Record) -> PastRun:
+    return PastRun(
         run=record.number,
         job=None,
         title=record.title,

@@ -49,7 +49,7 @@ def get(connection: sqlite3.Connection, space: str, fingerprint: str) -> Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _SeenIn:
     job_id: int
     issue_number: int
     is_systemic: bool
@@ -59,7 +59,7 @@ class _Seen:
 def evidence(connection: sqlite3.Connection, pattern: Pattern) -> Evidence:
     """What was seen of a pattern so far. Of what people answer, the last answers that are alike count."""
     query = "SELECT * FROM sightings WHERE space = ? AND fingerprint = ? ORDER BY id DESC"
-    seen = select(connection, _Seen, query, pattern.space, pattern.fingerprint)
+    seen = select(connection, _SeenIn, query, pattern.space, pattern.fingerprint)
     if pattern.trigger in {Trigger.QUESTION, Trigger.SCOPE_REQUEST}:
         last = seen[0].answer if seen else ""
         seen = list(takewhile(lambda item: item.answer == last, seen))

@@ -37,7 +37,7 @@ LOG = Operation(name="log", method="GET", template=LOG_PATH, answer=get_log)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class RecordedRequest:
     """One request the forge has had, for the transcript. Status 0: it was left without an answer."""
 
     operation: str
@@ -53,7 +53,7 @@ class Wire:
     def __init__(self, state: RuledState) -> None:
         self.state = state
         self.faults = faults.faults()
-        self.requests: list[Seen] = []
+        self.requests: list[RecordedRequest] = []
         routes = [
             Route(operation.path, self._endpoint(operation), methods=[operation.method])
             for operation in (*OPERATIONS, LOG)
@@ -120,7 +120,7 @@ class Wire:
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         login = user.login if user else ""
         self.requests.append(
-            Seen(operation=operation, method=request.method, path=path, status=status, login=login)
+            RecordedRequest(operation=operation, method=request.method, path=path, status=status, login=login)
         )
 
     # git

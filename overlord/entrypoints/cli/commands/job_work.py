@@ -127,7 +127,7 @@ def _check_outputs(session: Session | None) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Look:
+class _SessionsNow:
     """A job's sessions as they are now, with the transcripts that have become evidence."""
 
     job: Job
@@ -137,7 +137,7 @@ class _Look:
     is_last: bool = False
 
 
-def _look(number: int, session: str) -> _Look:
+def _look(number: int, session: str) -> _SessionsNow:
     with state.reading() as connection:
         ran = inquiries_session.sessions_of(connection, number, session)
         found = {
@@ -146,7 +146,7 @@ def _look(number: int, session: str) -> _Look:
         job, live = jobs.get(connection, number), sessions.live_of(connection, number)
         asked = decisions.waiting(connection, number)
     one_over = bool(session) and all(item.state is SessionState.ENDED for item in ran)
-    return _Look(
+    return _SessionsNow(
         job=job,
         sessions=ran,
         kept={name: evidence_file for name, evidence_file in found.items() if evidence_file is not None},
@@ -155,7 +155,7 @@ def _look(number: int, session: str) -> _Look:
     )
 
 
-def _looks(number: int, session: str, *, follow: bool) -> Iterator[_Look]:
+def _looks(number: int, session: str, *, follow: bool) -> Iterator[_SessionsNow]:
     """Look once, or again and again until the job is at rest. What it waits for is said once."""
     waits = ""
     while True:
@@ -173,7 +173,7 @@ def _looks(number: int, session: str, *, follow: bool) -> Iterator[_Look]:
 
 
 @dataclass(slots=True)
-class _Read:
+class _ShownSoFar:
     """How much of one session's transcript has been shown."""
 
     conversation: Conversation
@@ -188,11 +188,11 @@ class _Shown:
     full: bool
     json: bool
     any_turn: bool = False
-    _read: dict[str, _Read] = field(default_factory=dict)
+    _read: dict[str, _ShownSoFar] = field(default_factory=dict)
 
     def add(self, session: Session, evidence_file: EvidenceFile | None) -> None:
         """Print what is new of a session. A line that is still being written is left for the next look."""
-        read = self._read.get(session.id) or _Read(Conversation(full=self.full))
+        read = self._read.get(session.id) or _ShownSoFar(Conversation(full=self.full))
         if read.is_whole:
             return
         content = inquiries_session.transcript(state.home(), session.id, evidence_file, offset=read.offset)
