@@ -24,11 +24,13 @@ from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.runner_choice import choose_runner
 from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Launch
 from overlord.engine.tick import Tick
 from overlord.errors import OverlordError
 from overlord.failpoints import Failpoint, Moment
 from overlord.home import Home
-from overlord.ports import Launch, RepositoryName, Runner, SessionId, Sha
+from overlord.ports.runner import Runner
 from overlord.settings.load import Settings, load
 from overlord.store import jobs, sessions
 

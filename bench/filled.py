@@ -10,11 +10,12 @@ from overlord.adapters.clock import SystemClock
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.app import Overlord, overlord
 from overlord.domain.decision import Subject, ask
+from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
+from overlord.domain.launch import Launch
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.engine.issues.projection import projection_key
 from overlord.home import Home
-from overlord.ports import Launch, SessionId
 from overlord.settings.load import Settings, contract_for, load
 from overlord.store import decisions, jobs, sessions
 from overlord.store.database import Database

@@ -24,9 +24,10 @@ from minion.protocol import Limits
 from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Launch, Remote
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.home import Home
-from overlord.ports import Launch, Remote, RepositoryName, SessionId, Sha
 from tests.minion.session_api import SessionApi, call, opened
 
 ROOT = Path(__file__).parents[1]

@@ -41,7 +41,7 @@ from overlord.errors import (
 from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
-from overlord.ports import Clock
+from overlord.ports.clock import Clock
 from overlord.process_limits import raise_descriptor_limit
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha1
 from pathlib import Path
 
-from overlord.ports import Sha
+from overlord.domain.identifiers import Sha
 
 Files = Mapping[str | bytes, str | bytes | tuple[str, bytes]]
 """Content by path; with a mode where it is not that of a plain file. An empty mode takes the path away."""

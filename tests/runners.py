@@ -15,8 +15,11 @@ from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.process.runner import ProcessRunner
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import Ending
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.ports import Ending, Launch, Runner, SessionId
+from overlord.ports.runner import Runner
 from tests.memory.runner import Held, MemoryRunner, Program, State
 from tests.puppet import DEADLINE_S, PUPPET, SessionApi
 from tests.required import missing

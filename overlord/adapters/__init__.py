@@ -1,1 +1,1 @@
-"""Whom we call: each file translates one external service to its port in `ports.py` and does nothing else."""
+"""Whom we call: each file translates one external service to its port in `ports/` and does nothing else."""

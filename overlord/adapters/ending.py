@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import AsyncIterator
 
-from overlord.ports import SessionId
+from overlord.domain.identifiers import SessionId
 
 LINE_CHARS = 2_000
 """Where one line of a log is cut."""

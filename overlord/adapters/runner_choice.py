@@ -22,7 +22,7 @@ from overlord.errors import (
     SettingsError,
 )
 from overlord.home import Home
-from overlord.ports import Runner
+from overlord.ports.runner import Runner
 from overlord.settings.load import Settings
 
 log = structlog.get_logger()

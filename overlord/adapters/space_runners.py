@@ -5,8 +5,10 @@ or is kept is found wherever it is.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch, Running
 from overlord.errors import ExternalServiceError, RunnerRefused
-from overlord.ports import Launch, Runner, Running, SessionId
+from overlord.ports.runner import Runner
 
 USUAL = "auto"
 """What a space asks for that takes the one of all."""

@@ -14,6 +14,7 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
@@ -35,7 +36,6 @@ from overlord.engine.sessions import apply_answers, cleanup, collect, dispatch, 
 from overlord.engine.skills import lifecycle
 from overlord.errors import ExternalServiceError, Fenced, IllegalMove
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.chat import requests
 

@@ -2,6 +2,7 @@
 
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.repositories.forge import Repository
 from overlord.errors import (
     ExternalServiceError,
@@ -11,7 +12,6 @@ from overlord.errors import (
     Refused,
     SettingsError,
 )
-from overlord.ports import RepositoryName
 from overlord.settings.load import Settings
 
 NOTHING = "Nothing was added."

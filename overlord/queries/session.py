@@ -3,11 +3,11 @@
 import sqlite3
 from dataclasses import dataclass
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
 from overlord.errors import NotFound
 from overlord.home import Home
-from overlord.ports import Sha
 from overlord.store import evidence, jobs, sessions
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 

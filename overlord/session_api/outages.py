@@ -12,7 +12,7 @@ from datetime import timedelta
 from overlord.domain.model_fault import ModelFault, ModelOutage, minutes_text
 from overlord.domain.session import Account
 from overlord.failpoints import Failpoint
-from overlord.ports import Clock
+from overlord.ports.clock import Clock
 from overlord.settings.load import Settings
 from overlord.store.budgets import model_outages
 from overlord.store.database import Database

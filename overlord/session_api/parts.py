@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
 from overlord.metrics import Meters
-from overlord.ports import Clock, Model
+from overlord.ports.clock import Clock
+from overlord.ports.model import Model
 from overlord.session_api.in_flight import Flight
 from overlord.session_api.limits import SessionLimits
 from overlord.session_api.outages import Outages

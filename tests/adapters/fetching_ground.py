@@ -6,10 +6,11 @@ from pathlib import Path
 from minion.workspace.ready import ReadyCopy
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.git.ready import MOST_BYTES
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, Sha
 
 NAME = RepositoryName("acme/calc")
 

@@ -11,9 +11,10 @@ from starlette.routing import Route
 
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.comment import Reaction
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.repositories.forge import Pull
 from overlord.embedded.server import serve
 from overlord.errors import ExternalServiceError
-from overlord.ports import Pull, RepositoryName, Sha
 
 REPO = RepositoryName("demo/calc")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import Unobtainable
-from overlord.ports import SessionId, Sha
 from tests.adapters.fetching_ground import NAME, FetchingGround
 from tests.plumbing import Files, commit
 

@@ -16,8 +16,10 @@ import pytest
 from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile, differences
 from overlord.adapters.docker.runner import DockerRunner
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.adapters.engine import OwnEngine
 from tests.puppet import SessionApi, open_door
 from tests.required import missing

@@ -8,7 +8,9 @@ import pytest
 
 from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.runner import DockerRunner
-from overlord.ports import Ending, EndKind, Running, SessionId
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Running
+from overlord.domain.session import Ending, EndKind
 from tests.adapters.recorded_engine import SpokenEngine, exited, running, spoken_engine
 
 S1 = SessionId("s1")

@@ -16,8 +16,10 @@ from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.profile_check import Wall, check_sandbox
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.docker.sandbox_check import POINTS
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.ports import EndKind, Launch, SessionId
 from tests.puppet import open_door
 from tests.runners import IMAGE, DockerKit, clean, docker, ending_of, engine_or_skip, forget, launch
 

@@ -19,7 +19,9 @@ from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.profile_check import Wall, check_sandbox
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.docker.sandbox_check import POINTS
-from overlord.ports import EndKind, Launch, SessionId
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import EndKind
 from tests.puppet import open_door
 from tests.runners import IMAGE, DockerKit, clean, ending_of, engine_or_skip, launch
 

@@ -7,8 +7,8 @@ import pytest
 
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.runner_choice import minion_stamp
+from overlord.domain.identifiers import SessionId
 from overlord.errors import RunnerUnavailable
-from overlord.ports import SessionId
 from tests.puppet import open_door
 from tests.runners import IMAGE, DockerKit, clean, engine_or_skip, launch
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.scope.check import Change
 from overlord.errors import GitFailed, PushRefused, PushRejected
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.plumbing import DELETED, Files, commit, plant, run
 
 NAME = RepositoryName("Acme/Calc")

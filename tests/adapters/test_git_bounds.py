@@ -10,9 +10,9 @@ from overlord.adapters.git import command
 from overlord.adapters.git.command import OverLimit, git, output_bytes
 from overlord.adapters.git.content import listing
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import Sha
 from overlord.errors import GitFailed
 from overlord.git_limits import READING
-from overlord.ports import Sha
 from tests.adapters.test_git_session import AT, BRANCH, NAME, SESSION, Ground
 from tests.plumbing import commit, run
 

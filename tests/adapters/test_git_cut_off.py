@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.launch import Remote
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName
 from tests.plumbing import commit, run
 
 NAME = RepositoryName("acme/calc")

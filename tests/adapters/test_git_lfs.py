@@ -11,11 +11,12 @@ from starlette.types import Receive, Scope, Send
 
 from overlord.adapters.git.lfs import headers_for
 from overlord.adapters.git.mirrors import KEPT_COPIES
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import ExternalServiceError, ForgeUnavailable, Unobtainable
-from overlord.ports import Remote, Sha
 from tests.adapters.fetching_ground import NAME, FetchingGround
 from tests.plumbing import Files, commit
 

@@ -7,9 +7,10 @@ import pytest
 
 from overlord.adapters.git.content import listing
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.plumbing import Files, bomb, commit, nested, run
 
 NAME = RepositoryName("acme/calc")

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.scope.check import Merge
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, Sha
 from tests.plumbing import DELETED, Files, commit, run
 
 NAME = RepositoryName("acme/calc")

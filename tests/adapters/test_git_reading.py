@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.launch import Remote
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName
 from tests.plumbing import Files, commit, run
 
 NAME = RepositoryName("acme/calc")

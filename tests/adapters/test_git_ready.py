@@ -10,8 +10,9 @@ from overlord.adapters.git.index import entries
 from overlord.adapters.git.mirrors import KEPT_COPIES, GitMirrors
 from overlord.adapters.git.ready import MOST_PACKS
 from overlord.adapters.trash import Trash
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.launch import Remote
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, Sha
 from tests.plumbing import Files, commit, run
 
 NAME = RepositoryName("Acme/Calc")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.errors import PushRejected
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.plumbing import DELETED, Files, commit, run
 
 NAME = RepositoryName("Acme/Calc")

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Extent
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.adapters.far_end import served_as_files
 from tests.plumbing import Files, commit, run
 

@@ -11,10 +11,10 @@ import pytest
 from minion.workspace.ready import ReadyCopy
 from overlord.adapters.git.mirrors import KEPT_COPIES
 from overlord.adapters.git.submodule import DEEPEST
+from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import Unobtainable
-from overlord.ports import Sha
 from tests.adapters.fetching_ground import NAME
 from tests.adapters.submodule_ground import LIB, SESSION, Ground, made_ground
 from tests.plumbing import commit, run

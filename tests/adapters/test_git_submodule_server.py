@@ -14,8 +14,9 @@ from overlord.adapters.git.command import TIMEOUT_S
 from overlord.adapters.git.content import listing
 from overlord.adapters.git.ready import MOST_BYTES
 from overlord.adapters.git.submodule import Module, Submodules
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.errors import GitFailed, Unobtainable
-from overlord.ports import Remote, Sha
 from tests.adapters.far_end import served_as_files
 from tests.adapters.fetching_ground import NAME
 from tests.adapters.submodule_ground import LIB, Ground, made_ground

@@ -7,10 +7,11 @@ import pytest
 
 from overlord.adapters.git.content import symbols as git_symbols
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.scope.occurrences import Occurrences
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, Sha
 from tests.plumbing import Files, commit, run
 
 NAME = RepositoryName("acme/calc")

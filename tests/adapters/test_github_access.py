@@ -7,10 +7,10 @@ import pytest
 
 from overlord.adapters.github.access import GitHubPermissions
 from overlord.adapters.github.requests import READ_ATTEMPTS
+from overlord.domain.identifiers import RepositoryName
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeRefused, ForgeUnavailable
-from overlord.ports import RepositoryName
 from tests.app_keys import keys
 
 REPO = RepositoryName("demo/calc")

@@ -13,10 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from overlord.adapters.github.client import GitHubClient
 from overlord.adapters.github.credentials import AppCredentials
 from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.launch import Remote
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
-from overlord.ports import Remote, RepositoryName
 from tests.app_keys import keys
 
 REPO, OTHER = RepositoryName("demo/calc"), RepositoryName("demo/other")

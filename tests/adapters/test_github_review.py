@@ -14,10 +14,10 @@ from starlette.routing import Route
 from overlord.adapters.github import log as github_log
 from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.github.log import MOST_BYTES
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
 from overlord.embedded.server import serve
 from overlord.errors import ForgeRefused, ForgeUnavailable
-from overlord.ports import RepositoryName, Sha
 
 REPO = RepositoryName("demo/calc")
 SHA = Sha("0" * 40)

@@ -14,8 +14,10 @@ import pytest
 from overlord.adapters.process import shim
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.trash import Trash
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused
-from overlord.ports import Ending, EndKind, Launch, SessionId
 from tests.puppet import DEADLINE_S, Line, open_door
 from tests.runners import ProcessKit, clean, ending_of, launch
 

@@ -9,8 +9,10 @@ import pytest
 
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.space_runners import SpaceRunners
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import EndKind
 from overlord.errors import RunnerRefused
-from overlord.ports import EndKind, Launch, SessionId
 
 SCRIPT = """
 echo from $0

@@ -13,7 +13,10 @@ from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.adapters.slack.chat import SlackChat
 from overlord.failpoints import Failpoint
-from overlord.ports import Chat, Forge, Git, Runner
+from overlord.ports.chat import Chat
+from overlord.ports.forge import Forge
+from overlord.ports.git import Git
+from overlord.ports.runner import Runner
 from tests.architecture.test_imports import ROOT, modules
 
 WRITERS = {"write": 0, "take_over": 0, "Transaction": 0, "write_beside": 1}

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.launch import Remote
 from overlord.entrypoints.doctor.finding import Health
 from overlord.entrypoints.doctor.tests import NOT_FETCHED, examine_tests
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName
 from overlord.settings.load import Settings, load
 from tests.plumbing import Files, commit, run
 

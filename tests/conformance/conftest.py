@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from overlord.ports import Runner
+from overlord.ports.runner import Runner
 from tests.puppet import open_door
 from tests.runners import DockerKit, Kit, Make, MemoryKit, ProcessKit, clean, engine_or_skip, forget
 

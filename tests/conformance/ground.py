@@ -20,10 +20,11 @@ import httpx
 
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.forge.record import App
-from overlord.ports import Forge, RepositoryName, Sha
+from overlord.ports.forge import Forge
 from overlord.settings.load import load
 from tests.app_keys import keys
 from tests.github_openapi.check import served

@@ -40,7 +40,7 @@ from overlord.domain.chat.message import (
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.errors import ChatMissing, ChatRefused
-from overlord.ports import Chat
+from overlord.ports.chat import Chat
 
 LIVE_VARIABLES = ("SLACK_BOT_TOKEN", "SLACK_CHANNEL_ID")
 IS_LIVE = os.environ.get("OVERLORD_LIVE") == "1" and all(os.environ.get(name) for name in LIVE_VARIABLES)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.repositories.forge import Pull
 from overlord.errors import ForgeMissing, ForgeRefused
-from overlord.ports import Pull, RepositoryName, Sha
 from tests.conformance.ground import KINDS, LIVE_VARIABLES, Ground, embedded_ground, live_ground
 
 IMPLEMENTATIONS = [*KINDS] + ["live"] * all(os.environ.get(name) for name in LIVE_VARIABLES)

@@ -8,9 +8,10 @@ import pytest
 
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.comment import Reaction
+from overlord.domain.identifiers import RepositoryName
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused
-from overlord.ports import Forge, RepositoryName
+from overlord.ports.forge import Forge
 from tests.conformance.ground import KINDS, FarEnd, far_end
 
 HERE, THERE = RepositoryName("demo/calc"), RepositoryName("demo/other")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from overlord.domain.conversation.comment import Reaction
+from overlord.domain.identifiers import RepositoryName
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing
-from overlord.ports import Forge, RepositoryName
+from overlord.ports.forge import Forge
 from tests.conformance.ground import KINDS, far_end
 from tests.turning import WorldClock
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import PulledFile, TreeEntry
 from overlord.embedded.forge.forge import AGENT, EmbeddedForge
 from overlord.embedded.forge.repository import Content, Link
 from overlord.errors import ForgeMissing, ForgeRefused
-from overlord.ports import Forge, RepositoryName, Sha
+from overlord.ports.forge import Forge
 from tests.app_keys import keys
 from tests.conformance.ground import KINDS, FarEnd, far_end
 

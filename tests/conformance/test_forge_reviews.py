@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import FailedCheck, ReviewState
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.errors import ForgeMissing, ForgeRefused
-from overlord.ports import Forge, RepositoryName, Sha
+from overlord.ports.forge import Forge
 from tests.conformance.ground import KINDS, far_end
 from tests.turning import WorldClock
 

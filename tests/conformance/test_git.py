@@ -13,11 +13,13 @@ import pytest
 
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.domain.changes.diff import parse_diff
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.scope.check import Change
 from overlord.embedded.forge.repository import Content, Link
 from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
-from overlord.ports import Git, Remote, RepositoryName, SessionId, Sha
+from overlord.ports.git import Git
 from tests.memory.git import MemoryGit
 from tests.memory.repository import Objects, Repository
 from tests.plumbing import DELETED, commit, run

@@ -15,10 +15,11 @@ from minion.workspace.scope import Territory
 from minion.workspace.trees import Trees
 from minion.workspace.workspace import Workspace
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Extent
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.minion.session_api import make_brief
 from tests.plumbing import DELETED, Files, commit, run
 

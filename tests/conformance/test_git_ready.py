@@ -13,9 +13,10 @@ from minion.protocol import Brief
 from minion.workspace.ready import ReadyCopy
 from minion.workspace.workspace import Workspace
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.minion.session_api import make_brief
 from tests.plumbing import DELETED, Files, commit, plant, run
 

@@ -13,7 +13,7 @@ from overlord.adapters.model import OpenAIModel
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.errors import ModelUnavailable
-from overlord.ports import Model
+from overlord.ports.model import Model
 from tests.memory.model import MemoryModel
 
 LIVE_VARIABLES = ("OPENAI_API_KEY", "OVERLORD_LIVE_MODEL")

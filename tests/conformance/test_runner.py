@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from overlord.ports import EndKind, SessionId
+from overlord.domain.identifiers import SessionId
+from overlord.domain.session import EndKind
 from tests.conformance.conftest import every_runner
 from tests.puppet import DEADLINE_S
 from tests.runners import DEAF, EXITS, OBEYS, POLITE, Kit, Make, ending_of, launch
@@ -205,7 +206,7 @@ async def test_a_session_outlives_its_daemon_and_is_found_by_the_next(kit: Kit, 
 _DAEMON = """
 import asyncio
 from pathlib import Path
-from overlord.ports import Launch
+from overlord.domain.launch import Launch
 {source}
 async def main():
     await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, session_api=Path({session_api!r})))

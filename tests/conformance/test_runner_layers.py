@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
+from overlord.domain.session import EndKind
 from overlord.errors import RunnerRefused
-from overlord.ports import EndKind, Launch, Runner, SessionId
+from overlord.ports.runner import Runner
 from tests.conformance.conftest import every_runner
 from tests.runners import MAKES, Kit, Make, ending_of, launch
 

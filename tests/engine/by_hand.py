@@ -3,8 +3,8 @@
 import sqlite3
 from typing import Any
 
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobState
-from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.rows import update
 from tests.records import an_issue, contract

@@ -13,12 +13,13 @@ from minion.protocol import CheckReport, Outcome, Report, SessionKind, encode
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import REQUIRED, CheckName, CheckResult
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.job import Job
-from overlord.domain.session import Session, SessionState, session_id
+from overlord.domain.launch import Launch
+from overlord.domain.session import Ending, EndKind, Session, SessionState, session_id
 from overlord.embedded.forge.repository import Content
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.ports import Ending, EndKind, Launch, RepositoryName, SessionId, Sha
 from overlord.store import decisions, jobs, ledger, sessions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow

@@ -8,11 +8,11 @@ from minion.protocol import Outcome, Report
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import SessionId
 from overlord.domain.job import JobState
 from overlord.domain.model_fault import FaultKind, ModelOutage
-from overlord.domain.session import MAX_LOSSES, SessionState, StopReason
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, SessionState, StopReason
 from overlord.engine.sessions import collect, ending
-from overlord.ports import Ending, EndKind, SessionId
 from overlord.store import jobs, sessions
 from overlord.store.budgets import exchanges, model_outages
 from tests.engine.stage import DONE, EXITED, FIXED, NAME, Stage, made_stage

@@ -9,13 +9,13 @@ import pytest
 from overlord.domain.decision import DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.evaluation import CheckScore
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import JobState
 from overlord.domain.pause import Pause
 from overlord.domain.session import SessionState
 from overlord.engine.issues import claim
 from overlord.engine.sessions import dispatch, launcher
 from overlord.errors import ForgeRefused, RunnerRefused
-from overlord.ports import Sha
 from overlord.store import jobs, sessions
 from overlord.store.spaces import pauses
 from tests.engine.between import Between, Instead

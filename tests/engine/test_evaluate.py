@@ -11,12 +11,11 @@ from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
-from overlord.domain.session import MAX_LOSSES, SessionState
+from overlord.domain.session import MAX_LOSSES, Ending, EndKind, SessionState
 from overlord.embedded.play import say, status
 from overlord.embedded.reviewer import REVIEW
 from overlord.engine.evaluation import evaluate
 from overlord.errors import ModelUnavailable
-from overlord.ports import Ending, EndKind
 from overlord.store import jobs, sessions
 from overlord.store.checks import evaluations
 from tests.engine.stage import FIXED, Files, Stage, made_stage, passes

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from overlord.domain.decision import Subject, Verb
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobState
+from overlord.domain.repositories.forge import Pull
 from overlord.embedded.play import Turn, edit, run, submit, write
 from overlord.engine.tick import Tick
 from overlord.errors import ForgeRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint
-from overlord.ports import Forge, Pull, RepositoryName
+from overlord.ports.forge import Forge
 from overlord.store import environments
 from tests.engine.between import heard
 from tests.engine.troubled import troubled_world, weathered

@@ -7,9 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch, Running
+from overlord.domain.session import Ending, EndKind
 from overlord.engine.tick import Tick
 from overlord.errors import ExternalServiceError
-from overlord.ports import Ending, EndKind, Launch, Runner, Running, SessionId
+from overlord.ports.runner import Runner
 from tests.memory.world import made_memory_world
 from tests.world import DEADLINE_S, World
 

@@ -16,11 +16,12 @@ from minion.protocol import SessionKind
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import Job, JobState
+from overlord.domain.launch import Launch
+from overlord.domain.repositories.forge import Pull
 from overlord.domain.session import Account, Session
 from overlord.embedded.play import say
 from overlord.engine.tick import Tick
 from overlord.home import Home
-from overlord.ports import Launch, Pull
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.server import SessionApiServer
 from overlord.store import decisions, jobs, sessions

@@ -10,10 +10,10 @@ import pytest
 from overlord.adapters.github.access import GitHubPermissions
 from overlord.adapters.github.operation import OPERATIONS
 from overlord.domain.conversation.comment import Reaction
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import ForgeRefused
-from overlord.ports import RepositoryName, Sha
 from tests.app_keys import keys
 from tests.github_openapi.check import Recorder
 from tests.github_openapi.description import find

@@ -14,6 +14,7 @@ from minion.protocol import Comment, Issue
 from overlord.adapters.github.client import MOVED
 from overlord.adapters.github.operation import OPERATIONS
 from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.launch import Remote
 from overlord.domain.repositories.forge import (
     FailedCheck,
@@ -34,7 +35,6 @@ from overlord.embedded.forge.api.shape import node_id
 from overlord.embedded.forge.api.wire import RecordedRequest
 from overlord.embedded.forge.forge import AGENT
 from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeTooLarge, ForgeUnavailable
-from overlord.ports import RepositoryName, Sha
 from tests.memory.people import MemoryPeople
 from tests.memory.repository import DIRECTORY, Tree, changes_between
 

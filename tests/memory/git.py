@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Mirror
 from overlord.domain.scope.check import Change, Merge
 from overlord.domain.scope.occurrences import Occurrences, is_sought, occurrences
@@ -16,7 +18,6 @@ from overlord.embedded.forge.repository import Content
 from overlord.errors import GitFailed, PushRejected
 from overlord.failpoints import Failpoint, outward
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from tests.memory.repository import (
     LINK,
     SUBMODULE,

@@ -56,7 +56,7 @@ from minion.tools.registry import schemas_of
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
-from overlord.ports import SessionId, Sha
+from overlord.domain.identifiers import SessionId, Sha
 from overlord.wakeup import Wakeup
 from tests.faults import player
 from tests.memory.git import MemoryGit

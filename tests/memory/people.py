@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from overlord.domain.identifiers import Sha
 from overlord.embedded.forge.api.problem import invalid, unfit
 from overlord.embedded.forge.forge import OWNER, EmbeddedForge
 from overlord.embedded.forge.judgement import Remark
 from overlord.embedded.forge.record import Pull, ReviewComment, Status
 from overlord.embedded.forge.record import Repository as RepositoryRecord
 from overlord.embedded.forge.repository import Conflict, Content
-from overlord.ports import Sha
 from tests.memory.repository import Objects, Repository
 
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from hashlib import sha1
 from typing import NamedTuple
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.scope.check import Change
 from overlord.embedded.forge.repository import Content, Link
-from overlord.ports import Sha
 from tests.memory.merging import merge_texts
 
 PLAIN, PROGRAM, LINK, SUBMODULE, DIRECTORY = "100644", "100755", "120000", "160000", "040000"

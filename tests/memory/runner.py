@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from overlord.adapters.process.layers import ProcessLayers, checked_key
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.session import Ending, EndKind
 from overlord.domain.text.plain import visible
 from overlord.errors import RunnerRefused
-from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 KILLED = 137
 

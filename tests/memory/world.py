@@ -20,6 +20,7 @@ from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.app import Overlord, _chat_output, _held, _note_start
 from overlord.config_files import packaged
+from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.review.rubric import load_rubric
 from overlord.embedded.model import EmbeddedModel
 from overlord.engine.reload import Renewal
@@ -28,7 +29,6 @@ from overlord.engine.tick import Tick
 from overlord.entrypoints.chat.talk import talking
 from overlord.failpoints import Failpoint
 from overlord.home import Home
-from overlord.ports import SessionId, Sha
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer

@@ -3,9 +3,9 @@
 import pytest
 
 from overlord.domain.decision import Subject, Verb
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit
-from overlord.ports import Sha
 from overlord.store import sessions
 from tests.plumbing import Files, commit
 from tests.plumbing import run as git

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from overlord.domain.decision import Decision, Subject, Verb
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, edit, submit
 from overlord.engine.conversation import edited_issue
 from overlord.errors import Refused
-from overlord.ports import RepositoryName
 from overlord.store import jobs
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world

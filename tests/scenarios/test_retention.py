@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from overlord.adapters.git import upkeep
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobState
 from overlord.embedded.play import say
 from overlord.engine.retention import clear_up as keep
 from overlord.engine.runtime.parts import Caretaker
 from overlord.errors import StoreError
-from overlord.ports import RepositoryName
 from overlord.store import evidence, ledger, retention
 from overlord.store import evidence as evidence_files
 from tests.faults.player import OPENING, played

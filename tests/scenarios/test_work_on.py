@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from overlord.domain.decision import Subject
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobState
 from overlord.domain.pause import EVERYTHING
 from overlord.embedded.play import call, edit, submit
 from overlord.engine.issues.missing_repository import GONE_AFTER_S
 from overlord.errors import ForgeUnavailable, Refused
 from overlord.home import Home
-from overlord.ports import RepositoryName
 from overlord.store import ledger
 from overlord.store.spaces import pauses, spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState

@@ -12,9 +12,9 @@ from pathlib import Path
 import yaml
 
 from overlord.adapters.git.content import symbols
+from overlord.domain.identifiers import Sha
 from overlord.domain.scope.issue_text import candidates
 from overlord.domain.scope.occurrences import MOST_SYMBOLS
-from overlord.ports import Sha
 from tests.scope_set.measure import HERE, cases, paths_of
 
 

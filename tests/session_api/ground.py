@@ -16,11 +16,12 @@ from minion.loopback import Loopback
 from minion.protocol import Event, EventKind, SessionKind, encode
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.job import Job
+from overlord.domain.launch import Remote
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings

@@ -17,8 +17,8 @@ from overlord.adapters.authorities import copied_to
 from overlord.adapters.docker.engine import Conflict, DockerEngine, Missing
 from overlord.adapters.docker.profile import Supplies
 from overlord.adapters.process.layers import FINISHED, checked_key
+from overlord.domain.launch import Launch
 from overlord.errors import RunnerRefused, RunnerUnavailable
-from overlord.ports import Launch
 
 GROUND = "overlord-ground"
 ENVIRONMENT = "overlord-environment"

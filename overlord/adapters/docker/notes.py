@@ -10,7 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from overlord.ports import Ending, EndKind, SessionId
+from overlord.domain.identifiers import SessionId
+from overlord.domain.session import Ending, EndKind
 
 _ALIVE = {"running", "paused", "restarting"}
 _DEADLY = {"1", "2", "3", "9", "15"}

@@ -14,8 +14,8 @@ from typing import Any
 
 from overlord.adapters.authorities import SYSTEM
 from overlord.config_files import packaged
+from overlord.domain.launch import Launch
 from overlord.domain.session import CONTAINER_UID
-from overlord.ports import Launch
 
 SESSION_API = "/run/door"
 """Where a session finds its session API's directory."""

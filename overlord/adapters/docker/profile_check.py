@@ -15,7 +15,8 @@ from typing import Any
 from overlord.adapters.docker.profile import MEGABYTE, Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.docker.sandbox_check import POINTS
-from overlord.ports import Launch, SessionId
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch
 
 _PARTS = ("sandbox_calls", "sandbox_limits", "sandbox_check")
 _MEMORY_MB = 256

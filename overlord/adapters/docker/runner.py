@@ -15,9 +15,11 @@ from overlord.adapters.docker.layers import DIRECTORY, DockerLayers, another_ver
 from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.profile import CACHE, READY, SESSION_API, Profile, differences
 from overlord.adapters.ending import Endings, harmless
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint, outward
-from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 Result = TypeVar("Result")
 LABEL = "overlord"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overlord.adapters.git.command import TIMEOUT_S, git
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.errors import GitFailed
-from overlord.ports import Remote, Sha
 
 _NOT_SHALLOW = re.compile(r"shallow|--depth|deepen|it said nothing")
 """How git and its servers say that they give all of a history or nothing; without a word where there is nothing to give."""

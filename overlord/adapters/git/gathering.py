@@ -8,10 +8,11 @@ from pathlib import Path
 
 from overlord.adapters.git.lfs import LfsObjects, pointers
 from overlord.adapters.git.submodule import Module, Submodules
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import LFS, MODULES, Extent
 from overlord.domain.repositories.lfs import Pointer
 from overlord.errors import Unobtainable
-from overlord.ports import Remote, Sha
 
 LONGEST_S = 1800.0
 """For all of it together: nothing else of its repository is begun meanwhile. What came is kept for the next time."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from overlord.adapters.git.command import LASTING, git
 from overlord.adapters.git.content.reading import is_there
 from overlord.adapters.git.ready import pack, shallow_part
+from overlord.domain.identifiers import Sha
 from overlord.errors import GitFailed
-from overlord.ports import Sha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from overlord.adapters.git.command import EMPTY_TREE, git
-from overlord.ports import Sha
+from overlord.domain.identifiers import Sha
 
 _FILE = "fsck-known"
 CONFIG = f'[receive "fsck"]\n\tskipList = {_FILE}\n'

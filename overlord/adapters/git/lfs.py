@@ -19,10 +19,11 @@ from overlord.adapters.git.command import TIMEOUT_S, git
 from overlord.adapters.git.content.diff import parse_batch, shown
 from overlord.adapters.git.content.listing import listed
 from overlord.adapters.http import open_client
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.lfs import LARGEST_POINTER, SMALLEST_POINTER, Pointer, parse_pointer
 from overlord.domain.repositories.submodule_address import origin
 from overlord.errors import ExternalServiceError, ForgeUnavailable, Unobtainable
-from overlord.ports import Remote, Sha
 
 MEDIA_TYPE = "application/vnd.git-lfs+json"
 ASKED_AT_ONCE = 100

@@ -34,12 +34,13 @@ from overlord.adapters.git.ready import (
 from overlord.adapters.git.session import make_session_repository
 from overlord.adapters.git.upkeep import mirrors_in, tidy
 from overlord.adapters.trash import Trash
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.extent import Extent, Mirror
 from overlord.domain.scope.check import Merge
 from overlord.errors import GitFailed, PushRejected
 from overlord.failpoints import Failpoint, outward
 from overlord.home import Home
-from overlord.ports import Remote, RepositoryName, SessionId, Sha
 
 BRANCH_PREFIX = "minion/"
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")

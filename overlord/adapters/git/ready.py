@@ -24,9 +24,9 @@ from overlord.adapters.git.content.diff import parse_sizes
 from overlord.adapters.git.content.listing import listed
 from overlord.adapters.git.gathering import Gathered
 from overlord.adapters.git.index import GITLINK, Entry, entries, seal, set_size
+from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.lfs import Pointer
 from overlord.errors import GitFailed, Unobtainable
-from overlord.ports import Sha
 
 log = structlog.get_logger()
 

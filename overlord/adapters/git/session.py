@@ -9,10 +9,10 @@ from pathlib import Path
 from overlord.adapters.git.command import git
 from overlord.adapters.git.known import list_known
 from overlord.adapters.git.ready import link_history, pack, shallow_part
+from overlord.domain.identifiers import Sha
 from overlord.domain.session import MAX_PUSH_BYTES
 from overlord.git_limits import SETTINGS
 from overlord.home import taken_bytes
-from overlord.ports import Sha
 
 
 async def make_session_repository(

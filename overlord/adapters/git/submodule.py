@@ -13,9 +13,10 @@ from overlord.adapters.git.content.diff import shown
 from overlord.adapters.git.content.listing import TooLong, listed
 from overlord.adapters.git.content.reading import is_there
 from overlord.adapters.git.fetch import QUIETLY, cleared, is_taken, signed_in
+from overlord.domain.identifiers import Sha
+from overlord.domain.launch import Remote
 from overlord.domain.repositories.submodule_address import address, origin
 from overlord.errors import GitFailed, Unobtainable
-from overlord.ports import Remote, Sha
 
 DEEPEST = 5
 """How deep submodules of submodules may lie."""

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.extent import Mirror
-from overlord.ports import Sha
 
 CANONICAL = "refs/overlord/canonical/"
 GRACE = "2.hours.ago"

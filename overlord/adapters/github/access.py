@@ -13,8 +13,8 @@ from overlord.adapters.github.client import ForgeUnauthorized
 from overlord.adapters.github.conversation import PAGE
 from overlord.adapters.github.credentials import AppCredentials
 from overlord.adapters.github.forge import GitHubForge
+from overlord.domain.identifiers import RepositoryName
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
-from overlord.ports import RepositoryName
 
 ALREADY = "Validation Failed for 'name'"
 """What a label is refused with that somebody made meanwhile."""

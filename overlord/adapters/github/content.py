@@ -15,9 +15,9 @@ from overlord.adapters.github.client import ForgeForbidden
 from overlord.adapters.github.credentials import AppCredentials
 from overlord.adapters.github.payload import PullPayload
 from overlord.adapters.github.requests import GitHubRequests
-from overlord.domain.repositories.forge import PulledFile, TreeEntry
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.repositories.forge import Pull, PulledFile, TreeEntry
 from overlord.errors import ForgeTooLarge, ForgeUnavailable
-from overlord.ports import Pull, RepositoryName, Sha
 
 PAGE = 100
 MOST_LISTED = 3_000

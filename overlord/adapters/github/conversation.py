@@ -23,9 +23,10 @@ from overlord.adapters.github.payload import (
 )
 from overlord.adapters.github.requests import NO_LABEL, GitHubRequests, parsed
 from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.repositories.forge import IssueState
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeMoved
 from overlord.failpoints import Failpoint, outward
-from overlord.ports import IssueState, RepositoryName
 
 PAGE = 100
 NEWEST = 10

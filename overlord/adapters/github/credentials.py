@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 from overlord.adapters.github.client import GitHubClient, SignIn, utc_now
 from overlord.adapters.github.operation import OPERATIONS
 from overlord.adapters.github.permission import GIT, GIT_WHERE_GRANTED, lacking, shown
+from overlord.domain.identifiers import RepositoryName
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
-from overlord.ports import RepositoryName
 
 JWT_LIFETIME_S = 540
 CLOCK_SKEW_S = 60

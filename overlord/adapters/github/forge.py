@@ -12,10 +12,12 @@ from overlord.adapters.github.credentials import AppCredentials, TokenCredential
 from overlord.adapters.github.payload import PullPayload, RepositoryPayload
 from overlord.adapters.github.requests import NO_REFERENCE, parsed
 from overlord.adapters.github.review import GitHubReview
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.launch import Remote
+from overlord.domain.repositories.forge import Pull, Repository
 from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint, outward
 from overlord.metrics import Meters
-from overlord.ports import Pull, Remote, Repository, RepositoryName, Sha
 
 MARK_READY = """mutation($id: ID!) {
   markPullRequestReadyForReview(input: {pullRequestId: $id}) { pullRequest { isDraft } }

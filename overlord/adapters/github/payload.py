@@ -7,8 +7,8 @@ from pydantic import BaseModel, BeforeValidator, Field, RootModel
 
 from minion.protocol import Comment, Issue
 from overlord.domain.conversation.comment import Labelling, PostedComment
-from overlord.domain.identifiers import Sha
-from overlord.ports import IssueState, Pull, Repository, RepositoryName
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.repositories.forge import IssueState, Pull, Repository
 
 GHOST = "ghost"
 """Whom GitHub shows in place of a deleted account."""

@@ -25,8 +25,8 @@ from overlord.adapters.github.client import (
 )
 from overlord.adapters.github.credentials import Credentials
 from overlord.adapters.github.operation import OPERATIONS
+from overlord.domain.identifiers import RepositoryName
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable
-from overlord.ports import RepositoryName
 
 log = structlog.get_logger()
 stamina.instrumentation.set_on_retry_hooks(

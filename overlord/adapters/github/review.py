@@ -18,10 +18,10 @@ from overlord.adapters.github.review_payload import (
     ReviewPayload,
     StatusPayload,
 )
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import HeadChecks, Review, ReviewComment
 from overlord.errors import ForgeMissing, ForgeUnavailable
 from overlord.failpoints import Failpoint, outward
-from overlord.ports import RepositoryName, Sha
 
 NOT_FOR_TOKENS = "Resource not accessible by personal access token"
 """How GitHub refuses check runs to every fine-grained token: there is no permission for them that one could have."""

@@ -21,9 +21,11 @@ from overlord.adapters.ending import Endings, harmless
 from overlord.adapters.process import shim as process_shim
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
+from overlord.domain.identifiers import SessionId
+from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint, outward
-from overlord.ports import Ending, EndKind, Launch, RunnerCapabilities, Running, SessionId
 
 _SESSION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _FOREIGN_SIGNALS = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}

@@ -9,13 +9,13 @@ from minion.protocol import Issue
 from overlord.domain.conversation import issue_edit
 from overlord.domain.decision import DecisionState, Subject, Verb, ask
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobState
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues import claim, projection
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs
 
 

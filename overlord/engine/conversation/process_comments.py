@@ -20,6 +20,7 @@ from overlord.domain.conversation.comment_request import CommentRequest
 from overlord.domain.conversation.decision_words import OPENS, answer_in
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words
 from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import pull_comments
@@ -31,7 +32,6 @@ from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import decisions, jobs, ledger
 from overlord.store.conversation import processed_comments, steering
 from overlord.store.conversation.processed_comments import ProcessedComment

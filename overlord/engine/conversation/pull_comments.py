@@ -15,10 +15,10 @@ from overlord.domain.conversation.comment_command import CommentCommand, Comment
 from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in, words_in
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import without_hidden
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import RepositoryName
 from overlord.store import job_history, jobs
 from overlord.store.conversation import comment_requests, processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment

@@ -9,6 +9,7 @@ from overlord.domain.conversation.pull_card import pull_body, pull_title
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job
+from overlord.domain.repositories.forge import Pull
 from overlord.domain.text.plain import defused_line, quoted
 from overlord.engine.delivery import review_answers
 from overlord.engine.issues.job_summary import story_of
@@ -18,7 +19,6 @@ from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import apply_answers
 from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull
 from overlord.store import jobs
 
 STATUS_CONTEXT = "overlord/evaluation"

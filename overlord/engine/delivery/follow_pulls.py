@@ -5,7 +5,9 @@ from collections.abc import Collection
 from functools import partial
 
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobId, JobState
+from overlord.domain.repositories.forge import IssueState, Pull
 from overlord.engine.conversation import edited_issue
 from overlord.engine.delivery import rounds
 from overlord.engine.issues import missing_issue, projection
@@ -14,7 +16,6 @@ from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import IssueState, Pull, RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import spaces
 

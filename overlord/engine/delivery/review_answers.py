@@ -6,13 +6,13 @@ from functools import partial
 
 from minion.protocol import Report, SessionKind
 from overlord.domain.conversation import follow_up
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.domain.text.plain import quoted
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing, ForgeRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import sessions
 from overlord.store.conversation import follow_ups
 from overlord.store.conversation.follow_ups import FollowUp

@@ -13,7 +13,9 @@ from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.decision import DecisionState, Subject, ask
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobChanges, JobState, RoundKind
+from overlord.domain.repositories.forge import Pull
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line
 from overlord.engine.conversation import pull_comments
@@ -23,7 +25,6 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.skills import review_pulls, skill_job
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import follow_ups
 from overlord.store.conversation.follow_ups import FollowUp

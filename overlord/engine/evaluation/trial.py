@@ -10,6 +10,7 @@ from minion.protocol import CheckReport, Issue, SessionKind
 from overlord.domain.checks.file import ChecksFileError
 from overlord.domain.checks.trial import Trial, judge_trial, plan_trial
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState
 from overlord.engine.evaluation import check
@@ -20,7 +21,6 @@ from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import checks_of, lint_configuration_at_base
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, Sha
 from overlord.store import jobs, sessions
 
 ISSUE_NUMBER = 0

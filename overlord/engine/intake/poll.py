@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.repositories.forge import IssueState
 from overlord.engine.conversation import process_comments
 from overlord.engine.delivery import follow_pulls
 from overlord.engine.intake import work_requests
@@ -21,7 +23,6 @@ from overlord.engine.sessions import cleanup
 from overlord.engine.skills import review_pulls
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import shortages, spaces
 from overlord.store.spaces.spaces import Space

@@ -10,6 +10,7 @@ from functools import partial
 
 from minion.protocol import Issue
 from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobState
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues import claim, renamed_repository
@@ -18,7 +19,6 @@ from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import jobs
 from overlord.store.spaces import pauses, spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState

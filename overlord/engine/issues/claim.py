@@ -5,13 +5,15 @@ from dataclasses import replace
 
 from minion.protocol import Issue
 from overlord.domain.conversation.comment import Labelling
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.repositories.forge import IssueState
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import is_locked
 from overlord.errors import ForgeRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import Forge, IssueState, RepositoryName
+from overlord.ports.forge import Forge
 from overlord.store.spaces import refused_labels
 from overlord.store.spaces.refused_labels import Refusal
 

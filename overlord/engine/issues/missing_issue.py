@@ -10,14 +10,15 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
+from overlord.domain.repositories.forge import IssueState
 from overlord.domain.text.plain import visible
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeMoved
 from overlord.failpoints import Failpoint
-from overlord.ports import IssueState, RepositoryName
 from overlord.store import jobs
 
 EVERY = timedelta(minutes=55)

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from overlord.domain.decision import Subject, ask_about_space
 from overlord.domain.event import EventName, LedgerEvent
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import decisions, ledger
 from overlord.store.spaces import spaces
 from overlord.verbs import commands

@@ -4,9 +4,9 @@ is there."""
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+from overlord.domain.identifiers import RepositoryName
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused, ForgeUnavailable
-from overlord.ports import RepositoryName
 
 LOOKS_BACK = timedelta(minutes=10)
 """Before an issue was ordered: the forge's clock is another one."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import structlog
 
 from overlord.domain.conversation.pull_card import issue_comment
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
@@ -15,7 +16,6 @@ from overlord.engine.runtime.poll_errors import is_locked
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, GitFailed
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.settings.work import Labels
 from overlord.store import jobs
 from overlord.store.jobs import JobSummary

@@ -3,10 +3,11 @@
 import sqlite3
 
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.repositories.forge import Pull
 from overlord.engine.runtime.parts import Parts
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, Sha
 from overlord.store import jobs
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from overlord.domain.identifiers import RepositoryName
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing
-from overlord.ports import RepositoryName
 
 OURS = "<!-- overlord:"
 """What everything begins that Overlord hides in its own comments."""

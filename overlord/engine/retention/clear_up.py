@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.retention_item import RetentionItem, RetentionKind, over
 from overlord.engine.retention import environments as prune
 from overlord.engine.runtime.parts import Caretaker, Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, SessionId, Sha
 from overlord.store import retention
 
 EVERY_S = 86_400.0

@@ -4,10 +4,10 @@ import sqlite3
 from datetime import timedelta
 
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.identifiers import RepositoryName
 from overlord.engine.runtime.parts import Caretaker, Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import environments, jobs, ledger
 from overlord.store.environments import Environment
 

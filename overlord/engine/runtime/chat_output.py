@@ -7,7 +7,7 @@ from typing import TypeVar
 from overlord.domain.chat.card import Place
 from overlord.domain.chat.message import ChatIdentity, ChatUser
 from overlord.domain.identifiers import ChannelId, UserId
-from overlord.ports import Chat
+from overlord.ports.chat import Chat
 
 Known = TypeVar("Known")
 

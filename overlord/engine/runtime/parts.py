@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.event import OVERLORD
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobId
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
@@ -17,7 +18,11 @@ from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.metrics import Meters
-from overlord.ports import Assistant, Clock, Forge, Git, RepositoryName, Runner
+from overlord.ports.clock import Clock
+from overlord.ports.forge import Forge
+from overlord.ports.git import Git
+from overlord.ports.model import Assistant
+from overlord.ports.runner import Runner
 from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings
 from overlord.store.database import Database

@@ -15,7 +15,7 @@ from datetime import datetime
 from minion.protocol import Issue, Scope, ScopeError, ScopeMode, SessionKind, is_protected
 from overlord.domain.contracts.contract import Contract, ScopeRule
 from overlord.domain.event import EventName
-from overlord.domain.identifiers import RepositoryName
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.approval import approved
 from overlord.domain.scope.check import Change, effective_scope, exact_pattern
@@ -25,7 +25,6 @@ from overlord.engine.scope.infer import inferred
 from overlord.engine.skills import skill_job
 from overlord.engine.skills.skill_job import SkillJob
 from overlord.errors import GitFailed
-from overlord.ports import Sha
 from overlord.settings.load import Settings
 from overlord.store import decisions, ledger, sessions
 from overlord.store.budgets import grants

@@ -8,6 +8,7 @@ import sqlite3
 
 from overlord.domain.decision import Subject, ask
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.scope.approval import approved, question, text_key
 from overlord.domain.scope.tree import Tree
@@ -15,7 +16,6 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import Allowed
 from overlord.failpoints import Failpoint
-from overlord.ports import Sha
 from overlord.store import decisions, jobs
 
 MOST_SUGGESTED = 8

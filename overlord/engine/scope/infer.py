@@ -5,13 +5,14 @@ import asyncio
 from collections.abc import Mapping
 
 from minion.protocol import Issue, ScopeError
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.file import SCOPE_PATH, ScopeFileError, parse_scope_file
 from overlord.domain.scope.inference import infer
 from overlord.domain.scope.issue_text import candidates
 from overlord.domain.scope.reason import Inference
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import Git, RepositoryName, Sha
+from overlord.ports.git import Git
 
 MOST_REMEMBERED = 200
 

@@ -11,6 +11,7 @@ from overlord.domain.checks.integrity import holds_secret
 from overlord.domain.decision import Subject, ask
 from overlord.domain.evaluation import CheckName, EvaluationResult
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.job import Job
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.scope.check import droppable
@@ -32,7 +33,6 @@ from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
 from overlord.failpoints import Failpoint
-from overlord.ports import SessionId, Sha
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
 from overlord.store.checks import evaluations

@@ -6,6 +6,7 @@ from minion.protocol import Finding
 from overlord.domain.checks.integrity import hunks_first
 from overlord.domain.decision import Subject, ask
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
@@ -14,7 +15,6 @@ from overlord.engine.sessions import environment
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import evaluation_input_of
 from overlord.failpoints import Failpoint
-from overlord.ports import Sha
 from overlord.store import decisions, jobs
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow

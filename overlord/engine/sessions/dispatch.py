@@ -10,6 +10,7 @@ from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.contracts.contract import SessionBudget
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.scope.named_files import files_named_in
 from overlord.domain.scope.reason import lines
@@ -28,7 +29,6 @@ from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
 from overlord.errors import GitFailed, RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName, Sha
 from overlord.settings.model import BudgetLimits
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import grants

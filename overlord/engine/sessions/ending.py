@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
+from overlord.domain.identifiers import SessionId
 from overlord.domain.session import Ending, EndKind, Session, StopReason
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
-from overlord.ports import SessionId
 from overlord.settings.work import Sessions
 from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import steering

@@ -12,10 +12,10 @@ from minion.protocol import is_protected
 from overlord.domain.environments.change import changed_inputs, dependencies_differ
 from overlord.domain.environments.file import EnvironmentFileError
 from overlord.domain.environments.recipe import Recipe, environment_key, recipe, wanted
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import RunnerRefused
-from overlord.ports import RepositoryName, Sha
 from overlord.store.budgets import grants
 
 COMPARED_BYTES = 1_000_000

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from overlord.domain.checks.file import CHECKS_PATH, ChecksFile, parse_checks
 from overlord.domain.checks.lint import LINT_CONFIGURATION
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.repositories.lfs import LARGEST_POINTER, parse_pointer
 from overlord.domain.scope.check import Change
 from overlord.engine.runtime.diff_cache import Difference
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions import environment
-from overlord.ports import Sha
 
 DIFF_BYTES = 4_000_000
 

@@ -1,8 +1,8 @@
 """What a repository says to those who work on it: its own words to agents, at base."""
 
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import Sha
 
 _GUIDANCE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
 _GUIDANCE_CHARS = 8000

@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 
 from minion.protocol import Brief, Limits, Scope, SessionKind
+from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.job import Job
+from overlord.domain.launch import Launch
 from overlord.domain.session import Session, session_id
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.errors import Unobtainable
 from overlord.failpoints import Failpoint
-from overlord.ports import Launch, SessionId, Sha
 from overlord.store import environments, sessions
 from overlord.store.spaces import spaces
 

@@ -16,6 +16,7 @@ from minion.protocol import (
     StepResult,
 )
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState, prepared
 from overlord.domain.text.plain import code_block, defused_line
@@ -26,7 +27,6 @@ from overlord.engine.sessions import ending as endings
 from overlord.engine.sessions.environment import EnvironmentFailed, Need
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import SessionId
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
 

@@ -19,6 +19,7 @@ from overlord.domain.environments.file import EnvironmentFileError
 from overlord.domain.environments.recipe import recipe, wanted
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.scope.check import Change, effective_scope
 from overlord.domain.scope.reason import Reason
@@ -26,7 +27,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import environment
 from overlord.failpoints import Failpoint
-from overlord.ports import Git, RepositoryName, Sha
+from overlord.ports.git import Git
 from overlord.store import decisions, jobs
 from overlord.store.budgets import grants
 from overlord.store.budgets.grants import GrantKind

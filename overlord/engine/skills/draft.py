@@ -11,6 +11,7 @@ from functools import partial
 
 from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.config_files import packaged
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.domain.session import Account, Session
@@ -25,7 +26,6 @@ from overlord.engine.skills import model_account as account
 from overlord.engine.skills.select_skills import MOST_FILES
 from overlord.errors import ForgeRefused, ModelRefused
 from overlord.failpoints import Failpoint
-from overlord.ports import RepositoryName
 from overlord.store import jobs, sessions
 from overlord.store.evidence import record
 from overlord.store.proposals import proposals

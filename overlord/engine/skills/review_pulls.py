@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from overlord.domain.repositories.forge import ReviewState, TreeEntry
+from overlord.domain.identifiers import RepositoryName, Sha
+from overlord.domain.repositories.forge import Pull, ReviewState, TreeEntry
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.skills.draft_judge import known_to_approver
 from overlord.domain.skills.file import SKILLS_DIRECTORY, is_skill_path
@@ -45,7 +46,6 @@ from overlord.engine.skills import model_review
 from overlord.engine.skills.select_skills import MOST_FILES
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeTooLarge, ForgeUnavailable
 from overlord.failpoints import Failpoint
-from overlord.ports import Pull, RepositoryName, Sha
 from overlord.store import jobs, ledger
 from overlord.store.chat import messages
 from overlord.store.chat.messages import MessageKind

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.check import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.session import Session
@@ -19,7 +20,6 @@ from overlord.domain.skills.review import SkillReview, review_changed, review_sk
 from overlord.domain.text.plain import visible
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import Sha
 from overlord.store import jobs
 from overlord.store.skills import skill_uses, skills
 

@@ -14,7 +14,9 @@ from overlord.config_files import packaged
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import EventName
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.repositories.forge import Pull
 from overlord.domain.review.rubric import Rubric, load_rubric
 from overlord.domain.scope.check import Change
 from overlord.domain.scope.reason import Reason
@@ -22,7 +24,6 @@ from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft
 from overlord.domain.skills.draft_judge import check_skill, is_moved_on, known_to_approver
 from overlord.domain.skills.review import SkillReview
 from overlord.engine.runtime.parts import Parts
-from overlord.ports import Pull, Sha
 from overlord.store.skills import drafts
 
 ANSWERED = "<!-- overlord:draft {} -->"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from overlord.adapters.git.history import History, mirror_of
 from overlord.domain.event import EventName, LedgerEvent
+from overlord.domain.identifiers import Sha
 from overlord.entrypoints.backup.archive import flush, read
 from overlord.entrypoints.backup.manifest import (
     DATABASE,
@@ -33,7 +34,6 @@ from overlord.entrypoints.backup.manifest import (
 from overlord.errors import GitFailed, Refused, StoreError
 from overlord.failpoints import Failpoint, Moment, reached
 from overlord.home import STAGING, Home
-from overlord.ports import Sha
 from overlord.store import ledger
 from overlord.store.database import exclusively, write_from_command
 from overlord.store.schema.migrations import LATEST, is_as_made, migrate

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from overlord.app import Overlord, overlord
 from overlord.config_files import config_directory
+from overlord.domain.identifiers import RepositoryName, SessionId
 from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
@@ -25,7 +26,6 @@ from overlord.entrypoints.terminal.show import card, console, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, ImageUnusable
-from overlord.ports import RepositoryName, SessionId
 from overlord.settings.load import Settings, load, rebuilt
 from overlord.store import jobs, ledger, sessions
 

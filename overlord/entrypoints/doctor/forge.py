@@ -9,10 +9,11 @@ from pathlib import Path
 from overlord.adapters.github.access import Allowance, GitHubPermissions, Identity
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.permission import PERMISSIONS, lacking, shown
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.repositories.forge import Repository
 from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
 from overlord.entrypoints.doctor.tests import examine_tests
 from overlord.errors import ForgeMissing, OverlordError, SettingsError
-from overlord.ports import Repository, RepositoryName
 from overlord.settings.load import Settings
 
 LABELS: Mapping[str, tuple[str, str]] = {

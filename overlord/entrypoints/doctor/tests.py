@@ -5,11 +5,11 @@ from contextlib import closing
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.domain.checks.file import CHECKS_PATH
 from overlord.domain.checks.untested import UntestedPolicy, judged
+from overlord.domain.identifiers import RepositoryName
 from overlord.engine.sessions.untested import look
 from overlord.entrypoints.doctor.finding import Finding, warn, well
 from overlord.errors import OverlordError
 from overlord.home import Home
-from overlord.ports import RepositoryName
 from overlord.queries import overview
 from overlord.settings.load import Settings
 from overlord.store.database import open_reader

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.domain.identifiers import Sha
 from overlord.errors import GitFailed, NotFound, Refused
-from overlord.ports import Sha
 
 _URL = re.compile(r"(https?|ssh|file)://[^\s]+", re.IGNORECASE)
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!//)[^\s]+")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.domain.identifiers import Sha
 from overlord.domain.text.plain import count
 from overlord.errors import GitFailed, NotFound, Refused
-from overlord.ports import Sha
 
 NONE = "0" * 40
 _QUIET = {

@@ -10,6 +10,7 @@ from overlord.domain.budgets.budget import NANO, Cost, cost_text
 from overlord.domain.conversation.decision_words import answer_command
 from overlord.domain.conversation.pull_card import Story, state_in_words
 from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.text.plain import count
 from overlord.engine.issues.job_summary import story_of
@@ -22,7 +23,6 @@ from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
 from overlord.entrypoints.terminal.show import line, show_text, table
-from overlord.ports import Sha
 from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
 

@@ -12,11 +12,11 @@ from overlord.domain.checks.lint import LINT_CONFIGURATION, describe_lint
 from overlord.domain.checks.untested import has_tests, judged, to_read
 from overlord.domain.environments.file import ENVIRONMENT_PATH, EnvironmentFileError
 from overlord.domain.environments.recipe import Recipe, recipe, wanted
+from overlord.domain.identifiers import Sha
 from overlord.domain.scope.check import GITLINK_MODE
 from overlord.domain.text.plain import count
 from overlord.entrypoints.local.checkout import Checkout, commit_of
 from overlord.errors import Refused
-from overlord.ports import Sha
 
 MOST_BYTES = 1_000_000
 LARGE_BYTES = 50_000_000

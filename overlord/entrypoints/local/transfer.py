@@ -8,9 +8,9 @@ parents, and what comes back is put on the real commit.
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.domain.identifiers import Sha
 from overlord.entrypoints.local.checkout import Checkout, create_branch, lookup
 from overlord.errors import GitFailed, Refused
-from overlord.ports import Sha
 
 _STAND_IN = "Where this shallow clone begins"
 _MOST_NAMES = 50

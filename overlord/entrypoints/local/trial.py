@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from overlord.app import Overlord, overlord
 from overlord.domain.checks.trial import Trial
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.engine.evaluation import trial
 from overlord.engine.evaluation.trial import Refusal
 from overlord.entrypoints.local import address, checkout, transfer
@@ -14,7 +15,6 @@ from overlord.entrypoints.local.work import NO_WALLS
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import person
 from overlord.entrypoints.terminal.watch import Watch
-from overlord.ports import RepositoryName, Sha
 from overlord.settings.load import Settings
 
 BRANCH = "trial"

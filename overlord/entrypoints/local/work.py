@@ -12,6 +12,7 @@ from minion.protocol import Report, SessionKind
 from overlord.app import Overlord, overlord
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
 from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
@@ -23,7 +24,6 @@ from overlord.entrypoints.terminal.show import person
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, IllegalMove, Refused
 from overlord.failpoints import Failpoint
-from overlord.ports import SessionId
 from overlord.settings.load import Settings
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import exchanges, model_outages

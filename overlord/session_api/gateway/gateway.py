@@ -19,7 +19,7 @@ from minion.protocol import SessionKind
 from overlord.domain.model_fault import FaultKind, ModelFault, read_refusal
 from overlord.domain.session import Account, Session
 from overlord.errors import ModelUnavailable
-from overlord.ports import ModelResponse
+from overlord.ports.model import ModelResponse
 from overlord.session_api import wire
 from overlord.session_api.gateway.meter import Meter
 from overlord.session_api.gateway.relay import MAX_REPLY_BYTES, Relay

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from overlord.domain.model_fault import FaultKind, ModelFault, read_refusal
 from overlord.errors import ModelUnavailable
-from overlord.ports import Model, ModelResponse
+from overlord.ports.model import Model, ModelResponse
 
 LIST_S = 8.0
 """The longest the list may take."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from overlord.adapters.git.command import OverLimit, git, output_bytes
 from overlord.adapters.git.content.diff import parse_batch_check
+from overlord.domain.identifiers import Sha
 from overlord.errors import GitFailed
-from overlord.ports import Sha
 
 
 class TooLong(GitFailed):

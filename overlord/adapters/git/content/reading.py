@@ -14,11 +14,11 @@ from overlord.adapters.git.content.diff import (
 from overlord.adapters.git.content.listing import LISTING_CHANGES, listed
 from overlord.adapters.git.content.memory import Memory
 from overlord.adapters.git.content.symbols import search
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.scope.check import Change
 from overlord.domain.scope.occurrences import Occurrences
 from overlord.errors import GitFailed
 from overlord.home import Home
-from overlord.ports import RepositoryName, Sha
 
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.domain.identifiers import Sha
 from overlord.domain.scope.occurrences import (
     MOST_SYMBOLS,
     SUFFIXES,
@@ -13,7 +14,6 @@ from overlord.domain.scope.occurrences import (
     is_sought,
     occurrences,
 )
-from overlord.ports import Sha
 
 MOST_FOUND_BYTES = 2_000_000
 SEARCH_S = 10.0

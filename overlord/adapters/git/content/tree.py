@@ -8,7 +8,7 @@ from pathlib import Path
 
 from overlord.adapters.git.command import LASTING, git
 from overlord.adapters.git.content.diff import shown
-from overlord.ports import Sha
+from overlord.domain.identifiers import Sha
 
 _COMMITTER = {"NAME": "Overlord", "EMAIL": "overlord@users.noreply.github.com"}
 

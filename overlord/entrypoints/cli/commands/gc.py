@@ -19,7 +19,7 @@ from overlord.store.database import Database, open_reader
 from overlord.store.evidence import EvidenceStore
 
 if TYPE_CHECKING:
-    from overlord.ports import Runner
+    from overlord.ports.runner import Runner
 
 
 def gc(

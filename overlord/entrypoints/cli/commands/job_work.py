@@ -15,6 +15,7 @@ from rich.text import Text
 
 from minion.protocol import CheckReport, SessionKind
 from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.plain import visible
@@ -26,7 +27,7 @@ from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, json_text, line, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.errors import ExternalServiceError, GitFailed, NotFound
-from overlord.ports import Runner, SessionId
+from overlord.ports.runner import Runner
 from overlord.queries import session as inquiries_session
 from overlord.settings.load import rebuilt
 from overlord.store import decisions, jobs, sessions

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from minion.protocol import Issue, Scope, SessionKind
 from overlord.domain.conversation.pull_card import scope_reasons
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.reason import lines
 from overlord.domain.text.reference import IssueRef, Target, space_named
@@ -21,7 +22,6 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import line, show_text
 from overlord.errors import ExternalServiceError, NotFound, Refused, StoreError
 from overlord.home import Home
-from overlord.ports import RepositoryName, Sha
 from overlord.queries import overview
 from overlord.settings.load import Settings, contract_for
 from overlord.store import sessions
