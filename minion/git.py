@@ -58,7 +58,7 @@ class Git:
         directory: Path,
         *arguments: str,
         extra: Mapping[str, str] | None = None,
-        given: str | None = None,
+        input_text: str | None = None,
         check: bool = True,
     ) -> str:
         """Run one command and return what it printed. Raises GitFailed unless `check` is off."""
@@ -66,8 +66,8 @@ class Git:
             ["git", *_OPTIONS, *arguments],
             cwd=directory,
             env=environment(self._search_path, extra),
-            input=given,
-            stdin=subprocess.DEVNULL if given is None else None,
+            input=input_text,
+            stdin=subprocess.DEVNULL if input_text is None else None,
             capture_output=True,
             encoding="utf-8",
             errors="surrogateescape",

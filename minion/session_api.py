@@ -97,9 +97,9 @@ class SessionApi:
     def post(self, path: str, body: bytes, *, timeout_s: float = 60.0) -> Answer:
         return self.call("POST", path, body, timeout_s=timeout_s)
 
-    def hold(self, path: str) -> "HeldPost":
+    def hold(self, path: str) -> "PendingPost":
         """Begin a POST on a connection of its own, whose body is sent later."""
-        return self._patiently(f"POST {path}", lambda: HeldPost(self.path, path))
+        return self._patiently(f"POST {path}", lambda: PendingPost(self.path, path))
 
     def close(self) -> None:
         if self._connection is not None:
@@ -153,7 +153,7 @@ class SessionApi:
 LONGEST_INTERIM = 4096
 
 
-class HeldPost:
+class PendingPost:
     """A request whose headers are at the session API while its body is still being made.
 
     The session API of a check session stops listening once it has seen this one, so there is no second try. It says "100

@@ -30,11 +30,11 @@ class Start:
     @classmethod
     def read(cls, environment: Mapping[str, str], interrupts: Interrupts) -> "Start":
         """Read the environment. Raises BadStart with the name of the variable that is wrong."""
-        given = environment.get("MINION_PATIENCE_S", str(DEFAULT_PATIENCE_S))
+        value = environment.get("MINION_PATIENCE_S", str(DEFAULT_PATIENCE_S))
         try:
-            patience_s = float(given)
+            patience_s = float(value)
         except ValueError:
-            raise BadStart(f"MINION_PATIENCE_S must be a number of seconds, not {given!r}") from None
+            raise BadStart(f"MINION_PATIENCE_S must be a number of seconds, not {value!r}") from None
         session_api = SessionApi.at(environment.get("OVERLORD_URL", ""), patience_s=patience_s)
         home = _home(environment)
         temporary = home is None
@@ -72,10 +72,10 @@ class Start:
 
 
 def _home(environment: Mapping[str, str]) -> Path | None:
-    if given := environment.get("MINION_WORK"):
+    if path := environment.get("MINION_WORK"):
         try:
-            Path(given).mkdir(parents=True, exist_ok=True)
+            Path(path).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadStart(f"MINION_WORK cannot be used: {error}") from None
-        return Path(given).resolve()
+        return Path(path).resolve()
     return DEFAULT_WORK if os.access(DEFAULT_WORK, os.W_OK) else None

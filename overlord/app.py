@@ -111,7 +111,7 @@ class Overlord:
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Work until `stopped` is set; running sessions are left to be found again."""
-        async with self.beside("runner_events", self._follow_runner):
+        async with self.concurrently("runner_events", self._follow_runner):
             schedule = Schedule(self.wakeup.notify)
             with self.wakeup.listening(self.parts.home.wakeup), schedule.running():
                 while not stopped.is_set():
@@ -123,7 +123,7 @@ class Overlord:
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
         """Repeat one step until it has a result, with session APIs open and the runner heard; no job is moved beside it."""
-        async with self.beside("runner_events", self._follow_runner):
+        async with self.concurrently("runner_events", self._follow_runner):
             while True:
                 seen = self.wakeup.count
                 opened = await self.session_api.reconcile()
@@ -142,7 +142,7 @@ class Overlord:
             self.wakeup.notify()
 
     @contextlib.asynccontextmanager
-    async def beside(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    async def concurrently(self, name: str, act: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
         """Keep a side task going while the block runs."""
         side = asyncio.create_task(self._monitored(name, act))
         try:
@@ -175,20 +175,20 @@ async def overlord(
     settings: Settings, *, clock: Clock | None = None, needs_model: bool = True, falls_back: bool = False
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
-    _check_far_ends(settings, needs_model=needs_model)
+    _check_services(settings, needs_model=needs_model)
     watch_children()
     raise_descriptor_limit()
-    clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(beside=(watchers := Wakeup()))
+    clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(also=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
-        held = _held(settings, await database.read(managed.added))
+        current = _current(settings, await database.read(managed.added))
         models, forge, meters = _external_services(settings, clock, stack)
         number, check_held = await database.read(epoch) + 1, database.check_held
-        runner = await choose_runners(held, stack, epoch=number, check=check_held, falls_back=falls_back)
+        runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         session_api = SessionApiServer(
             SessionApiParts(
-                current=held,
+                current=current,
                 home=home,
                 database=database,
                 model=models[PRIMARY],
@@ -201,12 +201,12 @@ async def overlord(
         )
         stack.push_async_callback(session_api.close)
         parts = Parts(
-            current=held,
+            current=current,
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
             forge=guarded(forge, database.check_held),
-            git=guarded(GitMirrors(home, extent=held.extent), database.check_held),
+            git=guarded(GitMirrors(home, extent=current.extent), database.check_held),
             runner=runner,
             clock=clock,
             assistant=GatewayAssistant(session_api.parts),
@@ -315,7 +315,7 @@ async def choose_runners(
     return SpaceRunners(each, lambda space: current.settings.space(space).runner)
 
 
-def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> CurrentSettings:
+def _current(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> CurrentSettings:
     """The settings with what people added by command. Raises SettingsError where no work could be done by them."""
     whole = with_added(settings, added)
     if not whole.repositories:
@@ -327,7 +327,7 @@ def _held(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> Curr
     return CurrentSettings(whole)
 
 
-def _check_far_ends(settings: Settings, *, needs_model: bool) -> None:
+def _check_services(settings: Settings, *, needs_model: bool) -> None:
     check_socket_path(settings.home)
     if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(

@@ -9,10 +9,10 @@ from enum import StrEnum
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Port = TypeVar("Port")
-Act = Callable[Given, Coroutine[Any, Any, Result]]
+Act = Callable[Parameters, Coroutine[Any, Any, Result]]
 
 
 class Moment(StrEnum):
@@ -204,12 +204,12 @@ def reached(point: str, moment: Moment) -> None:
         _Watched.watch(point, moment)
 
 
-def outward(point: Failpoint) -> Callable[[Act[Given, Result]], Act[Given, Result]]:
+def outward(point: Failpoint) -> Callable[[Act[Parameters, Result]], Act[Parameters, Result]]:
     """Name an adapter's method as an outward act."""
 
-    def named(act: Act[Given, Result]) -> Act[Given, Result]:
+    def named(act: Act[Parameters, Result]) -> Act[Parameters, Result]:
         @wraps(act)
-        async def passed(*arguments: Given.args, **options: Given.kwargs) -> Result:
+        async def passed(*arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
             reached(point, Moment.BEFORE)
             result = await act(*arguments, **options)
             reached(point, Moment.AFTER)

@@ -217,6 +217,6 @@ def taken_bytes(directory: Path) -> int:
 
 
 def _room(place: Path) -> FreeSpace:
-    standing = os.statvfs(place)
-    files = standing.f_favail if standing.f_files else None
-    return FreeSpace(bytes=standing.f_bavail * standing.f_frsize, files=files)
+    filesystem = os.statvfs(place)
+    files = filesystem.f_favail if filesystem.f_files else None
+    return FreeSpace(bytes=filesystem.f_bavail * filesystem.f_frsize, files=files)

@@ -242,10 +242,10 @@ def backend(path: str) -> str:
 
     Raises OSError when there is no git.
     """
-    said = subprocess.run(
+    process = subprocess.run(
         ["git", "--exec-path"], capture_output=True, check=False, env={"PATH": path}, text=True
     )
-    return str(Path(said.stdout.strip()) / "git-http-backend")
+    return str(Path(process.stdout.strip()) / "git-http-backend")
 
 
 async def _start(variables: Mapping[str, str], before: tuple[str, ...]) -> asyncio.subprocess.Process:

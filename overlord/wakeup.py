@@ -13,9 +13,9 @@ from pathlib import Path
 class Wakeup:
     """Rings are counted, so that one between looking and waiting is not missed. `beside` is rung with it."""
 
-    def __init__(self, *, beside: "Wakeup | None" = None) -> None:
+    def __init__(self, *, also: "Wakeup | None" = None) -> None:
         self._notified = asyncio.Event()
-        self._beside = beside
+        self._beside = also
         self.count = 0
 
     def notify(self) -> None:
@@ -47,7 +47,7 @@ class Wakeup:
             ours = path.stat().st_ino
             ear.setblocking(False)
             loop = asyncio.get_running_loop()
-            loop.add_reader(ear, self._heard, ear)
+            loop.add_reader(ear, self._handle, ear)
             try:
                 yield
             finally:
@@ -56,7 +56,7 @@ class Wakeup:
                     if path.stat().st_ino == ours:  # another daemon's, once this one was replaced
                         path.unlink()
 
-    def _heard(self, ear: socket.socket) -> None:
+    def _handle(self, ear: socket.socket) -> None:
         with contextlib.suppress(BlockingIOError):
             while ear.recv(16):
                 self.notify()

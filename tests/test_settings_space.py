@@ -150,7 +150,7 @@ def test_what_cannot_be_added_is_refused(
 
 def test_secrets_of_what_settings_were_made_of_are_not_shown(configured: Configured) -> None:
     settings = configured(f"forge: {{token: {CANARY}}}\nspaces: {{a/b: {{setup_secrets: {{T: {CANARY}}}}}}}")
-    shown = f"{settings!r} {settings.model_dump_json()} {settings._given!r} {settings.space('a/b')!r}"
+    shown = f"{settings!r} {settings.model_dump_json()} {settings._raw!r} {settings.space('a/b')!r}"
     assert CANARY not in shown
 
 

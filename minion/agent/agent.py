@@ -68,7 +68,7 @@ class Agent:
         for turn in range(1, limits.turns + 1):
             self._session.turn = turn
             if turn > 1 and turn % RESCUE_EVERY_TURNS == 1:
-                self._rescue_beside(turn - 1)
+                self._push_rescue(turn - 1)
             for text in self._mailbox.take(turn):
                 self._conversation.add("user", text)
             reply = self._ask(turn)
@@ -178,7 +178,7 @@ class Agent:
             outcome=outcome, reason=reason, summary=summary, head=workspace.head, turns=self._session.turn
         )
 
-    def _rescue_beside(self, turn: int) -> None:
+    def _push_rescue(self, turn: int) -> None:
         """Push work in progress while the model thinks, so that it costs the loop nothing."""
         message = f"Work in progress, turn {turn}"
         target = self._session.workspace.rescue

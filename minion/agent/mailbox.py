@@ -53,8 +53,8 @@ class Mailbox:
                 self._seen.update(taken)
 
     def _ask(self, turn: int, taken: tuple[int, ...]) -> list[Message]:
-        said = encode(MessagesTaken(turn=turn, taken=taken))
+        body = encode(MessagesTaken(turn=turn, taken=taken))
         try:
-            return list(decode(Messages, self._session_api.post(MESSAGES_PATH, said).body).messages)
+            return list(decode(Messages, self._session_api.post(MESSAGES_PATH, body).body).messages)
         except SessionApiRefused:
             return []  # a session that is over learns it from its next call to the model

@@ -113,26 +113,26 @@ def _content_text(content: object) -> str:
 def _call(item: object, turn: int, number: int, *, cut_off: bool) -> ToolCall:
     function = item.get("function") if isinstance(item, dict) else None
     function = function if isinstance(function, dict) else {}
-    given_id = item.get("id") if isinstance(item, dict) else None
+    call_id = item.get("id") if isinstance(item, dict) else None
     name = function.get("name")
     arguments, problem = _arguments(function.get("arguments"))
     if problem and cut_off:
         problem = "the reply was cut off at the model's output limit; do it in smaller parts"
     return ToolCall(
-        id=given_id if isinstance(given_id, str) and given_id else f"call_{turn}_{number}",
+        id=call_id if isinstance(call_id, str) and call_id else f"call_{turn}_{number}",
         name=_NOT_IN_A_NAME.sub("_", name)[:64] if isinstance(name, str) and name else "unknown",
         arguments=arguments,
         problem=problem,
     )
 
 
-def _arguments(given: object) -> tuple[Mapping[str, Any], str]:
-    if isinstance(given, dict):
-        return given, ""
-    if given is None or (isinstance(given, str) and not given.strip()):
+def _arguments(raw: object) -> tuple[Mapping[str, Any], str]:
+    if isinstance(raw, dict):
+        return raw, ""
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
         return {}, ""
     try:
-        value = json.loads(str(given), strict=False)
+        value = json.loads(str(raw), strict=False)
     except (ValueError, RecursionError) as error:
         return {}, f"the arguments are not JSON: {error}"
     return (value, "") if isinstance(value, dict) else ({}, "the arguments are not a JSON object")
@@ -154,8 +154,8 @@ def _echo(message: Mapping[str, Any], text: str, calls: Sequence[ToolCall]) -> d
 
 def _echoed_call(item: object, call: ToolCall) -> dict[str, Any]:
     known = item if isinstance(item, dict) else {}
-    given = known.get("function")
-    text = given.get("arguments") if isinstance(given, dict) else None
+    function = known.get("function")
+    text = function.get("arguments") if isinstance(function, dict) else None
     sound = isinstance(text, str) and bool(text.strip()) and not call.problem
     arguments = text if sound else json.dumps(call.arguments)
     return {

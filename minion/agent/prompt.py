@@ -79,9 +79,9 @@ def mission(brief: Brief, fence: str) -> str:
         source = f"comment by {comment.author} ({comment.association})"
         parts.append(_fenced(fence, source, comment.body, COMMENT_CHARS))
     parts += _evidence(brief.findings, fence)
-    for told in brief.tried:
+    for attempt in brief.tried:
         parts.append("An earlier session of this task said it did this:")
-        parts.append(_fenced(fence, "earlier session", told, COMMENT_CHARS))
+        parts.append(_fenced(fence, "earlier session", attempt, COMMENT_CHARS))
     for answer in brief.answers:
         parts.append(f"A person{_signed(answer.by, answer.at)} answered an earlier question of this task.")
         parts.append(_fenced(fence, "question", answer.question, COMMENT_CHARS))

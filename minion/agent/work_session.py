@@ -30,7 +30,7 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
     loopback = Loopback(start.session_api.path, patience_s=start.session_api.patience_s)
     git = Git(search_path(start.search_path))
     remote = loopback.url + REPOSITORY_PATH
-    ready = ReadyCopy.given(start.environment, brief.base_sha)
+    ready = ReadyCopy.from_environment(start.environment, brief.base_sha)
     workspace = Workspace(
         start.home,
         remote,

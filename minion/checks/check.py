@@ -54,24 +54,24 @@ def check(start: Start, brief: Brief) -> None:
         )
         start.session_api.post(REPORT_PATH, encode(CheckReport(steps=results)))
         return
-    held = start.session_api.hold(REPORT_PATH)
+    report_post = start.session_api.hold(REPORT_PATH)
     start.session_api.close()
     descendants.adopt_orphans()
     descendants.hide()
     checker = Checker(start, trees, known, largest_bytes=LARGEST_REPORT // max(len(brief.steps), 1))
     try:
         results = tuple(checker.run(step, number) for number, step in enumerate(brief.steps, 1))
-        held.finish(encode(CheckReport(steps=results)))
+        report_post.finish(encode(CheckReport(steps=results)))
     finally:
         trees.close()
-        held.close()
+        report_post.close()
 
 
 def _fetch(start: Start, brief: Brief) -> Trees:
     loopback = Loopback(start.session_api.path, patience_s=start.session_api.patience_s)
     try:
         git = Git(shell.search_path(start.search_path))
-        ready = ReadyCopy.given(start.environment, brief.base_sha)
+        ready = ReadyCopy.from_environment(start.environment, brief.base_sha)
         return Trees(
             start.home,
             loopback.url + REPOSITORY_PATH,
@@ -145,12 +145,12 @@ class Checker:
         is_first: bool,
     ) -> "_Attempt":
         limit = self._largest_bytes if is_first else self._largest_bytes // 8
-        told = (
-            results.told(done.exit_code, limit)
+        detail = (
+            results.outcome(done.exit_code, limit)
             if todo.guarded and done.exit_code is not None
             else RunOutcome()
         )
-        junit, unread = told.junit, told.too_large and f"the report is too large: {told.too_large}"
+        junit, unread = detail.junit, detail.too_large and f"the report is too large: {detail.too_large}"
         if step.junit and not todo.guarded:
             junit, unread = packed_inside(tree, step.junit, limit)
         captured = read(results.directory / CAPTURED, limit) if step.capture else None
@@ -161,11 +161,12 @@ class Checker:
             exit_code=done.exit_code,
             junit=junit,
             unread=unread,
-            output=done.output + (f"\n[The report is not believed: {told.doubt}.]\n" if told.doubt else ""),
+            output=done.output
+            + (f"\n[The report is not believed: {detail.doubt}.]\n" if detail.doubt else ""),
             duration_s=round(done.duration_s, 3),
             captured=None if captured is None else shell.printable(captured),
         )
-        return _Attempt(result, told.failed)
+        return _Attempt(result, detail.failed)
 
     def _execute(
         self, step: CheckStep, todo: Plan, place: Path, timeout_s: float, results: Results

@@ -63,7 +63,7 @@ class Controls:
 
     def begin(self, session: pytest.Session) -> None:
         tests = sum(item in self._noted for item in session.items)
-        self._channel.tell(tests=tests)
+        self._channel.send(tests=tests)
         if tests:
             self._failing = self._made()
         self._plugins = session.config.pluginmanager

@@ -27,8 +27,8 @@ class TreeOnPath:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self) -> None:
-        given = os.environ.get("PYTHONPATH", "")
-        sys.path[:0] = [*self._places, *(place for place in given.split(os.pathsep) if place)]
+        python_path = os.environ.get("PYTHONPATH", "")
+        sys.path[:0] = [*self._places, *(place for place in python_path.split(os.pathsep) if place)]
         if self._finder is not None:
             self._finder.known_only = False
 
@@ -95,9 +95,9 @@ class Reporter:
     """Tells each outcome as it is logged; given `only`, the names of some tests, lets no others run."""
 
     def __init__(
-        self, tell: Callable[..., None], only: Sequence[str] | None, controls: Any, touched: Touched
+        self, report_line: Callable[..., None], only: Sequence[str] | None, controls: Any, touched: Touched
     ) -> None:
-        self._tell = tell
+        self._tell = report_line
         self._touched = touched
         self._only = None if only is None else frozenset(only)
         self._controls = controls
@@ -122,11 +122,11 @@ class Reporter:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.passed:
-            self._told(report, when="collect")
+            self._reported(report, when="collect")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or not report.passed:
-            self._told(report, when=str(report.when))
+            self._reported(report, when=str(report.when))
 
     def pytest_internalerror(self, excrepr: object) -> None:
         text = str(excrepr)[-MOST_CHARS:]
@@ -134,7 +134,7 @@ class Reporter:
             id="pytest::internal", when="collect", outcome="failed", message="internal error", text=text
         )
 
-    def _told(self, report: Any, when: str) -> None:
+    def _reported(self, report: Any, when: str) -> None:
         is_expected = hasattr(report, "wasxfail")
         control, reason = getattr(report, "guard_control", ("", ""))
         self._tell(
@@ -155,7 +155,7 @@ def _report_message(report: Any) -> str:
     if report.skipped:
         if hasattr(report, "wasxfail"):
             return str(report.wasxfail)
-        said = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        return str(said).partition("Skipped: ")[2] or str(said)
+        text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        return str(text).partition("Skipped: ")[2] or str(text)
     crash = getattr(report.longrepr, "reprcrash", None)
     return str(crash.message if crash is not None else report.longrepr)

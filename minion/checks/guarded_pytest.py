@@ -40,7 +40,7 @@ class Channel:
         self._write, self._read, self._current = os.write, os.read, os.getpid
         self._process = os.getpid()
 
-    def tell(self, **line: object) -> None:
+    def send(self, **line: object) -> None:
         if self._current() == self._process:
             self._send(line)
 
@@ -75,7 +75,7 @@ def start_python() -> Any:
     return finder
 
 
-def beside(name: str) -> ModuleType:
+def load_neighbour(name: str) -> ModuleType:
     """A module that lies beside this script, by its file: this directory is not on the import path."""
     spec = importlib.util.spec_from_file_location(f"minion_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
@@ -92,14 +92,14 @@ def main(directory: Path, words: Sequence[str]) -> int:
     finder = start_python()
     import pytest
 
-    controls = beside("guarded_controls").Controls(channel, directory, Path.cwd())
-    plugins = beside("guarded_plugins")
+    controls = load_neighbour("guarded_controls").Controls(channel, directory, Path.cwd())
+    plugins = load_neighbour("guarded_plugins")
     tree = plugins.TreeOnPath(Path.cwd(), finder)
     lines = directory / "watched"
     touched = plugins.Touched(Path.cwd(), json.loads(lines.read_text()) if lines.exists() else ())
-    reporter = plugins.Reporter(channel.tell, only, controls, touched)
+    reporter = plugins.Reporter(channel.send, only, controls, touched)
     code = int(pytest.main(list(words), plugins=[tree, touched, reporter]))
-    channel.tell(exit_code=code)
+    channel.send(exit_code=code)
     return code
 
 

@@ -75,7 +75,7 @@ class GuardedRun:
             self._doubt = "what it told is not what the runner tells"
             return b"\n"
 
-    def told(self, exit_code: int, limit_bytes: int) -> RunOutcome:
+    def outcome(self, exit_code: int, limit_bytes: int) -> RunOutcome:
         """What was told by the time the process ended, with this exit code."""
         if self._doubt:
             return RunOutcome(doubt=self._doubt)

@@ -43,13 +43,13 @@ class Results:
         self._listener.join()
         self._near.close()
 
-    def told(self, exit_code: int, limit_bytes: int) -> RunOutcome:
+    def outcome(self, exit_code: int, limit_bytes: int) -> RunOutcome:
         """What was told by a run that ended with this exit code; to be asked when its processes are dead."""
         self.far.close()
         self._listener.join(_LONGEST_WAIT_S)
         if self._listener.is_alive():
             return RunOutcome(doubt="somebody still holds its end")
-        return self._run.told(exit_code, limit_bytes)
+        return self._run.outcome(exit_code, limit_bytes)
 
     def _listen(self) -> None:
         """Take all that comes, so that the runner never waits for long."""

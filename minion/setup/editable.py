@@ -92,10 +92,10 @@ class _Site:
 
     def _take_finder(self, finder: Path) -> None:
         """setuptools: its tables say it all, unless one names something else than this tree."""
-        said = _literals(_read_source(finder))
+        literals = _literals(_read_source(finder))
         found = {
-            **said.get("MAPPING", {}),
-            **{name: paths[0] for name, paths in said.get("NAMESPACES", {}).items() if paths},
+            **literals.get("MAPPING", {}),
+            **{name: paths[0] for name, paths in literals.get("NAMESPACES", {}).items() if paths},
         }
         inside = {name: self._inside(str(place)) for name, place in found.items()}
         places = {name: place for name, place in inside.items() if place is not None}
@@ -134,9 +134,9 @@ class _Site:
 
     def _take_origin(self, origin: Path) -> None:
         try:
-            said = json.loads(_read_source(origin))
-            place = self._inside(unquote(urlsplit(said["url"]).path))
-            editable = said.get("dir_info", {}).get("editable", False)
+            origin_data = json.loads(_read_source(origin))
+            place = self._inside(unquote(urlsplit(origin_data["url"]).path))
+            editable = origin_data.get("dir_info", {}).get("editable", False)
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         if place is not None:

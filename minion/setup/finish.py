@@ -70,19 +70,21 @@ def finish(made: SetupResult, *, until: float) -> str:
 
 def _interpreter(made: SetupResult, lines: list[str], until: float) -> Interpreter:
     probed = _run(made, ("-c", _PROBE), min(time.monotonic() + _PROBE_S, until))
-    told = dict(line.split(maxsplit=1) for line in probed.output.splitlines() if line.startswith("minion-"))
-    if "minion-python" not in told:
+    versions = dict(
+        line.split(maxsplit=1) for line in probed.output.splitlines() if line.startswith("minion-")
+    )
+    if "minion-python" not in versions:
         raise SetupFailed(f"The environment's Python does not start: {probed.output[-2000:]}")
-    runs_pytest = "minion-pytest" in told
-    lines.append(f"Python {told['minion-python'].replace(' ', '.')}")
+    runs_pytest = "minion-pytest" in versions
+    lines.append(f"Python {versions['minion-python'].replace(' ', '.')}")
     if runs_pytest:
-        lines[-1] += f", pytest {told['minion-pytest'].split()[0]}."
+        lines[-1] += f", pytest {versions['minion-pytest'].split()[0]}."
     else:
         lines[-1] += f". pytest cannot be imported there: {probed.output[-2000:]}"
     for site in (made.directory / VENV).glob("lib/*/site-packages"):
         # What cannot be compiled (templates, other Pythons' code) is no failure of the setup.
         _run(made, ("-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)), until)
-    version = tuple(int(part) for part in told["minion-python"].split())
+    version = tuple(int(part) for part in versions["minion-python"].split())
     return Interpreter(version=version, runs_pytest=runs_pytest)
 
 
@@ -98,9 +100,9 @@ def _run(made: SetupResult, words: tuple[str, ...], until: float) -> shell.Finis
 
 
 def _write(file: Path, content: bytes) -> None:
-    beside = file.with_name(f".{file.name}")
-    with beside.open("wb") as target:
+    temporary = file.with_name(f".{file.name}")
+    with temporary.open("wb") as target:
         target.write(content)
         target.flush()
         os.fsync(target.fileno())
-    beside.rename(file)
+    temporary.rename(file)

@@ -124,9 +124,9 @@ class Setup:
 
     def _variables(self) -> dict[str, str]:
         """What commands are given, secrets apart."""
-        given = self._start.environment
-        cache = Path(given.get("MINION_CACHE") or self._start.home / "cache")
-        plain = shell.plain_environment(given, self._start.home)
+        variables = self._start.environment
+        cache = Path(variables.get("MINION_CACHE") or self._start.home / "cache")
+        plain = shell.plain_environment(variables, self._start.home)
         del plain["PYTHONDONTWRITEBYTECODE"]
         path = (
             *places(self._plan.path, self._directory),
@@ -135,8 +135,8 @@ class Setup:
         )
         return {
             **plain,
-            **_network(given),
-            **json.loads(given.get("MINION_VARIABLES", "{}")),
+            **_network(variables),
+            **json.loads(variables.get("MINION_VARIABLES", "{}")),
             "XDG_CACHE_HOME": str(cache),
             "npm_config_cache": str(cache / "npm"),
             "YARN_CACHE_FOLDER": str(cache / "yarn"),
@@ -194,7 +194,7 @@ class Setup:
             waiting=self._start.interrupts.waiting,
         )
         try:
-            said = finish(made, until=self._until)
+            outcome = finish(made, until=self._until)
         except (SetupFailed, OSError) as error:
             # TimeoutError is an OSError.
             return _step(SETUP_FINISHED, StepOutcome.BROKEN, output=leak.hidden(str(error), secrets))
@@ -202,7 +202,7 @@ class Setup:
             descendants.end_all_but(self._known)
         duration_s = round(time.monotonic() - began, 3)
         return StepResult(
-            name=SETUP_FINISHED, outcome=StepOutcome.RAN, exit_code=0, output=said, duration_s=duration_s
+            name=SETUP_FINISHED, outcome=StepOutcome.RAN, exit_code=0, output=outcome, duration_s=duration_s
         )
 
 

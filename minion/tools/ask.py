@@ -69,12 +69,12 @@ def _wait(session: Session, question_id: str, wait_s: float) -> Answer | None:
 
 
 def _understood(session: Session, answer: Answer) -> str:
-    given = answer.json()
-    words = f"A person answered: {given.get('answer', '')}"
-    if not given.get("scope"):
+    payload = answer.json()
+    words = f"A person answered: {payload.get('answer', '')}"
+    if not payload.get("scope"):
         return words
     try:
-        session.territory.scope = Scope.parse(json.dumps(given["scope"]))
+        session.territory.scope = Scope.parse(json.dumps(payload["scope"]))
     except ScopeError as error:
         return f"{words}\n(The scope that came with it cannot be read, so yours is unchanged: {error})"
     return f"{words}\nYou may now write: {session.territory.scope.describe()}."

@@ -68,7 +68,7 @@ class Checkout:
             if ready.modules or ready.large:  # a clone would have none of them
                 raise GitFailed(f"the ready copy cannot be laid out: {error}") from error
             return False
-        self._tell_git(ready.attributes)
+        self._configure_git(ready.attributes)
         if brief.head_sha != brief.base_sha:
             words = (
                 "fetch",
@@ -86,16 +86,16 @@ class Checkout:
         settings = [word for name, value in _SETTINGS for word in ("-c", f"{name}={value}")]
         words = ["clone", "--quiet", "--no-checkout", "--template=", *settings, self._remote, str(self._root)]
         self._persistently(lambda: self._git.run(self._root.parent, *words))
-        self._tell_git("")
+        self._configure_git("")
         words = ["checkout", "--quiet", "-B", self._brief.branch, self._brief.head_sha]
         try:
             self._git.run(self._root, *words)
         except GitFailed:
             # Attributes that git refuses: it can still be worked on byte by byte.
-            self._tell_git(EVERYTHING)
+            self._configure_git(EVERYTHING)
             self._git.run(self._root, *words, "--force")
 
-    def _tell_git(self, attributes: str) -> None:
+    def _configure_git(self, attributes: str) -> None:
         """What is never saved, and what git must know of files before it sees them."""
         info = self._root / ".git" / "info"
         info.mkdir(exist_ok=True)

@@ -36,7 +36,9 @@ def hold_still(
         attributes.write_text(before + lines, errors="surrogateescape")
         for name in moving:
             (root / name).unlink()
-        git.run(root, "checkout-index", "--force", "--index", "-z", "--stdin", given=_nul_separated(moving))
+        git.run(
+            root, "checkout-index", "--force", "--index", "-z", "--stdin", input_text=_nul_separated(moving)
+        )
     return moving
 
 
@@ -51,7 +53,9 @@ def _moving(git: Git, root: Path, names: Collection[str] | None, but: Collection
     scratch = root / ".git" / "still.index"
     extra = {"GIT_INDEX_FILE": str(scratch)}
     try:
-        git.run(root, "update-index", "-z", "--index-info", extra=extra, given=_nul_separated(asked.values()))
+        git.run(
+            root, "update-index", "-z", "--index-info", extra=extra, input_text=_nul_separated(asked.values())
+        )
         git.run(root, "update-index", "-q", "--refresh", extra=extra, check=False)
         found = git.run(root, "diff-files", "-z", "--name-only", extra=extra).split("\0")[:-1]
     finally:
@@ -62,7 +66,7 @@ def _moving(git: Git, root: Path, names: Collection[str] | None, but: Collection
 def _unreadable(git: Git, root: Path, names: Collection[str]) -> Iterator[str]:
     """The files that cannot be read back at all: an encoding nobody knows, or that they are not in."""
     asked = ("check-attr", "-z", "--stdin", "working-tree-encoding")
-    words = iter(git.run(root, *asked, given=_nul_separated(names)).split("\0")[:-1])
+    words = iter(git.run(root, *asked, input_text=_nul_separated(names)).split("\0")[:-1])
     for name, _, encoding in zip(words, words, words, strict=True):
         if encoding != "unspecified":
             try:

@@ -60,7 +60,9 @@ class Pointers:
             if mode not in _PLAIN:
                 continue
             if (kept := self._content(path)) is not None:
-                made = self._git.run(self._root, "hash-object", "-w", "--stdin", given=kept.pointer).strip()
+                made = self._git.run(
+                    self._root, "hash-object", "-w", "--stdin", input_text=kept.pointer
+                ).strip()
                 entries.append(f"{mode} {made}\t{path}\0")
             elif path in self._by_path:
                 changed.append(path)
@@ -69,7 +71,9 @@ class Pointers:
             raise _not_stored(changed)
         if not entries:
             return tree
-        self._git.run(self._root, "update-index", "-z", "--index-info", extra=extra, given="".join(entries))
+        self._git.run(
+            self._root, "update-index", "-z", "--index-info", extra=extra, input_text="".join(entries)
+        )
         return self._git.run(self._root, "write-tree", extra=extra).strip()
 
     def _content(self, path: str) -> Large | None:

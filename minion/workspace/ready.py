@@ -36,7 +36,7 @@ class ReadyCopy:
         self._place = place
 
     @classmethod
-    def given(cls, environment: Mapping[str, str], base: str) -> "ReadyCopy | None":
+    def from_environment(cls, environment: Mapping[str, str], base: str) -> "ReadyCopy | None":
         """The copy a session was started with, if it is one of this base commit."""
         if not (place := environment.get("MINION_READY")):
             return None

@@ -113,7 +113,7 @@ class Trees:
         if present := [name for path in named for name in at_base.get(path, ())]:
             words = ["--literal-pathspecs", "checkout", "--quiet", base]
             text = "\0".join(present)
-            self._git.run(directory, *words, "--pathspec-from-file=-", "--pathspec-file-nul", given=text)
+            self._git.run(directory, *words, "--pathspec-from-file=-", "--pathspec-file-nul", input_text=text)
 
     def _names(self, directory: Path, commit: str) -> dict[str, list[str]]:
         """What is in a commit, by its name as Overlord writes it: bytes that are no UTF-8 are written out there."""

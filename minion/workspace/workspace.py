@@ -134,7 +134,7 @@ class Workspace:
         parent = self.head or self._start
         words = message.replace("\0", " ")  # git takes no message with one in it
         for left in reversed(range(PUSHES)):
-            head = self._git.run(self.root, "commit-tree", tree, "-p", parent, given=words).strip()
+            head = self._git.run(self.root, "commit-tree", tree, "-p", parent, input_text=words).strip()
             push = ("push", "--quiet", "--no-verify", self._remote, f"{head}:refs/heads/{self._branch}")
             try:
                 self._persistently(partial(self._git.run, self.root, *push))
@@ -193,7 +193,7 @@ class Workspace:
         if strict:
             raise _nested(", ".join(links))
         entries = "".join(f"{about[0][1:]} {about[2]}\t{path}\0" for path, about in links.items())
-        self._git.run(self.root, "update-index", "-z", "--index-info", extra=extra, given=entries)
+        self._git.run(self.root, "update-index", "-z", "--index-info", extra=extra, input_text=entries)
         return self._git.run(self.root, "write-tree", extra=extra).strip()
 
     def _persistently(self, attempt: Callable[[], str]) -> str:

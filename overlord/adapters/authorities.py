@@ -10,8 +10,8 @@ SYSTEM = Path("/etc/ssl/certs/ca-certificates.crt")
 
 def authorities() -> Path | None:
     """The file with them, if there is one where programs look for it."""
-    given = Path(os.environ.get("SSL_CERT_FILE") or SYSTEM)
-    return given if given.is_file() else None
+    path = Path(os.environ.get("SSL_CERT_FILE") or SYSTEM)
+    return path if path.is_file() else None
 
 
 def copied_to(copy: Path) -> Path | None:

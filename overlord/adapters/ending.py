@@ -23,7 +23,7 @@ class Endings:
         self._told: asyncio.Queue[SessionId | None] = asyncio.Queue()
         self._closed = False
 
-    def tell(self, session: SessionId) -> None:
+    def notify(self, session: SessionId) -> None:
         """Note an ending; from the event loop's thread."""
         self._told.put_nowait(session)
 

@@ -87,14 +87,14 @@ class SpaceRunners:
 
     async def follow(self) -> AsyncIterator[SessionId]:
         """Whatever any of them says, as it comes; what one of them raises is raised here."""
-        heard: asyncio.Queue[SessionId | Exception] = asyncio.Queue()
-        following = [asyncio.create_task(_pass_on(runner, heard)) for runner in self._runners.values()]
+        endings: asyncio.Queue[SessionId | Exception] = asyncio.Queue()
+        following = [asyncio.create_task(_pass_on(runner, endings)) for runner in self._runners.values()]
         try:
             while True:
-                said = await heard.get()
-                if isinstance(said, Exception):
-                    raise said
-                yield said
+                ended = await endings.get()
+                if isinstance(ended, Exception):
+                    raise ended
+                yield ended
         finally:
             for task in following:
                 task.cancel()
@@ -109,9 +109,9 @@ class SpaceRunners:
         return runners if len(runners) == 1 else [item for item in runners if await item.find(session)]
 
 
-async def _pass_on(runner: Runner, heard: asyncio.Queue[SessionId | Exception]) -> None:
+async def _pass_on(runner: Runner, endings: asyncio.Queue[SessionId | Exception]) -> None:
     try:
         async for session in runner.follow():
-            heard.put_nowait(session)
+            endings.put_nowait(session)
     except (ExternalServiceError, OSError) as error:
-        heard.put_nowait(error)
+        endings.put_nowait(error)

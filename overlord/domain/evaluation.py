@@ -98,11 +98,11 @@ REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LIN
 """What a pass needs, besides the review where there is one."""
 
 
-TOLD_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-test-left", "unproven")
+SHOWN_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-test-left", "unproven")
 """Rules of findings that are named before all others, in this order."""
-ABOUT_TESTS = frozenset({*TOLD_FIRST, "expectation-changed"})
+ABOUT_TESTS = frozenset({*SHOWN_FIRST, "expectation-changed"})
 """Of these a person may say, after the last revision, that they are meant: a test can be wrong."""
-TOLD_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
+SHOWN_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
 """Rules of findings that are told and held against nobody."""
 
 
@@ -137,8 +137,8 @@ def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     order: dict[str, int] = {name: index for index, name in enumerate(CheckName)}
 
     def rank(item: Finding) -> tuple[int, int, str, int, str]:
-        late = len(TOLD_FIRST) + (item.rule in TOLD_LAST)
-        place = TOLD_FIRST.index(item.rule) if item.rule in TOLD_FIRST else late
+        late = len(SHOWN_FIRST) + (item.rule in SHOWN_LAST)
+        place = SHOWN_FIRST.index(item.rule) if item.rule in SHOWN_FIRST else late
         return (place, order.get(item.check, 99), item.file or "", item.line or 0, item.rule)
 
     return tuple(sorted(unique, key=rank))

@@ -11,7 +11,7 @@ SHOWN = 3
 SHOWN_CHARS = 160
 """Of a list of patterns."""
 
-_Said = str | Callable[[Mapping[str, Json]], str]
+_Sentence = str | Callable[[Mapping[str, Json]], str]
 
 
 def _findings_line(findings: Json) -> str:
@@ -56,14 +56,14 @@ def _otherwise(data: Mapping[str, Json]) -> str:
 
 
 def _message_sentence(data: Mapping[str, Json]) -> str:
-    said = " ".join(str(data["text"]).split())
-    said = said if len(said) <= SHOWN_CHARS else f"{said[: SHOWN_CHARS - 1]}…"
+    message = " ".join(str(data["text"]).split())
+    message = message if len(message) <= SHOWN_CHARS else f"{message[: SHOWN_CHARS - 1]}…"
     where = (
         f"the Minion of {data['session']} reads it before its next turn"
         if data["session"]
         else "no session is at work, so it goes into the next brief"
     )
-    return f"message {data['message']} from a person: “{said}”; {where}"
+    return f"message {data['message']} from a person: “{message}”; {where}"
 
 
 def _may_write(data: Mapping[str, Json]) -> str:
@@ -75,13 +75,13 @@ def _may_write(data: Mapping[str, Json]) -> str:
     )
 
 
-_LOCAL: Mapping[E, _Said] = {
+_LOCAL: Mapping[E, _Sentence] = {
     E.BRANCH_PUSHED: lambda d: f"the work is on the branch {d['branch']}",
     E.PULL_OPENED: "",
     E.DELIVERED: "the work is in review",
 }
 """Where there is no forge but this machine's own: people see branches there, and no pull requests."""
-_SENTENCES: Mapping[E, _Said] = {
+_SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
     E.SESSION_STARTED: lambda d: f"the Minion is at work{_may_write(d)}",
@@ -223,14 +223,14 @@ _SENTENCES: Mapping[E, _Said] = {
 def describe_event(name: str, data: Mapping[str, Json], *, is_local: bool = False) -> str:
     """One sentence, safe to print on a terminal; of a fact another version wrote in another shape, its name. Empty for what is
     nothing to people where the forge is this machine's own (`is_local`)."""
-    said = None
+    wording = None
     if name in set(E):
         local = _LOCAL.get(E(name)) if is_local else None
         if local == "":
             return ""
-        said = local or _SENTENCES.get(E(name))
+        wording = local or _SENTENCES.get(E(name))
     try:
-        sentence = said(data) if callable(said) else said or name.replace("_", " ")
+        sentence = wording(data) if callable(wording) else wording or name.replace("_", " ")
     except KeyError:
         sentence = name.replace("_", " ")
     return " ".join(visible(sentence).split())

@@ -92,25 +92,25 @@ class ModelOutage:
 
     def verdict(self, at: datetime) -> str:
         """What is put to a person once it is given up: what is wrong, how long it was tried, what they can do."""
-        said = self.fault.describe(self.model)
+        sentence = self.fault.describe(self.model)
         tried = (
             f"; it was tried for {minutes_text((at - self.since).total_seconds())}"
             if self.fault.passes
             else ""
         )
-        return f"{said[:1].upper()}{said[1:]}{tried}. {self.fault.advice} Then try again."
+        return f"{sentence[:1].upper()}{sentence[1:]}{tried}. {self.fault.advice} Then try again."
 
     def line(self, at: datetime, *, is_short: bool = False) -> str:
         """How it is now, in one line: what is wrong, and for how long it is tried again. `is_short`: without the endpoint's words."""
         fault = self.fault
         if is_short and fault.passes:
             fault = replace(fault, detail=fault.detail.partition(":")[0])
-        said = fault.describe(self.model)
+        sentence = fault.describe(self.model)
         if not fault.passes:
-            return f"{said}. {fault.advice.rstrip('.')}"
+            return f"{sentence}. {fault.advice.rstrip('.')}"
         if self.until is not None and self.until > at:
-            return f"{said}, trying again for {minutes_text((self.until - at).total_seconds())}"
-        return f"{said}, for {minutes_text((at - self.since).total_seconds())} now"
+            return f"{sentence}, trying again for {minutes_text((self.until - at).total_seconds())}"
+        return f"{sentence}, for {minutes_text((at - self.since).total_seconds())} now"
 
 
 def minutes_text(seconds: float) -> str:

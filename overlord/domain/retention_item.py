@@ -52,7 +52,7 @@ def over(
     evidence_before: datetime,
     transcripts_before: datetime,
     most_bytes: int,
-    held: int,
+    stored: int,
 ) -> list[RetentionItem]:
     """The evidence whose time is over, and what is beyond the room there is for all of it, those that ended first going
     first; by job. `held` are the bytes of all evidence together, that of open jobs too."""
@@ -64,15 +64,15 @@ def over(
         if is_old or (item.kind == TRANSCRIPT and item.ended_at < transcripts_before):
             due.setdefault(item.job_id, []).append(item)
             why[item.job_id] = "kept long enough"
-            held -= item.size
+            stored -= item.size
         else:
             left.append(item)
     for item in left:
-        if held <= most_bytes:
+        if stored <= most_bytes:
             break
         due.setdefault(item.job_id, []).append(item)
         why.setdefault(item.job_id, "there is more than may be kept, and this ended first")
-        held -= item.size
+        stored -= item.size
     return [
         RetentionItem(
             kind=RetentionKind.EVIDENCE,

@@ -181,7 +181,7 @@ def judge_ending(session: Session, ending: Ending) -> SessionVerdict:
     A session that ended by itself without a report, or was killed or told to stop by someone else, was lost to
     infrastructure.
     """
-    if isinstance(session.report, Report) and not _was_told_by_others(session, ending):
+    if isinstance(session.report, Report) and not _was_stopped_by_engine(session, ending):
         complete = session.report.outcome is Outcome.COMPLETE
         return SessionVerdict.SUBMITTED if complete else SessionVerdict.STOPPED_SHORT
     if session.stop_reason in (StopReason.TIME_LIMIT, StopReason.SILENT):
@@ -191,7 +191,7 @@ def judge_ending(session: Session, ending: Ending) -> SessionVerdict:
     return SessionVerdict.LOST
 
 
-def _was_told_by_others(session: Session, ending: Ending) -> bool:
+def _was_stopped_by_engine(session: Session, ending: Ending) -> bool:
     """Whether it says that it was told to stop, and not by us: an engine that goes down tells its containers so."""
     if not isinstance(session.report, Report) or session.report.reason != TERMINATED:
         return False

@@ -89,7 +89,7 @@ class Trace:
         end: datetime,
         *,
         within: int,
-        says: Mapping[str, Attribute],
+        attributes: Mapping[str, Attribute],
         failed: bool = False,
         is_call: bool = False,
     ) -> Span:
@@ -101,7 +101,7 @@ class Trace:
             name=name,
             start=start,
             end=max(start, end),
-            attributes={_NAMES[name]: value for name, value in says.items()},
+            attributes={_NAMES[name]: value for name, value in attributes.items()},
             failed=failed,
             is_call=is_call,
         )
@@ -122,7 +122,12 @@ class Trace:
             ends = [turn.at, *(one.end for one in own), *(one.end for one in tools)]
             start = own[0].start if own else turn.at
             yield self.span(
-                key, f"turn {turn.turn}", start, max(ends), within=self._id(session), says={"turn": turn.turn}
+                key,
+                f"turn {turn.turn}",
+                start,
+                max(ends),
+                within=self._id(session),
+                attributes={"turn": turn.turn},
             )
             yield from (self._asked(one, within=self._id(key)) for one in own)
             for number, one in enumerate(tools):
@@ -133,7 +138,7 @@ class Trace:
                     one.end,
                     within=self._id(key),
                     failed=one.failed,
-                    says={"operation": "execute_tool", "tool": one.tool},
+                    attributes={"operation": "execute_tool", "tool": one.tool},
                 )
         known = frozenset[int]().union(*(turn.exchanges for turn in turned))
         alone = (one for one in asked if one.id not in known)
@@ -148,7 +153,7 @@ class Trace:
             end,
             within=self.root,
             failed=not ending.startswith("exited") and kind not in {"review", "draft"},
-            says={"session": session, "kind": kind, "ending": ending.partition(":")[0]},
+            attributes={"session": session, "kind": kind, "ending": ending.partition(":")[0]},
         )
 
     def inside(self, session: str) -> int:
@@ -156,7 +161,7 @@ class Trace:
         return self._id(session)
 
     def _asked(self, one: ModelCall, *, within: int) -> Span:
-        says: dict[str, Attribute] = {
+        attributes: dict[str, Attribute] = {
             "operation": "chat",
             "provider": "openai",
             "model": one.model,
@@ -173,7 +178,7 @@ class Trace:
             within=within,
             failed=one.failed,
             is_call=True,
-            says={**says, "error": str(one.status)} if one.failed else says,
+            attributes={**attributes, "error": str(one.status)} if one.failed else attributes,
         )
 
     def _id(self, key: str) -> int:

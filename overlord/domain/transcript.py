@@ -161,28 +161,28 @@ class Conversation:
         )
 
     def _drawn(self, call: Call) -> Iterator[str]:
-        given = call.arguments
-        path = str(given.get("path") or "")
+        arguments = call.arguments
+        path = str(arguments.get("path") or "")
         match call.name:
             case "run_command":
-                yield f"$ {given.get('command', call.raw)}"
+                yield f"$ {arguments.get('command', call.raw)}"
             case "edit_file":
                 yield f"edit_file {path}"
-                yield from self._block("- ", given.get("old"))
-                yield from self._block("+ ", given.get("new"))
+                yield from self._block("- ", arguments.get("old"))
+                yield from self._block("+ ", arguments.get("new"))
             case "write_file":
                 yield f"write_file {path}"
-                yield from self._block("+ ", given.get("content"))
+                yield from self._block("+ ", arguments.get("content"))
             case "task_complete" | "task_blocked" | "ask_question":
                 yield call.name
-                for key, value in given.items():
+                for key, value in arguments.items():
                     yield from (f"  {line}" for line in f"{key}: {value}".splitlines())
             case _:
                 values = " ".join(
-                    f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in given.items()
+                    f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items()
                 )
                 yield self._cut(
-                    f"{call.name} {path if set(given) == {'path'} else values or call.raw}".strip()
+                    f"{call.name} {path if set(arguments) == {'path'} else values or call.raw}".strip()
                 )
 
     def _block(self, mark: str, text: object) -> Iterator[str]:

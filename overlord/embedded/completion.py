@@ -40,8 +40,8 @@ class Completion:
 
     def usage(self) -> Json:
         """About as many tokens as there would be."""
-        said = len(self.turn.text or "") + len(json.dumps(self._tool_calls()) if self.turn.calls else "")
-        completion_tokens = said // CHARS_PER_TOKEN + 1
+        chars = len(self.turn.text or "") + len(json.dumps(self._tool_calls()) if self.turn.calls else "")
+        completion_tokens = chars // CHARS_PER_TOKEN + 1
         return {
             "prompt_tokens": self._prompt_tokens,
             "completion_tokens": completion_tokens,

@@ -232,9 +232,9 @@ class EmbeddedModel:
 class _Cut(Response):
     """Breaks the connection after whatever was said."""
 
-    def __init__(self, said: Iterable[bytes]) -> None:
+    def __init__(self, chunks: Iterable[bytes]) -> None:
         super().__init__()
-        self._said = list(said)
+        self._said = list(chunks)
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -165,7 +165,7 @@ class _TurnText(_Strict):
     status: int = 500
 
     @model_validator(mode="after")
-    def _says_something(self) -> "_TurnText":
+    def _check_not_empty(self) -> "_TurnText":
         if not (self.text or self.tool or self.tools or self.misbehave):
             raise ValueError("a turn needs text, tool, tools or misbehave")
         return self

@@ -161,8 +161,8 @@ def _next_in_line(  # noqa: PLR0917
     yield from chosen
     pulls.update(summary.space for summary in waiting if summary.id in chosen and summary.pull_number is None)
     for summary in beyond:
-        held = capacity.no_pull_left(parts, summary.space)
-        if pulls[summary.space] >= _most_pulls(parts, summary.space) and summary.reason != held:
+        reason = capacity.no_pull_left(parts, summary.space)
+        if pulls[summary.space] >= _most_pulls(parts, summary.space) and summary.reason != reason:
             yield summary.id
 
 

@@ -124,7 +124,7 @@ class Renewal:
         self.note = note
         log.info("settings_changed", what=list(what), needs_restart=list(restart))
         data: dict[str, Json] = {"what": list(what), "restart": list(restart)}
-        await self._write(EventName.SETTINGS_CHANGED, data, is_told=False)
+        await self._write(EventName.SETTINGS_CHANGED, data, is_announced=False)
 
     async def _refuse(self, problem: str) -> None:
         at, restart = self._parts.clock.now(), self._restart()
@@ -132,15 +132,15 @@ class Renewal:
             return
         self.note = SettingsNote(trouble=problem, restart=restart, at=at)
         log.error("settings_refused", problem=problem, kept="the last good ones")
-        await self._write(EventName.SETTINGS_REFUSED, {"problem": problem}, is_told=True)
+        await self._write(EventName.SETTINGS_REFUSED, {"problem": problem}, is_announced=True)
 
-    async def _write(self, name: EventName, data: Mapping[str, Json], *, is_told: bool) -> None:
+    async def _write(self, name: EventName, data: Mapping[str, Json], *, is_announced: bool) -> None:
         event = LedgerEvent(name=name, at=self._parts.clock.now(), data=data)
         act = partial(
             _note_settings,
             note=self.note,
             event=event,
-            chat_output=self._parts.chat_output if is_told else None,
+            chat_output=self._parts.chat_output if is_announced else None,
         )
         await self._parts.database.write(Failpoint.SETTINGS_TAKEN, act)
 

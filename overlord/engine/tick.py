@@ -133,7 +133,7 @@ class Tick:
             log.warning("disk", trouble=str(error))  # nothing can be begun either; the next pass looks again
             return
         if is_low and not self._is_low:
-            self._keep_house_now()
+            self._clean_up_now()
         if is_low != bool(self._is_low):
             log.warning("disk_low" if is_low else "disk_has_room", new_work=not is_low)
         self._is_low = is_low
@@ -141,9 +141,9 @@ class Tick:
     def _look_who_asks(self) -> None:
         """Keep house at once when a command asks for it; what is under way may be past what that one saw, and is let end."""
         if not self._background_steps.is_under_way("keep") and self._parts.home.take_keep_asked():
-            self._keep_house_now()
+            self._clean_up_now()
 
-    def _keep_house_now(self) -> None:
+    def _clean_up_now(self) -> None:
         self._kept_at = self._pruned_at = self._parts.clock.monotonic() - clear_up.EVERY_S
 
     def _wanted(self, found: Due) -> dict[str, Act]:
@@ -187,7 +187,7 @@ class Tick:
     async def _talk(self, chat_output: ChatOutput) -> dict[str, Act]:
         """What there is to hear, to compile and to say in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
-        heard, due, opened, self._is_behind = await parts.database.read(
+        has_requests, due, opened, self._is_behind = await parts.database.read(
             lambda c: (
                 bool(requests.unanswered(c)),
                 briefing.is_due(c, parts),
@@ -195,7 +195,7 @@ class Tick:
                 message_projection.is_behind(c, chat_output),
             )
         )
-        if heard:
+        if has_requests:
             wanted["requests"] = self._act(
                 "requests", None, partial(handle_requests.step, parts, chat_output)
             )

@@ -39,13 +39,13 @@ async def serve(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.ask)
     async with (
-        with_chat(settings) as given,
-        overlord(given) as running,
+        with_chat(settings) as chat_settings,
+        overlord(chat_settings) as running,
         traced(running) as tracer,
         chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
-        running.beside("models", ModelWatch(running.session_api.parts).follow),
+        running.concurrently("models", ModelWatch(running.session_api.parts).follow),
     ):
         ending.wake = running.wakeup.notify
 
@@ -61,7 +61,7 @@ async def serve(settings: Settings) -> None:
             runner=running.parts.runner.name,
             home=str(settings.home),
         )
-        supervisor.tell("READY=1", f"STATUS=watches {', '.join(settings.repositories)}")
+        supervisor.notify("READY=1", f"STATUS=watches {', '.join(settings.repositories)}")
         async with supervisor.watching(running.pulse):
             await running.run(ending.asked)
     log.info("stopped")
@@ -79,7 +79,7 @@ class _Ending:
         if self.asked.is_set():
             _leave("told twice")
         log.info("stopping", within_s=DRAIN_S)
-        self._supervisor.tell("STOPPING=1", "STATUS=lets what is in flight end")
+        self._supervisor.notify("STOPPING=1", "STATUS=lets what is in flight end")
         self.asked.set()
         self.wake()
         asyncio.get_running_loop().call_later(DRAIN_S, _leave, "what is in flight does not end")

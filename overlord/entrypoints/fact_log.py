@@ -28,7 +28,7 @@ NAP_S = 5.0
 _WARNINGS = frozenset({EventName.MODEL_FAILED})
 """Facts that somebody who looks after Overlord is to see among all others."""
 
-Hear = Callable[[Sequence[Entry]], Awaitable[None]]
+Listener = Callable[[Sequence[Entry]], Awaitable[None]]
 
 log = structlog.get_logger()
 
@@ -36,22 +36,22 @@ log = structlog.get_logger()
 class Chronicle:
     """Where it is in the ledger. `hear` is told of the same facts, once they are logged."""
 
-    def __init__(self, running: Overlord, after: int, hear: Hear | None = None) -> None:
+    def __init__(self, running: Overlord, after: int, listener: Listener | None = None) -> None:
         self._running = running
         self._after = after
-        self._take_in = hear
+        self._take_in = listener
 
     async def catch_up(self) -> None:
         """Tell what was stored since; what cannot be read now is told later."""
         with contextlib.suppress(sqlite3.DatabaseError, OSError, Fenced):
-            while told := await self._running.parts.database.read(
+            while entries := await self._running.parts.database.read(
                 lambda c: ledger.with_spaces(c, after=self._after, limit=AT_ONCE)
             ):
-                for entry, space in told:
+                for entry, space in entries:
                     _log_entry(entry, space)
-                self._after = told[-1][0].seq
+                self._after = entries[-1][0].seq
                 if self._take_in is not None:
-                    await self._take_in([entry for entry, _ in told])
+                    await self._take_in([entry for entry, _ in entries])
 
     async def follow(self) -> None:
         """Catch up after every pass, for ever."""
@@ -62,9 +62,9 @@ class Chronicle:
 
 
 @contextlib.asynccontextmanager
-async def chronicled(running: Overlord, hear: Hear | None = None) -> AsyncIterator[Chronicle]:
+async def chronicled(running: Overlord, listener: Listener | None = None) -> AsyncIterator[Chronicle]:
     """Tell facts while the block runs, and at its end what is still untold."""
-    chronicle = Chronicle(running, await running.parts.database.read(ledger.last_number), hear)
+    chronicle = Chronicle(running, await running.parts.database.read(ledger.last_number), listener)
     following = asyncio.create_task(chronicle.follow())
     try:
         yield chronicle
@@ -80,10 +80,12 @@ def _log_entry(entry: Entry, space: str) -> None:
     sentence = describe_event(entry.name, data)
     whose = {"job_id": entry.job_id, "session_id": data.pop("session", None), "space": space or None}
     by = entry.actor if entry.actor != OVERLORD else None
-    said = {name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)}
-    fields = {**whose, "by": by, "data": said or None}
-    say = log.warning if entry.name in _WARNINGS else log.info
-    say(
+    shown_fields = {
+        name: _short(value) for name, value in data.items() if isinstance(value, str | int | float)
+    }
+    fields = {**whose, "by": by, "data": shown_fields or None}
+    write = log.warning if entry.name in _WARNINGS else log.info
+    write(
         entry.name,
         seq=entry.seq,
         **{SENTENCE: sentence},

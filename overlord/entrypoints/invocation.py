@@ -24,7 +24,7 @@ TYPED_AS = "OVERLORD_COMMAND"
 """How the operator has this program called, where it cannot know: `docker compose exec overlord overlord`."""
 _REPEATED = ("OVERLORD_HOME", "OVERLORD_CONFIG")
 """Variables that say which Overlord is meant."""
-BESIDE = (
+EVERYWHERE = (
     *(
         "status",
         "queue",
@@ -65,13 +65,13 @@ def chosen_repository() -> str:
 def command(words: str, *, home: Path | None = None) -> str:
     """`overlord WORDS`, as it is typed here, about another home where one is given. Words that are quoted for a shell stay
     as they are."""
-    given = environment()
+    found = environment()
     if home is not None:
-        return f"OVERLORD_HOME={shlex.quote(str(home))} {program(given, sys.argv[0])} {words}"
-    if called := given.get(TYPED_AS):
+        return f"OVERLORD_HOME={shlex.quote(str(home))} {program(found, sys.argv[0])} {words}"
+    if called := found.get(TYPED_AS):
         return f"{called} {words}{_option(words)}"
-    variables = "".join(f"{name}={shlex.quote(given[name])} " for name in _REPEATED if given.get(name))
-    return f"{variables}{program(given, sys.argv[0])} {words}{_option(words)}"
+    variables = "".join(f"{name}={shlex.quote(found[name])} " for name in _REPEATED if found.get(name))
+    return f"{variables}{program(found, sys.argv[0])} {words}{_option(words)}"
 
 
 _NAMED = re.compile(r"`overlord (?=[a-z])([^`\n]+)`")
@@ -85,8 +85,8 @@ def as_pasted(text: str) -> str:
 def _option(words: str) -> str:
     """What says which repository's runs are meant."""
     named = chosen_repository()
-    is_beside = any(words == known or words.startswith(f"{known} ") for known in BESIDE)
-    if not named or " --repo" in words or not (is_beside or (named != "." and _is_local(words))):
+    is_everywhere = any(words == known or words.startswith(f"{known} ") for known in EVERYWHERE)
+    if not named or " --repo" in words or not (is_everywhere or (named != "." and _is_local(words))):
         return ""
     return f" --repo {shlex.quote(named)}"
 

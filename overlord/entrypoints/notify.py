@@ -25,7 +25,7 @@ class Supervisor:
         """How long it waits for a sign of life; 0 when it asks for none."""
         self._seen_at = 0.0
 
-    def tell(self, *lines: str) -> None:
+    def notify(self, *lines: str) -> None:
         """Tell some state, as `READY=1`."""
         if not self._address.startswith(("/", "@")):
             return
@@ -54,10 +54,10 @@ class Supervisor:
     def look(self, pulse: Pulse) -> None:
         """A sign of life, if the loop has made a pass since the last look."""
         if pulse.beat_at == self._seen_at:
-            self.tell("STATUS=the loop makes no passes")
+            self.notify("STATUS=the loop makes no passes")
             return
         self._seen_at = pulse.beat_at
-        self.tell("WATCHDOG=1", "STATUS=the loop makes passes")
+        self.notify("WATCHDOG=1", "STATUS=the loop makes passes")
 
 
 def _patience_s(environment: Mapping[str, str]) -> float:

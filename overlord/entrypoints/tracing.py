@@ -19,7 +19,7 @@ from overlord.app import Overlord
 from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS
 from overlord.domain.trace import Attribute, ModelCall, Span, Trace
-from overlord.entrypoints.fact_log import Hear
+from overlord.entrypoints.fact_log import Listener
 from overlord.errors import NotFound
 from overlord.settings.load import Settings
 from overlord.store import jobs, sessions
@@ -46,7 +46,7 @@ class Tracer:
         self._line: asyncio.Queue[Sequence[Span]] = asyncio.Queue(WAITING)
         self._is_away = False
 
-    async def hear(self, entries: Sequence[Entry]) -> None:
+    async def handle(self, entries: Sequence[Entry]) -> None:
         """Put the spans of what ended into the line. Raises what the database does."""
         for entry in entries:
             if entry.job_id is not None and entry.name in _SPANS:
@@ -62,7 +62,7 @@ class Tracer:
         try:
             self._line.put_nowait(spans)
         except asyncio.QueueFull:
-            self._say_away("the line is full", lost=len(spans))
+            self._report_outage("the line is full", lost=len(spans))
 
     async def send(self) -> None:
         """Send what is in the line, for ever."""
@@ -78,13 +78,13 @@ class Tracer:
             if taken:
                 self._is_away = False
             else:
-                self._say_away("the collector took them not", lost=len(spans))
+                self._report_outage("the collector took them not", lost=len(spans))
 
     async def rest(self) -> None:
         """Wait until the line is empty."""
         await self._line.join()
 
-    def _say_away(self, why: str, *, lost: int) -> None:
+    def _report_outage(self, why: str, *, lost: int) -> None:
         if not self._is_away:
             log.warning("spans_lost", why=why, first=lost)
         self._is_away = True
@@ -123,12 +123,12 @@ class Tracer:
             end,
             within=within,
             failed=score != "pass",
-            says={"check": name, "score": score},
+            attributes={"check": name, "score": score},
         )
 
     def _job(self, connection: sqlite3.Connection, entry: Entry) -> Iterator[Span]:
         job, trace = jobs.get(connection, entry.job_id or 0), self._trace(entry)
-        says: dict[str, Attribute] = {"job": job.id, "repository": job.space, "state": job.state}
+        attributes: dict[str, Attribute] = {"job": job.id, "repository": job.space, "state": job.state}
         yield trace.span(
             "job",
             "job",
@@ -136,7 +136,7 @@ class Tracer:
             _time_of(entry),
             within=0,
             failed=job.state == "failed",
-            says={**says, "change": str(job.pull_number)} if job.pull_number else says,
+            attributes={**attributes, "change": str(job.pull_number)} if job.pull_number else attributes,
         )
 
 
@@ -158,7 +158,7 @@ def exporter_for(settings: Settings, instance: str) -> OtlpExporter | None:
 
 
 @contextlib.asynccontextmanager
-async def traced(running: Overlord) -> AsyncIterator[Hear | None]:
+async def traced(running: Overlord) -> AsyncIterator[Listener | None]:
     """Send spans while the block runs, if the settings ask for it; gives who is to hear of facts."""
     exporter = exporter_for(running.parts.settings, running.parts.home.instance())
     if exporter is None:
@@ -168,7 +168,7 @@ async def traced(running: Overlord) -> AsyncIterator[Hear | None]:
     sending = asyncio.create_task(tracer.send())
     log.info("tracing", endpoint=running.parts.settings.tracing.endpoint)
     try:
-        yield tracer.hear
+        yield tracer.handle
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PARTING_S):
                 await tracer.rest()

@@ -51,7 +51,7 @@ from overlord.store.skills import drafts
 from overlord.store.spaces import managed, pauses, settings_notes, spaces, untested_policies
 from overlord.store.spaces.spaces import Space
 
-MOST_TOLD = 8
+MOST_LISTED = 8
 MOST_PAST = 20
 WEEK = 7
 
@@ -121,13 +121,13 @@ def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> 
             running=lane[name].running,
             most=lane[name].most,
             open_jobs=len(jobs.of_space(connection, name)),
-            state=_held_up(connection, flags.get(name, Space(name=name))),
+            state=_waiting_reason(connection, flags.get(name, Space(name=name))),
         )
         for name in settings.repositories
     )
 
 
-def _held_up(connection: sqlite3.Connection, space: Space) -> str:
+def _waiting_reason(connection: sqlite3.Connection, space: Space) -> str:
     asked = [
         item for item in decisions.waiting(connection) if item.job_id is None and item.space == space.name
     ]
@@ -253,8 +253,8 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
     return Why(
         at=at,
         view=view(connection, job, at=at),
-        told=tuple(_history_lines(entries[-MOST_TOLD:], is_local=is_local)),
-        earlier=max(0, len(entries) - MOST_TOLD),
+        told=tuple(_history_lines(entries[-MOST_LISTED:], is_local=is_local)),
+        earlier=max(0, len(entries) - MOST_LISTED),
         decisions=tuple(decisions.waiting(connection, job_id)),
         unread=tuple(steering.unread(connection, job_id)),
         findings=judged[-1].findings if judged else (),

@@ -19,8 +19,8 @@ MOST_TURNS = 1_000_000
 
 async def messages(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/messages`: what the session has not taken yet. What it says it took counts as read, of its own job alone."""
-    said = await wire.read(request, wire.MESSAGES_TAKEN, limit=wire.MAX_EVENT_BYTES)
-    taken, turn = frozenset(said.taken[:MOST_OF_JOB]), min(max(said.turn, 1), MOST_TURNS)
+    confirmed = await wire.read(request, wire.MESSAGES_TAKEN, limit=wire.MAX_EVENT_BYTES)
+    taken, turn = frozenset(confirmed.taken[:MOST_OF_JOB]), min(max(confirmed.turn, 1), MOST_TURNS)
     if taken:
         at = parts.clock.now()
 

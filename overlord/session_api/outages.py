@@ -17,7 +17,7 @@ from overlord.settings.load import Settings
 from overlord.store.budgets import model_outages
 from overlord.store.database import Database
 
-SAID_AFTER_S = 10.0
+REPORTED_AFTER_S = 10.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Outages:
             self.forget(account.id)
             await self.note(model, fault)
             return f"{fault.describe(model)}. {fault.advice}"
-        if now - began + wait_s >= min(SAID_AFTER_S, patience_s):
+        if now - began + wait_s >= min(REPORTED_AFTER_S, patience_s):
             await self.note(model, fault, since_s=now - began, left_s=max(0.0, patience_s - (now - began)))
         if now - began + wait_s < patience_s:
             return ""
@@ -117,4 +117,4 @@ def _is_new(before: ModelOutage | None, now: ModelOutage) -> bool:
         return True
     if before.until is None or now.until is None:
         return before.until is not now.until
-    return now.until - before.until > timedelta(seconds=SAID_AFTER_S)
+    return now.until - before.until > timedelta(seconds=REPORTED_AFTER_S)

@@ -50,8 +50,8 @@ async def secrets(_request: Request, parts: SessionApiParts, session: Session) -
 
 async def events(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/events`: heartbeat, progress, question, log."""
-    told = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
-    event = _without_secrets(parts, session, told, wire.EVENT)
+    received = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
+    event = _without_secrets(parts, session, received, wire.EVENT)
     if session.kind is SessionKind.SETUP and event.kind not in _OF_A_SETUP:
         raise HTTPException(403, "a setup says that it lives and what it is at, and asks nobody")
     at = parts.clock.now()
@@ -76,16 +76,16 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
 
 
 def _without_secrets(
-    parts: SessionApiParts, session: Session, said: Record, kind: TypeAdapter[Record]
+    parts: SessionApiParts, session: Session, record: Record, kind: TypeAdapter[Record]
 ) -> Record:
     """What a session says, before it is kept. Written anew first: whoever knows a secret could have spelt it in escapes.
 
     Of a check's results only what is known to be secret is taken out: a test's name may look like a token.
     """
-    text = encode(said).decode()
+    text = encode(record).decode()
     redactor = parts.redactor
     clean = redactor.without_values(text) if session.kind is SessionKind.CHECK else redactor.redact(text)
-    return said if clean == text else wire.record(clean, kind)
+    return record if clean == text else wire.record(clean, kind)
 
 
 def _check_question(event: Event) -> None:
@@ -161,18 +161,18 @@ async def _answer_payload(parts: SessionApiParts, decision: Decision) -> dict[st
 
 async def report(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/report`: the session's one report. The same one again is fine, another one is refused."""
-    said: Report | CheckReport
+    cleaned: Report | CheckReport
     if session.kind is SessionKind.WORK:
-        told = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
-        said = _without_secrets(parts, session, told, wire.REPORT)
+        received = await wire.read(request, wire.REPORT, limit=wire.MAX_REPORT_BYTES)
+        cleaned = _without_secrets(parts, session, received, wire.REPORT)
     else:
         results = await wire.read(request, wire.CHECK_REPORT, limit=wire.MAX_REPORT_BYTES)
         results = await asyncio.to_thread(without_values_in, results, parts.redactor)
-        said = _without_secrets(parts, session, results, wire.CHECK_REPORT)
+        cleaned = _without_secrets(parts, session, results, wire.CHECK_REPORT)
 
     def take(connection: sqlite3.Connection) -> bool:
         sessions.mark(connection, session.id, heartbeat_at=parts.clock.now())
-        return sessions.take_report(connection, session.id, said)
+        return sessions.take_report(connection, session.id, cleaned)
 
     taken = await parts.database.write(Failpoint.REPORT_TAKEN, take)
     parts.wakeup.notify()

@@ -24,7 +24,7 @@ class _Page:
     order: list[tuple[int, bool]] = field(default_factory=list)
     """Every request, and whether it was answered."""
 
-    def told(self) -> tuple[Turned, ...]:
+    def turns_made(self) -> tuple[Turned, ...]:
         """The turns. A session's word of a turn may come before its request is settled, or after the next one is; where there are as
         many answers as turns, each turn had the next."""
         if sum(answered for _, answered in self.order) != len(self.turns):
@@ -77,7 +77,7 @@ class Journal:
     def take(self, session: str) -> tuple[tuple[Turned, ...], tuple[Called, ...]]:
         """What is known of a session that has ended, which is then forgotten."""
         page = self._pages.pop(session, _Page())
-        return page.told(), tuple(page.calls)
+        return page.turns_made(), tuple(page.calls)
 
     def _page(self, session: str) -> _Page:
         page = self._pages.setdefault(session, _Page())

@@ -61,8 +61,8 @@ def has_at(values: Mapping[str, Any], path: tuple[str, ...]) -> bool:
     return has_at(below, path[1:]) if isinstance(below, Mapping) else not path[1:] and path[0] in values
 
 
-def found_at(given: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def found_at(raw: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """What stands at a path of keys."""
     for key in path:
-        given = given[key]
-    return given
+        raw = raw[key]
+    return raw

@@ -118,7 +118,7 @@ class Settings(Section):
     docker: DockerEngine
     process: ProcessSessions
     spaces: dict[RepositoryText, SpaceSettings]
-    _given: RawSettings = PrivateAttr(default_factory=RawSettings)
+    _raw: RawSettings = PrivateAttr(default_factory=RawSettings)
     _any_space: SpaceSettings = PrivateAttr()
     _spaces: dict[str, SpaceSettings] = PrivateAttr()
 
@@ -187,7 +187,7 @@ class Settings(Section):
 
     def keys_of(self, name: str) -> frozenset[str]:
         """What a repository's own section says, as `approvers` or `budget.job_usd`."""
-        spaces = self._given.merged.get("spaces", {})
+        spaces = self._raw.merged.get("spaces", {})
         return frozenset(
             key
             for space, own in spaces.items()
@@ -250,37 +250,37 @@ def load(environment: Mapping[str, str], **overrides: Any) -> Settings:
 
 def reloaded(settings: Settings) -> Settings:
     """The settings as they are by now, from the same file, environment and overrides. Raises SettingsError."""
-    return load(settings._given.environment, **settings._given.overrides)
+    return load(settings._raw.environment, **settings._raw.overrides)
 
 
 def added_repositories(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
     """The repositories that are managed by Overlord by command, and what was said of each."""
-    return settings._given.added
+    return settings._raw.added
 
 
 def source_of(settings: Settings, space: str, key: str) -> str:
     """Where it is said what a repository is worked on by, under one key of its section."""
-    given, folded = settings._given, space.casefold()
-    own = given.file.get("spaces") or {}
-    if any(key in keys_of(said) for name, said in given.added.items() if name.casefold() == folded):
+    raw, folded = settings._raw, space.casefold()
+    own = raw.file.get("spaces") or {}
+    if any(key in keys_of(added) for name, added in raw.added.items() if name.casefold() == folded):
         return "command"
-    if any(key in keys_of(said or {}) for name, said in own.items() if name.casefold() == folded):
+    if any(key in keys_of(added or {}) for name, added in own.items() if name.casefold() == folded):
         return f"spaces.{space} in the file"
     path = place_for_all(key)
-    return "the file" if path and has_at(given.file, path) else "default"
+    return "the file" if path and has_at(raw.file, path) else "default"
 
 
 def file_read(settings: Settings) -> Path:
     """The file they were read from, which need not be there."""
-    return settings._given.path
+    return settings._raw.path
 
 
 def with_earlier(settings: Settings, began: Settings, paths: Iterable[tuple[str, ...]]) -> Settings:
     """Settings with what stands at these paths as it was in others. Raises SettingsError."""
-    merged: dict[str, Any] = dict(settings._given.merged)
+    merged: dict[str, Any] = dict(settings._raw.merged)
     for path in paths:
-        merged = put_at(merged, path, found_at(began._given.merged, path))
-    return _made(replace(settings._given, merged=merged))
+        merged = put_at(merged, path, found_at(began._raw.merged, path))
+    return _made(replace(settings._raw, merged=merged))
 
 
 def file_of(environment: Mapping[str, str]) -> Path:
@@ -291,9 +291,9 @@ def file_of(environment: Mapping[str, str]) -> Path:
 
 def rebuilt(settings: Settings, **over: Any) -> Settings:
     """The same settings with these (nested dicts) over them. Raises SettingsError."""
-    given = settings._given
-    overrides = merged_over(given.overrides, over)
-    return _made(replace(given, merged=merged_over(given.merged, over), overrides=overrides))
+    raw = settings._raw
+    overrides = merged_over(raw.overrides, over)
+    return _made(replace(raw, merged=merged_over(raw.merged, over), overrides=overrides))
 
 
 def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Settings:
@@ -302,7 +302,7 @@ def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Se
 
     Raises SettingsError for what a section cannot have.
     """
-    given = settings._given
+    raw = settings._raw
     known = {name.casefold() for name in settings.repositories}
     added = {name: own for name, own in added.items() if name.casefold() not in known}
     if not added:
@@ -314,7 +314,7 @@ def with_added(settings: Settings, added: Mapping[str, Mapping[str, Any]]) -> Se
         "repositories": [*settings.repositories, *added],
         "spaces": {spelt.get(name.casefold(), name): own for name, own in added.items()},
     }
-    return _made(replace(given, merged=merged_over(given.merged, over), added=added))
+    return _made(replace(raw, merged=merged_over(raw.merged, over), added=added))
 
 
 def _made(raw: RawSettings) -> Settings:
@@ -322,7 +322,7 @@ def _made(raw: RawSettings) -> Settings:
         settings = Settings.model_validate(raw.merged)
     except ValidationError as error:
         raise SettingsError(_explain(error, raw)) from None
-    settings._given = raw
+    settings._raw = raw
     if problem := settings.forge.problem() or settings.slack.problem():
         raise SettingsError(problem)
     check_socket_path(settings.home)

@@ -241,12 +241,12 @@ class Environments(Section):
         return {name: value for name, value in self._values().items() if "@" not in value}
 
     def _values(self) -> dict[str, str]:
-        given = {name: value.get_secret_value() for name, value in self.variables.items()}
+        values = {name: value.get_secret_value() for name, value in self.variables.items()}
         # uv installs, and reads none of pip's own variables.
         for theirs, pips in (("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), ("UV_INDEX", "PIP_EXTRA_INDEX_URL")):
-            if pips in given:
-                given.setdefault(theirs, given[pips])
-        return given
+            if pips in values:
+                values.setdefault(theirs, values[pips])
+        return values
 
 
 class Keep(Section):

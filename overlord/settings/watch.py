@@ -32,7 +32,7 @@ class Tracing(Section):
         if not isinstance(value, str):
             return value
         pairs = [part.partition("=") for part in value.split(",") if part.strip()]
-        return {name.strip(): unquote(given.strip()) for name, _, given in pairs}
+        return {name.strip(): unquote(raw.strip()) for name, _, raw in pairs}
 
     @field_validator("endpoint")
     @classmethod

@@ -78,9 +78,9 @@ class EvidenceStore:
         found, before = [], time.time() - GRACE_S
         for place in self._root.glob("[0-9a-f][0-9a-f]"):
             for file in place.iterdir():
-                standing = file.stat()
-                if place.name + file.name not in named and standing.st_mtime <= before:
-                    found.append((place.name + file.name, standing.st_size))
+                status = file.stat()
+                if place.name + file.name not in named and status.st_mtime <= before:
+                    found.append((place.name + file.name, status.st_size))
         return sorted(found)
 
     def remove(self, digest: str) -> None:

@@ -155,7 +155,7 @@ def pause_work(connection: sqlite3.Connection, command: PauseWork, *, at: dateti
     reason = plain_line(command.reason[:1000], limit=200)
     pause = Pause(space=command.space or EVERYTHING, actor=command.actor, at=at, reason=reason)
     pauses.add(connection, pause)
-    data = {name: said for name, said in (("space", pause.space), ("reason", reason)) if said}
+    data = {name: value for name, value in (("space", pause.space), ("reason", reason)) if value}
     _append_event(connection, EventName.PAUSED, data, actor=command.actor, at=at)
     return pause
 

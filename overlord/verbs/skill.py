@@ -103,7 +103,7 @@ def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: 
     if draft.state is DraftState.WAITING and draft.verdict is SkillVerdict.REJECT:
         raise Refused(f"draft {draft.label} is rejected by the judge: {draft.why}; edit it first")
     text = plain_line(command.reason[:1000], limit=MOST_REASON)
-    return drafts.approve(connection, draft, by=command.by, said=text, at=at)
+    return drafts.approve(connection, draft, by=command.by, answer=text, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ def reject_draft(connection: sqlite3.Connection, command: RejectDraft, *, at: da
     draft = drafts.get(connection, command.draft_id)
     check_shown(draft, command.digest)
     text = plain_line(command.reason[:1000], limit=MOST_REASON)
-    rejected = drafts.reject(connection, draft, by=command.by, said=text, at=at)
+    rejected = drafts.reject(connection, draft, by=command.by, answer=text, at=at)
     rest_proposal(connection, rejected, f"its draft {draft.label} was rejected", at=at)
     return rejected
 
@@ -174,7 +174,7 @@ def retire_skill(connection: sqlite3.Connection, command: RetireSkill, *, at: da
         raise Refused(f"draft {under_way.label} is about that skill already")
     for failed in drafts.failed_of(connection, command.space, command.name):
         if failed.kind is DraftKind.RETIRE:  # this one takes its place
-            drafts.reject(connection, failed, by=command.by, said="asked for anew", at=at)
+            drafts.reject(connection, failed, by=command.by, answer="asked for anew", at=at)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
     return drafts.request(
         connection,

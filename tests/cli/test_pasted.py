@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from overlord.embedded.play import blocked
 from overlord.entrypoints.cli.command_list import app
-from overlord.entrypoints.invocation import BESIDE, LOCAL, as_pasted, choose_repository, command, program
+from overlord.entrypoints.invocation import EVERYWHERE, LOCAL, as_pasted, choose_repository, command, program
 from tests.local import DEADLINE_S, LocalSession
 from tests.quick import quick_desk
 
@@ -119,7 +119,7 @@ def test_which_commands_take_a_repository_is_known() -> None:
     root = get_command(app)
     assert isinstance(root, TyperGroup)
     taking = {name for name, takes in options(root) if takes}
-    named = {name for name, _ in options(root) if name in LOCAL or name.startswith(BESIDE)}
+    named = {name for name, _ in options(root) if name in LOCAL or name.startswith(EVERYWHERE)}
     assert named == taking
 
 

@@ -303,7 +303,7 @@ async def test_uncommitted_work_is_counted(tmp_path: Path) -> None:
 
 async def test_a_place_is_held_by_one(tmp_path: Path) -> None:
     place = place_of(str(made(tmp_path / "calc")), {"OVERLORD_HOME": str(tmp_path / "home")})
-    with place.held(), pytest.raises(Refused, match="another `overlord run` works on"), place.held():
+    with place.locked(), pytest.raises(Refused, match="another `overlord run` works on"), place.locked():
         pass
-    with place.held():
+    with place.locked():
         pass

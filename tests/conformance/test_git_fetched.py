@@ -63,7 +63,7 @@ class Ground:
         await self.git.refresh_mirror(NAME, await self.remote())
         place = await self.git.ready_copy(NAME, self.base, self.remote)
         assert place is not None
-        copy = ReadyCopy.given({"MINION_READY": str(place)}, self.base)
+        copy = ReadyCopy.from_environment({"MINION_READY": str(place)}, self.base)
         assert copy is not None
         return copy
 

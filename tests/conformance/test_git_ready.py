@@ -52,7 +52,7 @@ class Ground:
         await self.overlord_sees()
         place = await self.git.ready_copy(NAME, base)
         assert place is not None
-        copy = ReadyCopy.given({"MINION_READY": str(place)}, base)
+        copy = ReadyCopy.from_environment({"MINION_READY": str(place)}, base)
         assert copy is not None
         return copy
 
@@ -304,7 +304,7 @@ async def test_a_ready_copy_of_no_use_is_a_clone(ground: Ground, damage: Callabl
         (place / file).chmod(0o644)
     damage(place)
     remote = str(ground.home.session_repository(SESSION))
-    ready = ReadyCopy.given({"MINION_READY": str(place)}, base)
+    ready = ReadyCopy.from_environment({"MINION_READY": str(place)}, base)
     workspace = Workspace(ground.root / "work", remote, brief, GIT, ready=ready, patience_s=0)
     (ground.root / "work").mkdir()
     workspace.begin()

@@ -99,13 +99,13 @@ def test_signs_of_life_are_given_to_whoever_asked_this_process(
 
 
 def test_a_supervisor_that_does_not_listen_is_told_nothing_and_holds_nobody_up(tmp_path: Path) -> None:
-    Supervisor({}).tell("READY=1")
-    Supervisor({"NOTIFY_SOCKET": "vsock:2:1"}).tell("READY=1")
-    Supervisor({"NOTIFY_SOCKET": f"{tmp_path}/gone"}).tell("READY=1")
+    Supervisor({}).notify("READY=1")
+    Supervisor({"NOTIFY_SOCKET": "vsock:2:1"}).notify("READY=1")
+    Supervisor({"NOTIFY_SOCKET": f"{tmp_path}/gone"}).notify("READY=1")
     deaf = Ear(f"{tmp_path}/deaf")
     with contextlib.closing(deaf):
         for _ in range(1000):
-            Supervisor({"NOTIFY_SOCKET": deaf.name}).tell("WATCHDOG=1")
+            Supervisor({"NOTIFY_SOCKET": deaf.name}).notify("WATCHDOG=1")
         assert deaf.now() == "WATCHDOG=1"
 
 

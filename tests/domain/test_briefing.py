@@ -61,25 +61,25 @@ def test_times_are_no_part_of_what_it_says() -> None:
 def test_whatever_it_says_makes_another_fingerprint(said: dict[str, Any]) -> None:
     told = a_briefing(**said)
     assert told.fingerprint != a_briefing().fingerprint
-    assert told.is_worth_telling("")
-    assert not told.is_worth_telling(told.fingerprint)
+    assert told.has_news_since("")
+    assert not told.has_news_since(told.fingerprint)
 
 
 def test_the_same_decisions_on_a_day_without_news_are_not_told_again() -> None:
     first = a_briefing(waiting=(ASKED,), finished=(DONE,), spent=Cost(tokens=9))
     second = a_briefing(waiting=(ASKED,))
-    assert first.is_worth_telling("")
-    assert not second.is_worth_telling(first.fingerprint)
+    assert first.has_news_since("")
+    assert not second.has_news_since(first.fingerprint)
     third = a_briefing(waiting=(ASKED,), spent=Cost(tokens=1))
-    assert third.is_worth_telling(second.fingerprint), "somebody worked"
-    assert a_briefing(waiting=(ASKED, ASKED)).is_worth_telling(first.fingerprint)
+    assert third.has_news_since(second.fingerprint), "somebody worked"
+    assert a_briefing(waiting=(ASKED, ASKED)).has_news_since(first.fingerprint)
 
 
 def test_an_empty_one_is_never_told() -> None:
     empty = a_briefing()
     assert empty.is_empty
-    assert not empty.is_worth_telling("")
-    assert not empty.is_worth_telling(a_briefing(waiting=(ASKED,)).fingerprint)
+    assert not empty.has_news_since("")
+    assert not empty.has_news_since(a_briefing(waiting=(ASKED,)).fingerprint)
 
 
 def test_its_sections_hold_what_is_of_their_kind() -> None:

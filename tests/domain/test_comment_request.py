@@ -3,7 +3,7 @@
 import pytest
 
 from overlord.domain.conversation.comment_command import CommentCommand, CommentCommandError, CommentVerb
-from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in
+from overlord.domain.conversation.comment_request import CommentRequest, names_of, request_in
 
 APP = names_of("overlord-agent[bot]")
 RETRY = CommentCommand(verb=CommentVerb.RETRY)
@@ -30,7 +30,7 @@ def test_an_app_is_named_with_and_without_its_ending() -> None:
     ],
 )
 def test_who_speaks_to_it_in_words_asks_for_a_change(body: str) -> None:
-    assert said_in(body, APP) == CommentRequest()
+    assert request_in(body, APP) == CommentRequest()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_who_speaks_to_it_in_words_asks_for_a_change(body: str) -> None:
     ],
 )
 def test_plain_words_quotes_code_and_other_names_say_nothing_to_it(body: str) -> None:
-    assert said_in(body, APP) is None
+    assert request_in(body, APP) is None
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_plain_words_quotes_code_and_other_names_say_nothing_to_it(body: str) ->
     ],
 )
 def test_what_is_a_command_is_that_command(body: str) -> None:
-    assert said_in(body, APP) == RETRY
+    assert request_in(body, APP) == RETRY
 
 
 def test_a_scope_may_be_said_to_its_name() -> None:
-    said = said_in("@overlord-agent scope +docs/**", APP)
+    said = request_in("@overlord-agent scope +docs/**", APP)
     assert said == CommentCommand(verb=CommentVerb.SCOPE, patterns=("docs/**",))
 
 
@@ -91,9 +91,9 @@ def test_a_scope_may_be_said_to_its_name() -> None:
 )
 def test_what_is_not_understood_is_answered_with_what_is_possible(body: str) -> None:
     with pytest.raises(CommentCommandError, match="Or say in a few words what to change"):
-        said_in(body, APP)
+        request_in(body, APP)
 
 
 def test_nobody_is_named_where_the_account_is_not_known() -> None:
-    assert said_in("@overlord-agent name it total", names_of("")) is None
-    assert said_in("@ name it total", names_of("")) is None
+    assert request_in("@overlord-agent name it total", names_of("")) is None
+    assert request_in("@ name it total", names_of("")) is None

@@ -38,7 +38,7 @@ def told(failing):
         line = {"id": name, "when": "call", "outcome": outcome, "file": name.split("::")[0], "message": "", "text": "", "control": "", "reason": ""}
         run.take(json.dumps(line).encode())
     run.take(json.dumps({"exit_code": int(failing >= 0)}).encode())
-    junit = run.told(int(failing >= 0), 4_000_000).junit
+    junit = run.outcome(int(failing >= 0), 4_000_000).junit
     assert junit is not None
     return junit
 
@@ -75,7 +75,7 @@ def test_names_of_any_length_are_told_apart() -> None:
         }
         run.take(json.dumps({**line, "control": "", "reason": ""}).encode())
     run.take(b'{"exit_code": 0}')
-    cases = parse_report(run.told(0, 4_000_000).junit)
+    cases = parse_report(run.outcome(0, 4_000_000).junit)
     assert cases is not None and len(cases) == 2
     assert all(len(case.id) <= 400 for case in cases)
 

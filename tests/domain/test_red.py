@@ -100,13 +100,13 @@ def test_a_red_test_that_runs_what_was_changed_belongs_to_the_task() -> None:
 
 
 def test_one_that_is_explained_goes_to_the_review() -> None:
-    silent = left(context(imports={"test_a.py"}, said="I did my best."))
+    silent = left(context(imports={"test_a.py"}, summary="I did my best."))
     assert rules(silent) == ["red-test-left"]
     said = "I mended it.\ntest_red needs a network."
-    told = left(context(imports={"test_a.py"}, said=said))
+    told = left(context(imports={"test_a.py"}, summary=said))
     assert (told.score, rules(told), told.subject) == (CheckScore.PASS, ["red-test-explained"], "")
     assert told.findings[0].evidence == "test_red needs a network."
-    unreviewed = left(context(imports={"test_a.py"}, said=said, is_reviewed=False))
+    unreviewed = left(context(imports={"test_a.py"}, summary=said, is_reviewed=False))
     assert (unreviewed.score, unreviewed.subject) == (CheckScore.PASS, "changed_tests")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minion.protocol import Comment, Issue, Scope, ScopeMode, is_protected
-from overlord.domain.scope.inference import NOTHING_SAID, infer
+from overlord.domain.scope.inference import NOTHING_INFERRED, infer
 from overlord.domain.scope.issue_text import candidates
 from overlord.domain.scope.occurrences import MOST_SYMBOLS, Occurrences
 from overlord.domain.scope.reason import Inference
@@ -141,7 +141,7 @@ def test_each_pattern_says_why_it_is_there() -> None:
     ],
 )
 def test_where_nothing_can_be_said_nothing_is_closed(title: str, body: str) -> None:
-    assert inferred(issue(title, body), always=["CHANGELOG.md"]) == NOTHING_SAID
+    assert inferred(issue(title, body), always=["CHANGELOG.md"]) == NOTHING_INFERRED
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_no_text_opens_what_is_protected_or_outside_and_none_ends_it(
     found = inferred(one, paths)
     assert inferred(one, sorted(paths, reverse=True)) == found
     assert len(found.reasons) == len(found.scope.patterns)
-    if found != NOTHING_SAID:
+    if found != NOTHING_INFERRED:
         assert Scope.parse(found.scope.to_json()) == found.scope
     roots = {path.split("/")[0].replace("\\", "") for path in paths}
     for reason in found.reasons:
@@ -350,7 +350,7 @@ def test_what_a_package_shows_opens_the_package() -> None:
 def test_the_readme_is_opened_where_it_is_spoken_of_besides() -> None:
     assert "README.md" in patterns("Bug in src/acme/url.py", "Say so in the README.")
     assert "README.md" not in patterns("Bug in src/acme/url.py", "Say so.")
-    assert inferred(issue("Please", "I read the README")) == NOTHING_SAID
+    assert inferred(issue("Please", "I read the README")) == NOTHING_INFERRED
 
 
 def test_hardly_any_code_is_opened_as_a_whole() -> None:

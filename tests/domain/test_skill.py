@@ -50,7 +50,7 @@ def test_everything_at_once() -> None:
     )
     assert skill.triggers.file_patterns == ("src/**/*.py", "Makefile")
     assert skill.text == "a, then b\n\nExample 1:\nadd(a, b)\n\nExample 2:\nsub(a, b)"
-    assert skill.told.description == "Which argument comes first"
+    assert skill.text_offered.description == "Which argument comes first"
     assert skill.tools == ("read_file", "run_command")
 
 

@@ -43,7 +43,7 @@ def test_a_skill_does_worse_by_enough_jobs_enough_points_and_not_by_chance(
 
 
 def test_a_standing_is_told_with_its_figures() -> None:
-    assert standing(0, 0, 3, 1).told == "no job that loaded it has ended yet"
-    assert standing(5, 0, 5, 5).told == "0 of 5 jobs went well, beside 5 of 5 others, which is worse"
-    assert standing(1, 1, 0, 0).told == "1 of 1 job went well, beside no others yet"
+    assert standing(0, 0, 3, 1).sentence == "no job that loaded it has ended yet"
+    assert standing(5, 0, 5, 5).sentence == "0 of 5 jobs went well, beside 5 of 5 others, which is worse"
+    assert standing(1, 1, 0, 0).sentence == "1 of 1 job went well, beside no others yet"
     assert (standing(3, 2, 0, 0).rate, standing(3, 2, 0, 0).baseline) == (66, None)

@@ -18,7 +18,7 @@ from typing import Any
 
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
-from overlord.app import Overlord, _chat_output, _held, _note_start
+from overlord.app import Overlord, _chat_output, _current, _note_start
 from overlord.config_files import packaged
 from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.review.rubric import load_rubric
@@ -99,13 +99,13 @@ class MemoryWorld(World):
     async def _overlord(self) -> AsyncIterator[Overlord]:
         """As `app.overlord`, with ports in memory."""
         settings, clock = self.settings(), self.clock
-        wakeup = Wakeup(beside=(watchers := Wakeup()))
+        wakeup = Wakeup(also=(watchers := Wakeup()))
         home = Home(settings.home)
         async with contextlib.AsyncExitStack() as stack:
             _copy_schema(home.database)
             database = await Database.open(home.database, exclusive=True)
             stack.push_async_callback(database.close)
-            held = _held(settings, await database.read(managed.added))
+            held = _current(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
             session_api = MemorySessionApis(
                 SessionApiParts(

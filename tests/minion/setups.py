@@ -152,7 +152,7 @@ class Place:
             assert not isinstance(todo, StepOutcome)
             done = self.run(*todo.arguments, stdin=results.far.fileno(), guarded=True)
             assert done.exit_code is not None
-            told = results.told(done.exit_code, 2_000_000)
+            told = results.outcome(done.exit_code, 2_000_000)
         return Checked(
             exit_code=done.exit_code,
             output=done.output + told.doubt,

@@ -82,7 +82,7 @@ def guarded(tmp_path: Path) -> Guarded:
                 stdin=results.far.fileno(),
             )
             assert done.exit_code is not None
-            told = results.told(done.exit_code, 2_000_000)
+            told = results.outcome(done.exit_code, 2_000_000)
         print(done.output, told.doubt)
         return Ran(exit_code=done.exit_code, output=done.output, told=told)
 

@@ -33,7 +33,7 @@ def passes(
 
 
 def controlled(run: GuardedRun) -> list[bool]:
-    told = run.told(0, LIMIT)
+    told = run.outcome(0, LIMIT)
     assert told.junit is not None, told.doubt
     return [case.controlled for case in parse_junit(told.junit) or ()]
 
@@ -51,7 +51,7 @@ def test_a_run_told_to_its_end_is_believed() -> None:
         line(id="a/test_b.py::C::test_d[x/y]", when="setup", outcome="failed", message="no", text="<line>")
     )
     run.take(line(exit_code=1))
-    told = run.told(1, LIMIT)
+    told = run.outcome(1, LIMIT)
     assert told.failed == ("a/test_b.py::C::test_d[x/y]",)
     assert told.junit is not None
     good, bad = parse_junit(told.junit) or ()
@@ -84,7 +84,7 @@ def test_anything_else_is_not_believed(lines: list[bytes]) -> None:
     run = GuardedRun()
     for each in lines:
         run.take(each)
-    told = run.told(0, LIMIT)
+    told = run.outcome(0, LIMIT)
     assert (told.junit, bool(told.doubt)) == (None, True)
 
 
@@ -94,7 +94,7 @@ def test_a_control_that_passes_is_the_end_of_belief(control: str) -> None:
     passes(run, "test_a.py::test_a")
     passes(run, "test_a.py::test_b", control=control)
     run.take(line(exit_code=0))
-    assert "test_a.py::test_b" in run.told(0, LIMIT).doubt
+    assert "test_a.py::test_b" in run.outcome(0, LIMIT).doubt
 
 
 @pytest.mark.parametrize(("control", "says"), [("failed", "another reason"), ("skipped", "{}"), ("", "{}")])
@@ -136,8 +136,8 @@ def test_slow_controls_are_few() -> None:
 
 
 def test_a_run_that_lies_about_how_many_tests_it_has_costs_nothing() -> None:
-    assert begun(10**30).told(0, LIMIT).junit is None
-    assert begun(-5).told(0, LIMIT).junit is None
+    assert begun(10**30).outcome(0, LIMIT).junit is None
+    assert begun(-5).outcome(0, LIMIT).junit is None
 
 
 def test_names_are_those_of_pytests_own_report() -> None:

@@ -113,7 +113,7 @@ async def test_what_is_said_with_a_file_alone_is_told_to_be_unreadable_and_other
         for subtype in NOBODYS_WORDS:
             event = {"type": "message", "subtype": subtype, "user": talk.alice, "text": "Drop it"}
             event |= {"ts": talk.chat.workspace.next_ts(), "thread_ts": card.ts, "channel": card.channel}
-            talk.chat.people.hear(event)
+            talk.chat.people.deliver(event)
         await talk.chat.arrived()
         await talk.world.settle()
         assert talk.chat.ephemerals(talk.alice) == []

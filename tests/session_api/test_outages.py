@@ -8,7 +8,7 @@ from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel, Refusal
 from overlord.session_api.gateway.model_watch import ModelWatch
-from overlord.session_api.outages import SAID_AFTER_S
+from overlord.session_api.outages import REPORTED_AFTER_S
 from overlord.store.budgets import model_outages
 from tests.session_api.gate import Gate, open_gate
 
@@ -51,7 +51,7 @@ async def test_a_long_one_is_said_once_and_so_is_its_end(model: EmbeddedModel) -
         model.refusal = BUSY
         for _ in range(3):
             assert (await gate.ask()).status_code == 429
-            gate.clock.move(SAID_AFTER_S)
+            gate.clock.move(REPORTED_AFTER_S)
         assert await lines(gate) == [
             "the model scripted is busy (429: Rate limit reached), trying again for 8 minutes"
         ]
@@ -162,7 +162,7 @@ async def test_it_does_not_ask_beside_a_session_that_tries_and_forgets_what_nobo
         watch, outages = await watch_of(gate)
         model.refusal = BUSY
         await gate.ask()
-        gate.clock.move(SAID_AFTER_S)
+        gate.clock.move(REPORTED_AFTER_S)
         await gate.ask()
         await outages.note("gpt-old", fault(FaultKind.FAILING))
         asked = len(model.requests)

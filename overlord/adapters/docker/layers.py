@@ -25,7 +25,7 @@ ENVIRONMENT = "overlord-environment"
 DIRECTORY = "/opt/environment"
 SLOW_S = 1800
 """The longest an engine may take to build or to keep an image."""
-TOLD_LINES = 30
+SHOWN_LINES = 30
 
 _STAGE = "overlord-stage"
 _OWN = {GROUND, ENVIRONMENT, _STAGE}
@@ -124,7 +124,7 @@ class DockerLayers:
             memory_mb=self._memory_mb,
         )
         if not ok:
-            sentence = "\n".join(lines[-TOLD_LINES:])
+            sentence = "\n".join(lines[-SHOWN_LINES:])
             raise RunnerRefused(f"the system an environment is made on could not be built:\n{sentence}")
 
     async def _own(self) -> Mapping[str, Any]:

@@ -81,8 +81,8 @@ class Notes:
         if out_of_memory:
             return Ending(kind=EndKind.OUT_OF_MEMORY, exit_code=code, detail=str(state["Error"]))
         if self.has(session, Note.KILLED):
-            said = self._file(session, Note.KILLED).read_text()
-            return Ending(kind=EndKind.KILLED, exit_code=code, detail=f"signal {said} from outside")
+            text = self._file(session, Note.KILLED).read_text()
+            return Ending(kind=EndKind.KILLED, exit_code=code, detail=f"signal {text} from outside")
         if code in _ENDED_BY_OTHERS:
             return Ending(kind=EndKind.KILLED, exit_code=code, detail=_ENDED_BY_OTHERS[code])
         return Ending(kind=EndKind.EXITED, exit_code=code, detail=str(state["Error"]))

@@ -317,14 +317,14 @@ class DockerRunner:
         self._watching = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def tell(what: Any, *arguments: Any) -> None:
+        def notify(what: Any, *arguments: Any) -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 loop.call_soon_threadsafe(what, *arguments)
 
         self._engine.watch(
             self._label,
-            on_connect=lambda listed: tell(self._on_listing, listed),
-            on_event=lambda event: tell(self._on_event, event),
+            on_connect=lambda listed: notify(self._on_listing, listed),
+            on_event=lambda event: notify(self._on_event, event),
         )
         return self._watching
 
@@ -334,7 +334,7 @@ class DockerRunner:
         self._told &= set(states)
         for session, state in states.items():
             if state in {"exited", "dead"}:
-                self._tell(session)
+                self._notify(session)
 
     def _on_event(self, event: Mapping[str, Any]) -> None:
         attributes = event["Actor"]["Attributes"]
@@ -342,16 +342,16 @@ class DockerRunner:
         if not session:
             return
         if event["Action"] == "die":
-            self._tell(session)
+            self._notify(session)
         else:
             self._notes.signalled(session, attributes.get("signal", ""))
 
-    def _tell(self, session: SessionId) -> None:
+    def _notify(self, session: SessionId) -> None:
         if (waiting := self._ended.get(session)) is not None:
             waiting.set()
         if session not in self._told:
             self._told.add(session)
-            self._endings.tell(session)
+            self._endings.notify(session)
 
 
 def _session_of(entry: Mapping[str, Any]) -> SessionId:

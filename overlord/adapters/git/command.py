@@ -22,7 +22,7 @@ _PASSED_ON = ("PATH", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "h
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE")
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
-_SAID_BYTES = 64 * 1024
+_OUTPUT_BYTES = 64 * 1024
 """As much is kept of what a command that failed had printed."""
 _INSIDE = ("sh", "-c", 'cd "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -207,7 +207,7 @@ def _failure(command: str, code: int | None, errors: bytes, output: bytes = b"")
         return GitFailed(f"git cannot be started: {_last_words(errors)}; install git")
     kind = OverLimit if _TOO_MUCH.search(errors) else GitFailed
     message = f"git {command} failed: {_last_words(errors)}"
-    return kind(message, output=output[-_SAID_BYTES:], errors=errors[-_SAID_BYTES:])
+    return kind(message, output=output[-_OUTPUT_BYTES:], errors=errors[-_OUTPUT_BYTES:])
 
 
 def _last_words(errors: bytes) -> str:

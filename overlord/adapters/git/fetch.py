@@ -59,10 +59,10 @@ async def head_at(mirror: Path, remote: Remote, branch: str, *, scratch: Path) -
     """
     words, reference = ("ls-remote", "--quiet", remote.url), f"refs/heads/{branch}"
     with tempfile.TemporaryDirectory(dir=scratch) as directory:
-        said = Path(directory) / "said"
-        traced = {"GIT_TRACE_PACKET": str(said)}
+        printed = Path(directory) / "said"
+        traced = {"GIT_TRACE_PACKET": str(printed)}
         output = await git(mirror, *words, reference, settings=signed_in(remote), environment=traced)
-        speaks_git = said.exists() and said.stat().st_size > 0
+        speaks_git = printed.exists() and printed.stat().st_size > 0
     # A server that only knows files says nothing of git's, but then it lists something.
     if not output and not speaks_git and not await git(mirror, *words, settings=signed_in(remote)):
         raise GitFailed(f"what answers at {remote.url} is no git server")

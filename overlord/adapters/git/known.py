@@ -20,8 +20,8 @@ async def list_known(repository: Path, commits: Collection[Sha]) -> None:
     """Write down what the commits have of `.gitmodules`; nothing is written where they have none."""
     known: set[bytes] = set()
     for commit in dict.fromkeys(commits):
-        told = await git(repository, *_LISTING, commit, "--", ":(glob)**/.gitmodules", bounded=True)
-        known |= {words.split()[3] for words in told.split(b"\0")[:-1:2]}
+        output = await git(repository, *_LISTING, commit, "--", ":(glob)**/.gitmodules", bounded=True)
+        known |= {words.split()[3] for words in output.split(b"\0")[:-1:2]}
     if known:
         (repository / _FILE).write_bytes(b"".join(named + b"\n" for named in sorted(known)))
         with (repository / "config").open("a", encoding="utf-8") as config:

@@ -30,7 +30,7 @@ ASKED_AT_ONCE = 100
 """Objects in one question, as the specification advises."""
 MOST_FILES = 10_000
 Origin = tuple[str, str, int | None]
-_TOLD_WRONG = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
+_MISCONFIGURED = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL)
 """An address or a header nobody can be asked with."""
 TIMEOUT = httpx.Timeout(30.0, read=60.0)
 
@@ -79,10 +79,10 @@ async def _filtered(repository: Path, commit: Sha, paths: Sequence[bytes], scrat
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index"), "GIT_ATTR_SOURCE": commit}
         await git(repository, "read-tree", commit, environment=index)
         words = ("check-attr", "--cached", "-z", "--stdin", "filter")
-        told = await git(
+        output = await git(
             repository, *words, environment=index, stdin=b"".join(path + b"\0" for path in paths)
         )
-    fields = iter(told.split(b"\0")[:-1])
+    fields = iter(output.split(b"\0")[:-1])
     return [path for path, _, value in zip(fields, fields, fields, strict=True) if value == b"lfs"]
 
 
@@ -131,7 +131,7 @@ class LfsObjects:
             if answer.status_code != 200:
                 raise _failed(answer, "The forge does not say where Git LFS keeps it")
             return {item.oid: item for item in _Batch.model_validate_json(answer.content).objects}
-        except _TOLD_WRONG:
+        except _MISCONFIGURED:
             raise Unobtainable("The forge has no address where Git LFS could be asked.") from None
         except httpx.HTTPError as error:
             raise ForgeUnavailable(
@@ -162,7 +162,7 @@ class LfsObjects:
                 if answer.status_code != 200:
                     raise _failed(answer, f"The content of {name} cannot be had")
                 await self._keep(pointer, name, answer)
-        except (*_TOLD_WRONG, ValueError, TimeoutError) as error:
+        except (*_MISCONFIGURED, ValueError, TimeoutError) as error:
             raise Unobtainable(f"The content of {name} cannot be had: {type(error).__name__}.") from None
         except httpx.HTTPError as error:
             raise ForgeUnavailable(f"The content of {name} cannot be had: {type(error).__name__}.") from None
@@ -196,17 +196,19 @@ def _failed(answer: httpx.Response, what: str) -> ExternalServiceError:
 
 def headers_for(url: str, values: Mapping[str, str], remote: Remote) -> dict[str, str]:
     """The headers of a request: those the forge told for it, and Overlord's own credential for the forge itself."""
-    is_told = any(name.lower() == "authorization" for name in values)
-    if is_told or not remote.authorization or origin(url) != origin(remote.url):
+    has_authorization = any(name.lower() == "authorization" for name in values)
+    if has_authorization or not remote.authorization or origin(url) != origin(remote.url):
         return dict(values)
     return {**values, "Authorization": remote.authorization}
 
 
-def _place_of(told: _Object | None, name: str) -> _Action:
+def _place_of(answer: _Object | None, name: str) -> _Action:
     """Where the forge says that an object is. Raises Unobtainable when it names no place."""
-    action = told.actions.get("download") if told is not None else None
+    action = answer.actions.get("download") if answer is not None else None
     if action is None:
-        why = told.error.message[:200] if told is not None and told.error else "the forge names no place"
+        why = (
+            answer.error.message[:200] if answer is not None and answer.error else "the forge names no place"
+        )
         raise Unobtainable(f"Git LFS does not have the content of {name}: {why}.")
     return action
 

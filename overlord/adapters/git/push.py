@@ -19,7 +19,7 @@ _PASSES = re.compile(
 )
 """Reasons and words of a server that has trouble of its own."""
 _FORBIDDEN = re.compile(r"The requested URL returned error: 403")
-_SAID = re.compile(r"^remote: ?(.*?)[ \t]*$", re.MULTILINE)
+_REMOTE_LINE = re.compile(r"^remote: ?(.*?)[ \t]*$", re.MULTILINE)
 _CODED = re.compile(r"\bGH\d{3}\b")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MOST_LINES = 20
@@ -48,14 +48,16 @@ _ADVISED = "Change what it complains of at the forge."
 
 def refusal_of(error: GitFailed, branch: str) -> PushRefused | None:
     """What the external service declined, of a push to a branch that failed; None where trying again may do."""
-    said = _server_lines(error.errors)
+    server_lines = _server_lines(error.errors)
     rejected = _REJECTED.search(error.output)
     why = _printable(rejected["why"]) if rejected else ""
-    is_forbidden = bool(said) and bool(_FORBIDDEN.search(_printable(error.errors)))
-    if not (rejected or is_forbidden) or _PASSES.search(" ".join((why, *said)) if is_forbidden else why):
+    is_forbidden = bool(server_lines) and bool(_FORBIDDEN.search(_printable(error.errors)))
+    if not (rejected or is_forbidden) or _PASSES.search(
+        " ".join((why, *server_lines)) if is_forbidden else why
+    ):
         return None
-    summary = _summary(why, said)
-    words = "\n".join([*said[:_MOST_LINES], *([f"({why})"] if why else [])])
+    summary = _summary(why, server_lines)
+    words = "\n".join([*server_lines[:_MOST_LINES], *([f"({why})"] if why else [])])
     return PushRefused(
         f"the forge refused the push to {branch}: {summary}", words=words, advice=_advice(f"{why}\n{words}")
     )
@@ -74,7 +76,7 @@ def _advice(text: str) -> str:
 
 def _server_lines(errors: bytes) -> list[str]:
     """What the server itself has said, without empty lines and lines of dashes."""
-    found = _SAID.findall(_printable(errors))
+    found = _REMOTE_LINE.findall(_printable(errors))
     return [line for line in found if re.search(r"\w", line)]
 
 

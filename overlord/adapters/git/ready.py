@@ -82,8 +82,12 @@ def commit_of(copy: Path) -> str:
 
 def objects_of(copy: Path) -> set[str]:
     """The names of what is in a copy in the place of pointers of Git LFS."""
-    told = copy / LARGE
-    return {item[:64].decode() for item in told.read_bytes().split(b"\0")[:-1]} if told.exists() else set()
+    large_files = copy / LARGE
+    return (
+        {item[:64].decode() for item in large_files.read_bytes().split(b"\0")[:-1]}
+        if large_files.exists()
+        else set()
+    )
 
 
 def link_history(source: Path, target: Path) -> None:
@@ -108,8 +112,8 @@ async def pack(
     target = repository / "objects" / "pack" / "pack"
     revisions = [*wanted, *(f"^{sha}" for sha in known)]
     arguments = ("pack-objects", "--quiet", "--revs", "--non-empty", "--window=0", str(target))
-    given = "".join(f"{revision}\n" for revision in revisions).encode()
-    await git(mirror, *arguments, stdin=given, bounded=bounded)
+    listing = "".join(f"{revision}\n" for revision in revisions).encode()
+    await git(mirror, *arguments, stdin=listing, bounded=bounded)
 
 
 async def shallow_part(mirror: Path, heads: Sequence[Sha]) -> str:

@@ -33,9 +33,9 @@ async def make_session_repository(
     await list_known(repository, refs.values())
     commands = "".join(f"create refs/heads/{branch} {sha}\n" for branch, sha in refs.items())
     await git(repository, "update-ref", "--stdin", stdin=commands.encode())
-    beside = repository / "ready.new"
-    beside.write_text(str(taken_bytes(repository / "objects")))
-    beside.rename(repository / "ready")
+    new_copy = repository / "ready.new"
+    new_copy.write_text(str(taken_bytes(repository / "objects")))
+    new_copy.rename(repository / "ready")
 
 
 def _config(writable: str | None) -> str:

@@ -54,20 +54,20 @@ class Submodules:
 
     async def _below(self, repository: Path, commit: Sha, parent: str, prefix: bytes, depth: int) -> None:
         links = await _links(repository, commit)
-        given = await _addresses(repository, commit) if links else {}
+        addresses = await _addresses(repository, commit) if links else {}
         for path, sha in links.items():
             name = shown(prefix + path)
             if depth == DEEPEST or len(self._found) == MOST:
                 raise Unobtainable(
                     f"The submodule {name} is one too many: {MOST} are fetched, and {DEEPEST} one in another."
                 )
-            if path not in given:
+            if path not in addresses:
                 raise Unobtainable(f"The submodule {name} has no address in .gitmodules.")
             try:
-                url = address(given[path], parent, self._remote.url)
+                url = address(addresses[path], parent, self._remote.url)
             except ValueError as error:
                 raise Unobtainable(
-                    f"The submodule {name} is not fetched: {error} ({given[path][:200]})."
+                    f"The submodule {name} is not fetched: {error} ({addresses[path][:200]})."
                 ) from None
             module = Module(path=prefix + path, repository=self._place(url), commit=sha)
             await self._fetch(module, url)
@@ -142,12 +142,12 @@ def _packed(repository: Path) -> int:
 async def _links(repository: Path, commit: Sha) -> dict[bytes, Sha]:
     """The submodules in a commit's own tree, with the commits they are at."""
     try:
-        told = await listed(repository, commit)
+        entries = await listed(repository, commit)
     except TooLong as error:
         raise Unobtainable(f"{error}.") from None
     return {
         path: Sha(words.rpartition(b" ")[2].decode())
-        for words, _, path in (entry.partition(b"\t") for entry in told.split(b"\0")[:-1])
+        for words, _, path in (entry.partition(b"\t") for entry in entries.split(b"\0")[:-1])
         if words.startswith(b"160000 ")
     }
 

@@ -142,14 +142,14 @@ class AppCredentials:
     async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
         if fresh:
             return (await self._mint(name, for_git=True)).token
-        held = self._held.get(name)
-        if held is None or self._now() >= held.renew_at:
-            held = await self._one_refresh(name)
-        return held.token
+        cached = self._held.get(name)
+        if cached is None or self._now() >= cached.renew_at:
+            cached = await self._one_refresh(name)
+        return cached.token
 
     def forget(self, name: RepositoryName, token: str) -> bool:
-        held = self._held.get(name)
-        if held is not None and held.token == token:
+        cached = self._held.get(name)
+        if cached is not None and cached.token == token:
             del self._held[name]
         return True
 

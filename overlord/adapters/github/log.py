@@ -78,19 +78,19 @@ async def _read_end(
 
 
 def _length(response: httpx.Response) -> int | None:
-    told = response.headers.get("content-length", "")
-    return int(told) if told.isascii() and told.isdecimal() else None
+    content_length = response.headers.get("content-length", "")
+    return int(content_length) if content_length.isascii() and content_length.isdecimal() else None
 
 
 async def _end(response: httpx.Response, limit_bytes: int) -> bytes | None:
     """The last bytes of an answer; None if it is longer than it may be."""
     kept: deque[bytes] = deque()
-    read = held = 0
+    read = buffered = 0
     async for chunk in response.aiter_raw():
-        read, held = read + len(chunk), held + len(chunk)
+        read, buffered = read + len(chunk), buffered + len(chunk)
         if read > MOST_BYTES:
             return None
         kept.append(chunk)
-        while held - len(kept[0]) >= limit_bytes:
-            held -= len(kept.popleft())
+        while buffered - len(kept[0]) >= limit_bytes:
+            buffered -= len(kept.popleft())
     return b"".join(kept)[-limit_bytes:]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from typing_extensions import TypeVarTuple, override
 
-Told = TypeVarTuple("Told")
+Arguments = TypeVarTuple("Arguments")
 
 if sys.version_info < (3, 12):
     UNKNOWN = 255
@@ -29,11 +29,11 @@ if sys.version_info < (3, 12):
 
         @override
         def add_child_handler(
-            self, pid: int, callback: Callable[[int, int, *Told], object], *args: *Told
+            self, pid: int, callback: Callable[[int, int, *Arguments], object], *args: *Arguments
         ) -> None:
             ended, loop = os.pidfd_open(pid), asyncio.get_running_loop()
 
-            def hear() -> None:
+            def handle_signal() -> None:
                 loop.remove_reader(ended)
                 os.close(ended)
                 try:
@@ -42,7 +42,7 @@ if sys.version_info < (3, 12):
                     code = UNKNOWN
                 callback(pid, code, *args)
 
-            loop.add_reader(ended, hear)
+            loop.add_reader(ended, handle_signal)
 
         @override
         def remove_child_handler(self, pid: int) -> bool:
@@ -51,11 +51,11 @@ if sys.version_info < (3, 12):
 
 def watch_children() -> None:
     """Have the kernel tell, for the whole process. Where it cannot, as in some sandboxes, nothing changes."""
-    if sys.version_info < (3, 12) and _tells():
+    if sys.version_info < (3, 12) and _has_process_descriptors():
         asyncio.set_child_watcher(_Watcher())
 
 
-def _tells() -> bool:
+def _has_process_descriptors() -> bool:
     """Whether the kernel hands out descriptors of processes."""
     try:
         os.close(os.pidfd_open(os.getpid()))

@@ -62,7 +62,7 @@ class ProcessRunner:
         if fresh:
             await self._spawn(directory, launch)
         if not self._watch(launch.session) and fresh:
-            self._endings.tell(launch.session)  # it was over before it could be watched
+            self._endings.notify(launch.session)  # it was over before it could be watched
 
     async def find(self, session: SessionId) -> Running | None:
         directory = self._directory(session)
@@ -174,8 +174,8 @@ class ProcessRunner:
         )
         _, last_words = await shim.communicate()
         if shim.returncode:
-            said = harmless(last_words, limit_bytes=500)
-            raise RunnerUnavailable(f"session {launch.session} could not be started here: {said}")
+            output = harmless(last_words, limit_bytes=500)
+            raise RunnerUnavailable(f"session {launch.session} could not be started here: {output}")
 
     def _environment(self, directory: Path, launch: Launch) -> dict[str, str]:
         path = os.pathsep.join((str(Path(self._command[0]).parent), os.environ.get("PATH", os.defpath)))
@@ -186,11 +186,11 @@ class ProcessRunner:
             "PYTHONPATH": str(Path(minion.__file__).parent.parent),
             **launch.environment,
             "MINION_WORK": str(directory / "work"),
-            **self._beside(launch),
+            **self._shared_paths(launch),
             "OVERLORD_URL": f"unix://{launch.session_api}/s",
         }
 
-    def _beside(self, launch: Launch) -> dict[str, str]:
+    def _shared_paths(self, launch: Launch) -> dict[str, str]:
         """Where a session finds what it shares with others."""
         found = {}
         if launch.layer:
@@ -221,7 +221,7 @@ class ProcessRunner:
 
     def _on_end(self, session: SessionId) -> None:
         self._forget(session)
-        self._endings.tell(session)
+        self._endings.notify(session)
 
     def _forget(self, session: SessionId) -> None:
         shim = self._watched.pop(session, None)

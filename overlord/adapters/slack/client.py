@@ -66,10 +66,10 @@ class SlackClient:
         except _Dropped:
             return await self._call(method, data=data)
 
-    async def write(self, method: str, **said: Any) -> Mapping[str, Any]:
+    async def write(self, method: str, **arguments: Any) -> Mapping[str, Any]:
         """Do something, once. After ChatUnavailable it may have been done."""
         return await self._call(
-            method, json={name: value for name, value in said.items() if value is not None}
+            method, json={name: value for name, value in arguments.items() if value is not None}
         )
 
     async def send(self, address: str, payload: Mapping[str, Any]) -> None:
@@ -82,13 +82,13 @@ class SlackClient:
                 status, wait_s = answer.status, self._wait_s(answer.headers)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise self._unanswered(error, "an answer") from None
-        said = _parsed_answer(body)
+        reply = _parsed_answer(body)
         if status in GONE:
             raise ChatExpired(
                 "an answer came too late: its address is good for half an hour and five answers"
             )
-        if status != 200 or said.get("ok") is not True:
-            raise meaning("an answer", status, said, wait_s)
+        if status != 200 or reply.get("ok") is not True:
+            raise meaning("an answer", status, reply, wait_s)
 
     async def close(self) -> None:
         if self._session is not None:
@@ -204,7 +204,7 @@ def _parsed_answer(body: str) -> Mapping[str, Any]:
     if body in ("", "ok"):
         return {"ok": True}
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
-        said = {"error": body if WORD.fullmatch(body) else ""}
-    return said if isinstance(said, Mapping) else {}
+        answer = {"error": body if WORD.fullmatch(body) else ""}
+    return answer if isinstance(answer, Mapping) else {}

@@ -97,7 +97,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     parts: list[Part] = [listed(jobs, "No open jobs. Label an issue, or /overlord work on #42.")]
     parts += paused(status.pauses)
     parts += [Paragraph((f"⚠️ {cut_line(outage.line(status.at), 500)}",)) for outage in status.outages]
-    parts += [Paragraph((cut_line(said, 500),)) for said in status.settings]
+    parts += [Paragraph((cut_line(problem, 500),)) for problem in status.settings]
     parts += [
         Paragraph(
             (
@@ -194,7 +194,7 @@ def why_message(why: Why, *, web: str = "") -> ChatMessage:
         ]
     if why.told:
         parts.append(Heading("What happened"))
-        parts.append(Bullets(tuple((_moment(told.at), f" {cut_line(told.sentence)}") for told in why.told)))
+        parts.append(Bullets(tuple((_moment(line.at), f" {cut_line(line.sentence)}") for line in why.told)))
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return _composed(f"Job {job.id}: {job.issue_ref}", *parts)
@@ -231,10 +231,10 @@ def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> ChatMess
     )
 
 
-def proposals_message(standing: Sequence[EnhancementProposal], at: datetime) -> ChatMessage:
+def proposals_message(open_proposals: Sequence[EnhancementProposal], at: datetime) -> ChatMessage:
     """What Overlord would improve: what waits for a person, and what was approved and is not done."""
-    waiting = [item for item in standing if item.status is ProposalStatus.PENDING]
-    under_way = [item for item in standing if item.status is not ProposalStatus.PENDING]
+    waiting = [item for item in open_proposals if item.status is ProposalStatus.PENDING]
+    under_way = [item for item in open_proposals if item.status is not ProposalStatus.PENDING]
     parts: list[Part] = [
         listed([_proposed(item, at) for item in waiting], "Nothing waits for you."),
     ]
@@ -290,7 +290,7 @@ def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
 
 def brief_title(briefing: Briefing) -> str:
     """All of it in a line."""
-    told = (
+    text = (
         (len(briefing.waiting), "waiting for you"),
         (len(briefing.proposed), "proposed"),
         (len(briefing.drafts), "drafted"),
@@ -298,7 +298,7 @@ def brief_title(briefing: Briefing) -> str:
         (len(briefing.failed), "failed or ended"),
         (len(briefing.to_review), "to review"),
     )
-    return f"Briefing: {', '.join(f'{number} {name}' for number, name in told if number) or 'all is quiet'}"
+    return f"Briefing: {', '.join(f'{number} {name}' for number, name in text if number) or 'all is quiet'}"
 
 
 def _to_decide(asked: OpenDecision) -> Failpoint:

@@ -13,10 +13,10 @@ MOST_SHOWN = 10
 """Of each list; how many more there are is said."""
 
 
-def drafts_message(standing: Sequence[SkillDraft], at: datetime) -> ChatMessage:
+def drafts_message(open_drafts: Sequence[SkillDraft], at: datetime) -> ChatMessage:
     """Skills on their way: what waits for a person, and what is under way or went no further."""
-    waiting = [item for item in standing if item.state is DraftState.WAITING]
-    others = [item for item in standing if item.state is not DraftState.WAITING]
+    waiting = [item for item in open_drafts if item.state is DraftState.WAITING]
+    others = [item for item in open_drafts if item.state is not DraftState.WAITING]
     text = f"{count(len(waiting), 'draft')} waiting for a person"
     parts: list[Part] = [Heading(text), drafts_list(waiting, at)]
     if others:

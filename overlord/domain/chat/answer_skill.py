@@ -30,8 +30,8 @@ def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> Chat
     return ChatMessage(summary=text, parts=tuple(parts))
 
 
-def _line(skill: SkillRecord, standing: SkillStatistics) -> tuple[Span, ...]:
+def _line(skill: SkillRecord, statistics: SkillStatistics) -> tuple[Span, ...]:
     return (
         Bold(f"{skill.name} {skill.version}"),
-        f" in {skill.space}, {skill.origin}: loaded by {standing.loaded} of {count(standing.offered, 'job')}; {standing.told}",
+        f" in {skill.space}, {skill.origin}: loaded by {statistics.loaded} of {count(statistics.offered, 'job')}; {statistics.sentence}",
     )

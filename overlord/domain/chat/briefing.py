@@ -53,16 +53,16 @@ class Briefing:
     @property
     def fingerprint(self) -> str:
         """Of what it says, without times: what stands, and then what is news if there is any."""
-        return f"{self._standing}:{_hash(*self._news)}" if self._has_news else self._standing
+        return f"{self._state_hash}:{_hash(*self._news)}" if self._has_news else self._state_hash
 
-    def is_worth_telling(self, before: str) -> bool:
+    def has_news_since(self, before: str) -> bool:
         """Whether it says something that the briefing of this fingerprint did not. `before` is empty if there was none."""
         if self.is_empty or self.fingerprint == before:
             return False
-        return self._has_news or self._standing != before.partition(":")[0]
+        return self._has_news or self._state_hash != before.partition(":")[0]
 
     @property
-    def _standing(self) -> str:
+    def _state_hash(self) -> str:
         waiting = [f"{asked.decision.id} {asked.decision.digest}" for asked in self.waiting]
         drafts = [f"{draft.id} {draft.digest}" for draft in self.drafts]
         return _hash(waiting, [job.id for job in self.to_review], *([drafts] if drafts else []))
@@ -78,8 +78,8 @@ class Briefing:
         return (*ended, proposed, self.spent.tokens, self.spent.nusd)
 
 
-def _hash(*said: object) -> str:
-    return sha256(json.dumps(said).encode()).hexdigest()[:16]
+def _hash(*values: object) -> str:
+    return sha256(json.dumps(values).encode()).hexdigest()[:16]
 
 
 def suggestion(asked: OpenDecision) -> str:

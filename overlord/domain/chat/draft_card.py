@@ -110,7 +110,7 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
         parts.append(Quote(cut(draft.reason, _REASON)))
     if draft.state is DraftState.WAITING:
         parts += _draft_text(draft)
-    parts += _held(draft)
+    parts += _finding_parts(draft)
     parts += _outcome(draft, place)
     if draft.trouble and draft.state in DECIDABLE:
         parts.append(
@@ -139,7 +139,7 @@ def _draft_text(draft: SkillDraft) -> list[Part]:
     return [Output(draft.text)]
 
 
-def _held(draft: SkillDraft) -> list[Part]:
+def _finding_parts(draft: SkillDraft) -> list[Part]:
     if not draft.findings or draft.state not in DECIDABLE:
         return []
     items = [
@@ -200,8 +200,8 @@ def _answers(draft: SkillDraft, value: ValueOf) -> list[Part]:
         buttons.append(Button(action=FILL, label="Edit …", value=value(EDIT, "")))
     buttons.append(Button(action=FILL, label="Reject …", value=value(REJECT, "")))
     if draft.is_editable and not fits_form(draft):
-        told = Note(f"It is edited on the command line: overlord skills edit {draft.label}")
-        return [told, Buttons(tuple(buttons))]
+        note = Note(f"It is edited on the command line: overlord skills edit {draft.label}")
+        return [note, Buttons(tuple(buttons))]
     return [Buttons(tuple(buttons))]
 
 

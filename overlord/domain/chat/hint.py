@@ -32,6 +32,6 @@ def in_chat(text: str) -> str:
 
 def _typed(found: re.Match[str]) -> str:
     for shell, chat in _HERE:
-        if said := re.fullmatch(shell, found[1]):
-            return f"`/overlord {said.expand(chat)}`"
+        if match := re.fullmatch(shell, found[1]):
+            return f"`/overlord {match.expand(chat)}`"
     return found[0]

@@ -85,7 +85,7 @@ def _decision_parts(asked: OpenDecision, view: HomeView, place: Place, values: V
 def _error_parts(status: Status) -> list[Part]:
     parts = paused(status.pauses)
     parts += [Paragraph((f"⚠️ {cut_line(outage.line(status.at), 500)}",)) for outage in status.outages]
-    parts += [Paragraph((cut_line(said, 500),)) for said in status.settings]
+    parts += [Paragraph((cut_line(problem, 500),)) for problem in status.settings]
     for trouble in status.poll_errors:
         what = "cannot be found" if trouble.is_gone else "gives trouble"
         parts.append(Paragraph(("⚠️ ", Bold(trouble.name), f" {what}: {cut_line(trouble.trouble)}")))

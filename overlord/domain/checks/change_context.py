@@ -23,7 +23,7 @@ class ChangeContext:
     issue: str = ""
     imports: Collection[str] = frozenset()
     """Of the tests that are red before and after, the files that import what was changed."""
-    said: str = ""
+    summary: str = ""
     """The Minion's own words on its work."""
 
 

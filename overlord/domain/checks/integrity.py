@@ -129,13 +129,13 @@ def _unseen(
 
 def _without_values(item: _WeighedFinding, known: Redactor) -> _WeighedFinding:
     finding, take = item.finding, known.without_values
-    told = replace(
+    redacted = replace(
         finding,
         message=take(finding.message),
         file=finding.file and take(finding.file),
         evidence=take(finding.evidence),
     )
-    return replace(item, finding=told)
+    return replace(item, finding=redacted)
 
 
 def holds_secret(made: CheckResult) -> bool:

@@ -198,10 +198,10 @@ def _linter(configuration: Mapping[str, str]) -> tuple[str, ...]:
 def _ruff(text: str, *, is_shared: bool) -> tuple[str, ...]:
     """ruff as it is configured; where that selects nothing, what is sure and what it selects besides."""
     try:
-        told = tomllib.loads(text)
+        config = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return _RUFF_CONFIGURED  # it says so itself
-    own = told.get("tool", {}).get("ruff", {}) if is_shared else told
+    own = config.get("tool", {}).get("ruff", {}) if is_shared else config
     sections = [own, own.get("lint", {})] if isinstance(own, dict) else []
     sections = [one for one in sections if isinstance(one, dict)]
     if any("select" in one or "extend" in one for one in sections):

@@ -46,10 +46,10 @@ def plan_trial(
 def judge_trial(report: CheckReport | None, ending: Ending, checks: ChecksFile | None) -> Trial:
     """What the runs say together."""
     if report is None:
-        told = f"{ending.kind.replace('_', ' ')} {visible(ending.detail)}".strip()
+        detail = f"{ending.kind.replace('_', ' ')} {visible(ending.detail)}".strip()
         return Trial(
             judges=False,
-            tests=f"not made: the check session ended without a report ({told})",
+            tests=f"not made: the check session ended without a report ({detail})",
             lint="not made",
         )
     steps = {step.name: step for step in report.steps}
@@ -59,10 +59,10 @@ def judge_trial(report: CheckReport | None, ending: Ending, checks: ChecksFile |
     first, second = steps.get(BASELINE_STEP), steps.get(SECOND_STEP)
     if first is None or second is None:
         return Trial(judges=False, tests="not made", lint=lint)
-    judges, told, advice = _tests(first, second, checks)
+    judges, detail, advice = _tests(first, second, checks)
     return Trial(
         judges=judges,
-        tests=told,
+        tests=detail,
         lint=lint,
         advice=advice,
         has_tests=read_run(first) != NOTHING_RAN,

@@ -149,10 +149,10 @@ def chat_command(text: str) -> ChatCommand:
     """What somebody asks for: the text after `/overlord`, or a mention without the name. Raises ChatCommandError."""
     if len(text) > MOST_CHARS:
         raise ChatCommandError(f"That is too long: {MOST_CHARS:,} characters are the most.", "help")
-    said = typed(text)
-    word = _word(said, 0).casefold().removeprefix("/") or ChatVerb.HELP
+    command_text = typed(text)
+    word = _word(command_text, 0).casefold().removeprefix("/") or ChatVerb.HELP
     if word in set(ChatVerb):
-        return _READERS[ChatVerb(word)](ChatVerb(word), _after(said, 1))
+        return _READERS[ChatVerb(word)](ChatVerb(word), _after(command_text, 1))
     if near := get_close_matches(word[:40], list(ChatVerb), n=1, cutoff=0.7):
         raise ChatCommandError("I do not know that one. Did you mean this?", USAGES[ChatVerb(near[0])].form)
     raise ChatCommandError("I do not know that one.", "help")
@@ -206,7 +206,7 @@ def _alone(verb: ChatVerb, text: str) -> ChatCommand:
     return ChatCommand(verb=verb)
 
 
-def _help(verb: ChatVerb, _said: str) -> ChatCommand:
+def _help(verb: ChatVerb, _text: str) -> ChatCommand:
     return ChatCommand(verb=verb)
 
 

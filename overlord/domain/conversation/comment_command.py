@@ -21,7 +21,7 @@ from overlord.domain.text.reference import number_in
 _HIDDEN = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 _CODE = frozenset({"fence", "code_block"})
-SPOKEN_TO = re.compile(r" {0,3}/overlord(?:[ \t]+(?P<words>.*))?", re.IGNORECASE)
+ADDRESSED = re.compile(r" {0,3}/overlord(?:[ \t]+(?P<words>.*))?", re.IGNORECASE)
 _MOST_PATTERNS = 20
 
 
@@ -65,7 +65,7 @@ def command_in(body: str) -> CommentCommand | None:
     found = [
         (number, match["words"] or "")
         for number, (line, may_command) in enumerate(lines)
-        if may_command and (match := SPOKEN_TO.fullmatch(line))
+        if may_command and (match := ADDRESSED.fullmatch(line))
     ]
     if not found:
         return None
@@ -110,7 +110,7 @@ def is_delivered(command: CommentCommand) -> bool:
     return command.verb in _WORDED
 
 
-def spoken(body: str) -> Iterator[str]:
+def command_lines(body: str) -> Iterator[str]:
     """The lines of somebody's own words that may command: no code."""
     return (line for line, may_command in own_words(body) if may_command)
 

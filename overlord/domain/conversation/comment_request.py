@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from overlord.domain.conversation.command import MOST_CHARS
 from overlord.domain.conversation.comment_command import (
-    SPOKEN_TO,
+    ADDRESSED,
     USAGE,
     CommentCommand,
     CommentCommandError,
     CommentVerb,
     command_in,
+    command_lines,
     own_words,
-    spoken,
 )
 
 HINT = "Or say in a few words what to change: it is worked on as a reviewer's request is."
@@ -35,11 +35,11 @@ def names_of(login: str) -> frozenset[str]:
     return frozenset(filter(None, (login, login.removesuffix(_BOT))))
 
 
-def said_in(body: str, names: Collection[str]) -> CommentCommand | CommentRequest | None:
+def request_in(body: str, names: Collection[str]) -> CommentCommand | CommentRequest | None:
     """What a comment says to the account of these names; None where it does not speak to it. Raises CommentCommandError, with
     what is possible, for what is not understood."""
-    lines = list(_without_code(spoken(body)))
-    typed = [match["words"] or "" for line in lines if (match := SPOKEN_TO.fullmatch(line))]
+    lines = list(_without_code(command_lines(body)))
+    typed = [match["words"] or "" for line in lines if (match := ADDRESSED.fullmatch(line))]
     if typed:
         return _typed(body, lines, typed)
     mention = _mention(names)
@@ -63,7 +63,7 @@ def words_in(body: str, names: Collection[str]) -> str:
 
 
 def _unaddressed(line: str, mention: re.Pattern[str] | None) -> str:
-    if typed := SPOKEN_TO.fullmatch(line):
+    if typed := ADDRESSED.fullmatch(line):
         return typed["words"] or ""
     if mention is None or not mention.search(line):
         return line
@@ -76,7 +76,7 @@ def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | Co
         if command is not None:
             return command
     except CommentCommandError as error:
-        others = " ".join(line for line in lines if not SPOKEN_TO.fullmatch(line))
+        others = " ".join(line for line in lines if not ADDRESSED.fullmatch(line))
         if not all(map(_is_sentence, typed)) and not (not any(typed) and _is_sentence(others)):
             raise CommentCommandError(f"{error} {HINT}") from None
     return CommentRequest()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding
-from overlord.domain.conversation.comment_command import spoken
+from overlord.domain.conversation.comment_command import command_lines
 from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
 from overlord.domain.text.hidden_text import without_hidden
 from overlord.domain.text.plain import plain_line, quoted, visible
@@ -86,7 +86,7 @@ COMMENT_KEY = "comment "
 
 def of_comment(number: int, author: str, body: str) -> RequestedChange:
     """What somebody asks for in the conversation of the pull request."""
-    own = plain_line("\n".join(spoken(body)), limit=MESSAGE_CHARS)  # without what they quote
+    own = plain_line("\n".join(command_lines(body)), limit=MESSAGE_CHARS)  # without what they quote
     finding = Finding(check="people", rule="comment", message=f"{author}: {own}", evidence=body)
     return RequestedChange(key=f"{COMMENT_KEY}{number}", finding=finding, comment=number)
 
@@ -119,8 +119,8 @@ def failing_part(log: str) -> str:
     """What of a log tells why it failed: what led to the last error, without the stamps; else its end."""
     lines = [_STAMP.sub("", line) for line in log.splitlines()]
     marked = [number for number, line in enumerate(lines) if line.startswith("##[error]")]
-    told = marked or [number for number, line in enumerate(lines) if _ERROR.search(line)]
-    end = told[-1] + 1 + AFTER_ERROR if told else len(lines)
+    shown_lines = marked or [number for number, line in enumerate(lines) if _ERROR.search(line)]
+    end = shown_lines[-1] + 1 + AFTER_ERROR if shown_lines else len(lines)
     return "\n".join(lines[max(end - LOG_LINES, 0) : end])
 
 

@@ -10,7 +10,7 @@ from overlord.domain.checks.testruns.proof import UNPROVEN
 from overlord.domain.checks.testruns.red import FAILING_BEFORE
 from overlord.domain.checks.untested import not_judged_line
 from overlord.domain.decision import Decision, Verb
-from overlord.domain.evaluation import TOLD_FIRST, CheckName, CheckScore, EvaluationResult
+from overlord.domain.evaluation import SHOWN_FIRST, CheckName, CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobState
 from overlord.domain.review.claim import claims_line, claims_of
 from overlord.domain.scope.reason import ScopeGrant, lines_now
@@ -101,7 +101,7 @@ def evidence_card(story: Story) -> str:
     parts += ["### What the Minion says", quoted(story.summary)]
     parts += ["### What Overlord checked", _checks(story), _figures(story)]
     if hidden := hidden_in(story.job.issue):
-        shown = "\n".join(f"- {_cell(said)}" for said in hidden[:MOST_HIDDEN])
+        shown = "\n".join(f"- {_cell(hint)}" for hint in hidden[:MOST_HIDDEN])
         parts.append(
             f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
         )
@@ -118,7 +118,7 @@ def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
         yield f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."
     checks = evaluations[-1].checks if evaluations else ()
     found = evaluations[-1].findings if evaluations else ()
-    sentences = [item for item in found if item.rule in TOLD_FIRST and item.check == CheckName.TESTS]
+    sentences = [item for item in found if item.rule in SHOWN_FIRST and item.check == CheckName.TESTS]
     if any(item.rule != UNPROVEN for item in sentences):
         lines = [f"- {_cell(item.message)}" for item in sentences if item.rule != UNPROVEN][:MOST_RED]
         yield "⚠️ **Tests that were red at base:**\n\n" + "\n".join(lines)
@@ -257,8 +257,8 @@ def _scope(work: list[Session]) -> str:
 
 def scope_reasons(session: Session, granted: Iterable[ScopeGrant]) -> tuple[str, ...]:
     """Why each pattern is in its scope: as its brief told, and what of its job's grants reached it since."""
-    told = json.loads(session.brief).get("scope_reasons") or ()
-    return lines_now(told, Scope.parse(session.scope), session.id, granted)
+    reasons = json.loads(session.brief).get("scope_reasons") or ()
+    return lines_now(reasons, Scope.parse(session.scope), session.id, granted)
 
 
 def _code(text: str) -> str:

@@ -115,7 +115,7 @@ class EnvironmentFile(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _says_something(self) -> "EnvironmentFile":
+    def _check_not_empty(self) -> "EnvironmentFile":
         if self.caches and not self.setup:
             raise ValueError("caches: they are for the commands of `setup`, and there is none")
         return self

@@ -134,6 +134,6 @@ def _inputs(sources: Sources, package: dict[str, object]) -> tuple[str, ...]:
 
 def _explanation(package: dict[str, object], tool: str, locks: tuple[str, ...]) -> tuple[str, ...]:
     source = f"package.json and {locks[0]}" if locks else "package.json"
-    told = (f"Node project, installed by {tool} ({source})",)
+    lines = (f"Node project, installed by {tool} ({source})",)
     engine = word(table(package, "engines").get("node"))
-    return (*told, shown(f"it asks for Node {engine}; Debian's is installed")) if engine else told
+    return (*lines, shown(f"it asks for Node {engine}; Debian's is installed")) if engine else lines

@@ -106,10 +106,10 @@ class _Project:
     def needs_its_requirements(self) -> bool:
         """Whether its main requirement file adds something: its own dependencies, or for want of others the tests'."""
         tests = self.extras or self.groups or self.files or self.others or not self.wanted.is_empty
-        return not (tests and self.says_its_dependencies)
+        return not (tests and self.declares_dependencies)
 
     @property
-    def says_its_dependencies(self) -> bool:
+    def declares_dependencies(self) -> bool:
         declared = bool(self.metadata) and "dependencies" not in strings(self.metadata.get("dynamic"))
         return declared or bool(table(self.manifest, "tool", "poetry", "dependencies"))
 
@@ -145,8 +145,8 @@ def _project(sources: Sources) -> _Project:
     files = sources.present(TEST_REQUIREMENTS) or sources.present(DEVELOPMENT_REQUIREMENTS)
     development = table(manifest, "tool", "pdm", "dev-dependencies")
     others = named_for_tests(dict.fromkeys([*poetry_groups(manifest), *development]))
-    says = extras or groups or files or others
-    wanted = None if says else wanted_by_tests(sources, manifest)
+    is_declared = extras or groups or files or others
+    wanted = None if is_declared else wanted_by_tests(sources, manifest)
     return _Project(
         sources=sources,
         manifest=manifest,
@@ -279,7 +279,7 @@ def _built_with(project: _Project) -> str:
 def _explanation(project: _Project, packages: tuple[str, ...]) -> tuple[str, ...]:
     wanted = project.wanted
     named = (*wanted.packages, *wanted.files, *(f"extra {name}" for name in wanted.extras))
-    said = (
+    groups = (
         ("extras", project.extras),
         ("dependency groups", project.groups),
         ("development groups", project.others),
@@ -287,4 +287,4 @@ def _explanation(project: _Project, packages: tuple[str, ...]) -> tuple[str, ...
         (f"test dependencies from {wanted.source}:", named),
         ("it compiles extensions, with", packages),
     )
-    return tuple(shown(f"{told} {', '.join(items)}") for told, items in said if items)
+    return tuple(shown(f"{label} {', '.join(items)}") for label, items in groups if items)

@@ -75,11 +75,11 @@ def exact_pattern(path: str) -> str:
     return _BLANKS.sub("?", _SPECIAL.sub(r"\\\1", path))
 
 
-def outside(scope: Scope, changes: Sequence[Change], standing: Collection[str] = ()) -> tuple[str, ...]:
+def outside(scope: Scope, changes: Sequence[Change], accepted: Collection[str] = ()) -> tuple[str, ...]:
     """Every changed path the scope does not allow; a rename counts with both its ends. `standing` are paths that are as a
     session left them that was allowed to write there."""
     changed = {path for change in changes for path in change.paths}
-    return tuple(sorted(path for path in changed if path not in standing and not scope.allows(path)))
+    return tuple(sorted(path for path in changed if path not in accepted and not scope.allows(path)))
 
 
 def escalates(scope: Scope, paths: Sequence[str]) -> bool:
@@ -87,9 +87,9 @@ def escalates(scope: Scope, paths: Sequence[str]) -> bool:
     return len(paths) >= ESCALATE_AT or any(is_protected(path, scope.patterns) for path in paths)
 
 
-def droppable(scope: Scope, changes: Sequence[Change], standing: Collection[str] = ()) -> tuple[str, ...]:
+def droppable(scope: Scope, changes: Sequence[Change], accepted: Collection[str] = ()) -> tuple[str, ...]:
     """The paths whose changes are taken out of the work before it is judged: few, and none of them protected."""
-    paths = outside(scope, changes, standing)
+    paths = outside(scope, changes, accepted)
     return () if escalates(scope, paths) else paths
 
 
@@ -99,11 +99,11 @@ def check_scope(
     dropped: Sequence[str] = (),
     *,
     large: Collection[str] = (),
-    standing: Collection[str] = (),
+    accepted: Collection[str] = (),
 ) -> CheckResult:
     """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already, those of
     `large` because Git LFS keeps their content. `standing`: as in `outside`."""
-    paths = outside(scope, changes, standing)
+    paths = outside(scope, changes, accepted)
     findings = tuple(
         _kept_in_lfs(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
     )

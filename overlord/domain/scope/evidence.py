@@ -168,12 +168,14 @@ def _by_name(issue_text: IssueText, tree: Tree) -> Iterator[Evidence]:
         for path in _resolved(passage.text, tree):
             by_the_way = path.startswith(".git") and passage.place < Place.CODE
             clear = Strength.LIKELY if by_the_way else strength
-            yield Evidence(path=path, strength=clear, why=f"named in {passage.place.told}")
+            yield Evidence(path=path, strength=clear, why=f"named in {passage.place.description}")
         for directory in _directories(passage.text, tree) if passage.place > Place.BLOCK else ():
             files = [path for path in tree.files_in(directory) if is_source(path)]
             near = Strength.CLEAR if len(files) <= MOST_IN_DIRECTORY else Strength.HINTED
             for path in files:
-                yield Evidence(path=path, strength=near, why=f"in {directory}, named in {passage.place.told}")
+                yield Evidence(
+                    path=path, strength=near, why=f"in {directory}, named in {passage.place.description}"
+                )
 
 
 def _resolved(text: str, tree: Tree) -> tuple[str, ...]:
@@ -186,8 +188,8 @@ def _resolved(text: str, tree: Tree) -> tuple[str, ...]:
 
 def _directories(text: str, tree: Tree) -> tuple[str, ...]:
     """The directories that a clause names, by a path of more than one part."""
-    said = (word[0].strip("./") for word in _PATH.finditer(text) if "/" in word[0].strip("./"))
-    return tuple(dict.fromkeys(word for word in said if word in tree.directories))
+    names = (word[0].strip("./") for word in _PATH.finditer(text) if "/" in word[0].strip("./"))
+    return tuple(dict.fromkeys(word for word in names if word in tree.directories))
 
 
 def _blamed(frames: Sequence[Frame], tree: Tree) -> Iterator[Evidence]:
@@ -217,7 +219,7 @@ def _defining(
             continue
         for path in files:
             yield Evidence(
-                path=path, strength=strength, why=f"defines `{symbol}`, named in {name.place.told}"
+                path=path, strength=strength, why=f"defines `{symbol}`, named in {name.place.description}"
             )
     for word in issue_text.plain:
         files = _code(definitions.get(word, ()), tree)
@@ -258,7 +260,7 @@ def _calling(issue_text: IssueText, tree: Tree, occurrences: Occurrences) -> Ite
                 continue
             for path in files:
                 if path.rpartition("/")[0] == home[0].rpartition("/")[0]:
-                    why = f"uses `{part}`, named in {name.place.told}"
+                    why = f"uses `{part}`, named in {name.place.description}"
                     yield Evidence(path=path, strength=Strength.DEFINED, why=why)
 
 
@@ -346,11 +348,11 @@ def _phrases(issue_text: IssueText) -> Iterator[tuple[str, Strength, str]]:
     for passage in issue_text.passages:
         if passage.place is Place.BLOCK:
             continue
-        said = words(_PATHLIKE.sub(" ", passage.text))
+        tokens = words(_PATHLIKE.sub(" ", passage.text))
         in_name = passage.place in {Place.TITLE, Place.CODE}
         for length in (1, 2, 3, 4):
-            for start in range(len(said) - length + 1):
-                phrase = " ".join(said[start : start + length])
+            for start in range(len(tokens) - length + 1):
+                phrase = " ".join(tokens[start : start + length])
                 if len(phrase) > LONGEST_PHRASE:
                     continue
                 folded = fold(phrase.replace(" ", ""))
@@ -360,7 +362,7 @@ def _phrases(issue_text: IssueText) -> Iterator[tuple[str, Strength, str]]:
                     strength = Strength.DEFINED if in_name else Strength.LIKELY
                 else:
                     strength = Strength.CLEAR if passage.place is Place.TITLE else Strength.HINTED
-                yield phrase, strength, passage.place.told
+                yield phrase, strength, passage.place.description
 
 
 def _command_line(issue_text: IssueText, labels: Sequence[str], tree: Tree) -> Iterator[Evidence]:

@@ -42,7 +42,7 @@ MOST_TESTS = 6
 UNTESTED = frozenset({"html", "css", "scss", "sh", "bash", "zsh", "fish"})
 
 
-NOTHING_SAID = Inference(scope=Scope.unrestricted())
+NOTHING_INFERRED = Inference(scope=Scope.unrestricted())
 
 
 def infer(
@@ -55,15 +55,15 @@ def infer(
     """The scope for an issue on a commit's paths. `occurrences` says where the code has what `scope_text.candidates` found
     in the issue, `labels` which patterns a label opens; `always` are patterns that every scope but an unrestricted one
     has. No pattern opens a protected path, whoever wrote it."""
-    tree, told = Tree(paths), read(issue)
+    tree, issue_text = Tree(paths), read(issue)
     opened = _OpenedPatterns(tree)
     for label in issue.labels:
         for pattern in labels.get(label, ()):
             opened.pattern(pattern, f"label {label}")
-    _open_for(opened, told, issue, occurrences)
-    _open_beside(opened, told)
+    _open_for(opened, issue_text, issue, occurrences)
+    _open_neighbours(opened, issue_text)
     if not opened.is_open:
-        return NOTHING_SAID
+        return NOTHING_INFERRED
     for pattern in always:
         opened.pattern(pattern, "always open in this repository")
     return opened.inference()
@@ -77,7 +77,7 @@ def _open_for(
     found = gather(issue_text, issue.labels, tree, occurrences)
     clear = [item for item in found if item.strength >= Strength.CLEAR]
     about_docs = speaks_of_docs(issue_text, issue.labels)
-    is_enough = any(_says_enough(item, about_docs=about_docs) for item in clear)
+    is_enough = any(_is_enough(item, about_docs=about_docs) for item in clear)
     if about_docs and not is_enough and tree.docs():
         for directory in tree.docs():
             opened.directory(directory, "the text speaks of documentation")
@@ -91,7 +91,7 @@ def _open_for(
         _open_packages(opened, found)
 
 
-def _open_beside(opened: "_OpenedPatterns", issue_text: IssueText) -> None:
+def _open_neighbours(opened: "_OpenedPatterns", issue_text: IssueText) -> None:
     """Pages at the root that the text asks for besides."""
     if speaks_of_changelog(issue_text):
         for path in opened.tree.changelogs():
@@ -101,7 +101,7 @@ def _open_beside(opened: "_OpenedPatterns", issue_text: IssueText) -> None:
             opened.file(path, "the text speaks of the README")
 
 
-def _says_enough(item: Evidence, *, about_docs: bool) -> bool:
+def _is_enough(item: Evidence, *, about_docs: bool) -> bool:
     """Whether such a file may be all that the text is about."""
     return (
         is_source(item.path)
@@ -186,10 +186,10 @@ def _open_files(
             opened.directory(migrations, f"migrations of {item.path}")
         if not tests:
             untested.append(item.path)
-    is_told = any(item.strength is Strength.NAMED for item in found) or not any(
+    is_decided = any(item.strength is Strength.NAMED for item in found) or not any(
         is_source(item.path) for item in found
     )
-    if not is_told and len(every := opened.tree.sources) <= FEW_SOURCES:
+    if not is_decided and len(every := opened.tree.sources) <= FEW_SOURCES:
         for path in every:
             opened.file(path, "there is hardly more code than this")
     speaking = tests_speaking(issue_text, opened.tree, occurrences)

@@ -38,7 +38,7 @@ _ERROR = re.compile(
     r"\b(?:\w{0,60}(?:Error|Exception|Warning)(?: \[\w{1,60}\])?|[Ee]rror|panic|fatal|warning): {1,3}(\S[^\n]{11,300})"
 )
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]{1,60}")
-_SAID = re.compile(r"[A-Za-z][A-Za-z ,’-]*[A-Za-z]")
+_PROSE = re.compile(r"[A-Za-z][A-Za-z ,’-]*[A-Za-z]")
 _WORD = re.compile(r"[a-z0-9]+")
 _PARTS = re.compile(r"\.|::|#")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|[a-z]\d?[A-Z]", re.ASCII)
@@ -60,7 +60,7 @@ class Place(IntEnum):
     TITLE = 5
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return ("a block of code", "a comment", "the text", "the text", "the title")[self - 1]
 
 
@@ -116,7 +116,7 @@ class IssueText:
         """Messages that the text quotes, without what is different each time: code may hold them as they are."""
         found: dict[str, None] = {}
         for text in self.quoted:
-            piece = max((match[0] for match in _SAID.finditer(text)), key=len, default="")
+            piece = max((match[0] for match in _PROSE.finditer(text)), key=len, default="")
             if is_phrase(piece):
                 found[piece] = None
         return tuple(islice(found, MOST_PHRASES))
@@ -124,13 +124,13 @@ class IssueText:
     @property
     def options(self) -> tuple[str, ...]:
         """Options of a command line that are named outside of blocks."""
-        said = (
+        listed = (
             match[0]
             for one in self.passages
             if one.place > Place.COMMENT
             for match in _OPTION.finditer(one.text)
         )
-        return tuple(islice(dict.fromkeys(said), MOST_OPTIONS))
+        return tuple(islice(dict.fromkeys(listed), MOST_OPTIONS))
 
     def names(self) -> tuple[Name, ...]:
         """Names of code, each at the place where it counts most, in order of weight and mention."""
@@ -161,15 +161,15 @@ def read(issue: Issue) -> IssueText:
 
 def candidates(issue: Issue) -> tuple[str, ...]:
     """The names worth looking up in the code, those that count most first, and no more than a search takes."""
-    told = read(issue)
-    named = (part for name in told.names() for part in name.parts)
-    called = (part for frame in told.frames for part in _PARTS.split(frame.function))
+    issue_text = read(issue)
+    named = (part for name in issue_text.names() for part in name.parts)
+    called = (part for frame in issue_text.frames for part in _PARTS.split(frame.function))
     fitting = (
         part
-        for part in (*named, *called, *told.plain)
+        for part in (*named, *called, *issue_text.plain)
         if len(part) > 2 and is_symbol(part) and part not in _COMMON
     )
-    others = (*told.phrases, *told.options)
+    others = (*issue_text.phrases, *issue_text.options)
     return (*islice(dict.fromkeys(fitting), MOST_SYMBOLS - len(others)), *others)
 
 

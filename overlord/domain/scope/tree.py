@@ -137,8 +137,8 @@ class Tree:
         """The directories of tests that a file's tests may be in, the nearest first: those beside a directory it is in."""
         if suffix_of(path) == "go":
             return ()
-        beside = ((root.rpartition("/")[0], root) for root in self.test_roots)
-        above = [root for parent, root in beside if not parent or path.startswith(f"{parent}/")]
+        siblings = ((root.rpartition("/")[0], root) for root in self.test_roots)
+        above = [root for parent, root in siblings if not parent or path.startswith(f"{parent}/")]
         return tuple(sorted(above, key=lambda root: -root.count("/")))
 
     def tests_of(self, path: str, names: Collection[str] = ()) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class Tree:
         mine = [
             test
             for test in mine
-            if _shared(path, test) == nearest and (suffix_of(path) != "go" or _beside(path, test))
+            if _shared(path, test) == nearest and (suffix_of(path) != "go" or _is_sibling(path, test))
         ]
         mine += [test for name in names for test in self._tests.get(fold(name), []) if _same_kind(path, test)]
         return tuple(
@@ -197,11 +197,11 @@ class Tree:
 
     def _new_script_test(self, directory: str, stem: str, suffix: str) -> str:
         tests = [test for found in self._tests.values() for test in found if suffix_of(test) in SCRIPT]
-        beside = [
+        siblings = [
             test for test in tests if re.search(r"\.(?:test|spec)\.\w+$", test) and "__tests__" not in test
         ]
-        if beside or not tests:
-            mark = "spec" if beside and ".spec." in beside[0] else "test"
+        if siblings or not tests:
+            mark = "spec" if siblings and ".spec." in siblings[0] else "test"
             return _join(directory, f"{stem}.{mark}.{suffix}")
         if any("__tests__" in test for test in tests):
             return _join(directory, f"__tests__/{stem}.test.{suffix}")
@@ -231,12 +231,12 @@ class Tree:
             path.split("/")[0] if suffix_of(path) == "go" and "/" in path else self.package_root(path)
             for path in self.sources
         )
-        held: defaultdict[str, int] = defaultdict(int)
+        counts: defaultdict[str, int] = defaultdict(int)
         for root in roots:
-            held[root] += 1
-        held.pop("", None)
-        most = max(held.values(), default=0)
-        return tuple(sorted(root for root, files in held.items() if everything or files * 10 >= most))
+            counts[root] += 1
+        counts.pop("", None)
+        most = max(counts.values(), default=0)
+        return tuple(sorted(root for root, files in counts.items() if everything or files * 10 >= most))
 
     def changelogs(self) -> tuple[str, ...]:
         """The files at the root that tell what changed."""
@@ -250,9 +250,9 @@ class Tree:
         """Files beside one that are called as it is with an underscore before: `_termui_impl.py` of `termui.py`."""
         directory, _, name = path.rpartition("/")
         begins = f"_{name[: name.rfind('.')]}"
-        beside = self.files_in(directory) if directory else ()
+        siblings = self.files_in(directory) if directory else ()
         return tuple(
-            one for one in beside if re.match(rf"{re.escape(begins)}(?:_\w+)?\.", one.rpartition("/")[2])
+            one for one in siblings if re.match(rf"{re.escape(begins)}(?:_\w+)?\.", one.rpartition("/")[2])
         )
 
     def loose_sources(self) -> tuple[str, ...]:
@@ -312,7 +312,7 @@ def _is_marked(path: str) -> bool:
     return bool(TEST_NAME.search(name[: name.rfind(".")])) or "__tests__" in path
 
 
-def _beside(path: str, other: str) -> bool:
+def _is_sibling(path: str, other: str) -> bool:
     return path.rpartition("/")[0] == other.rpartition("/")[0]
 
 

@@ -22,26 +22,36 @@ def judge_draft(draft: SkillDraft, at_base: Mapping[str, bytes]) -> tuple[SkillF
     """What is held against a draft beside the skills of its repository, by path: form, conflicts, harm."""
     present = at_base.get(draft.path)
     if draft.kind is DraftKind.RETIRE:
-        return () if present is not None else (_held(ABSENT, f"{draft.path} is not at base any more."),)
+        return (
+            ()
+            if present is not None
+            else (_needs_decision(ABSENT, f"{draft.path} is not at base any more."),)
+        )
     others = {path: content for path, content in at_base.items() if path != draft.path}
     [review] = review_changed({draft.path: draft.text.encode()}, others)
-    return (*review.findings, *_beside_base(draft, present, review))
+    return (*review.findings, *_compare_with_base(draft, present, review))
 
 
-def _beside_base(draft: SkillDraft, present: bytes | None, review: SkillReview) -> Iterator[SkillFinding]:
+def _compare_with_base(
+    draft: SkillDraft, present: bytes | None, review: SkillReview
+) -> Iterator[SkillFinding]:
     if draft.kind is DraftKind.NEW:
         if present is not None:
-            yield _held(AT_BASE, f"{draft.path} is at base already; another name makes another file.")
+            yield _needs_decision(
+                AT_BASE, f"{draft.path} is at base already; another name makes another file."
+            )
         return
     if present is None:
-        yield _held(ABSENT, f"{draft.path} is not at base any more.")
+        yield _needs_decision(ABSENT, f"{draft.path} is not at base any more.")
         return
     before = review_skill(present, draft.path).skill
     if before and review.skill and before.version == review.skill.version:
-        yield _held(VERSION, f"Its version is still {before.version}; another text needs another version.")
+        yield _needs_decision(
+            VERSION, f"Its version is still {before.version}; another text needs another version."
+        )
 
 
-def _held(rule: str, message: str) -> SkillFinding:
+def _needs_decision(rule: str, message: str) -> SkillFinding:
     return SkillFinding(rule=rule, level=Level.REJECT, message=message)
 
 

@@ -121,7 +121,7 @@ class Triggers(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _says_when(self) -> "Triggers":
+    def _check_when(self) -> "Triggers":
         if not (self.keywords or self.labels or self.file_patterns):
             raise ValueError("say at least one keyword, label or file pattern, or the skill is never offered")
         return self
@@ -172,11 +172,11 @@ class Skill(BaseModel):
     def text(self) -> str:
         """What `use_skill` answers."""
         parts = [self.instructions.strip()]
-        parts += [f"Example {number}:\n{said.strip()}" for number, said in enumerate(self.examples, 1)]
+        parts += [f"Example {number}:\n{example.strip()}" for number, example in enumerate(self.examples, 1)]
         return "\n\n".join(parts)
 
     @property
-    def told(self) -> SkillText:
+    def text_offered(self) -> SkillText:
         """As a brief carries it."""
         return SkillText(name=self.name, description=self.description, instructions=self.text)
 

@@ -76,14 +76,14 @@ def fit(skill: Skill, issue: Issue, files: Collection[str]) -> int:
     labels = {label.casefold() for label in issue.labels}
     text = f"{issue.title}\n{issue.body}".casefold()
     score = _LABEL * sum(label.casefold() in labels for label in triggers.labels)
-    score += _KEYWORD * sum(_says(text, keyword.casefold()) for keyword in triggers.keywords)
+    score += _KEYWORD * sum(_mentions(text, keyword.casefold()) for keyword in triggers.keywords)
     if triggers.file_patterns and files:
         spec = GitIgnoreSpec.from_lines(f"/{pattern}" for pattern in triggers.file_patterns)
         score += _FILE * sum(1 for _ in spec.match_files(files))
     return score
 
 
-def _says(text: str, keyword: str) -> bool:
+def _mentions(text: str, keyword: str) -> bool:
     """Whether a text has a keyword as whole words."""
     words = r"\s+".join(map(re.escape, keyword.split()))
     before = "" if _UNSPACED.match(keyword[0]) or not keyword[0].isalnum() else r"(?<!\w)"

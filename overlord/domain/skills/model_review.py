@@ -52,7 +52,12 @@ def _finding(found: ReviewFinding, text: str, rubric: Rubric) -> SkillFinding:
     )
     if line is None and quote:
         line = next(
-            (number for number, said in enumerate(lines, start=1) if quote in _without_blanks(said)), None
+            (
+                number
+                for number, text_line in enumerate(lines, start=1)
+                if quote in _without_blanks(text_line)
+            ),
+            None,
         )
     evidence = found.evidence if quote and quote in _without_blanks(text) else ""
     level = Level.NOTE if rubric.severities[found.rule] is Severity.NOTE else Level.FLAG

@@ -20,7 +20,7 @@ from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 MOST_CHANGED = 20
 """Files of skills in one pull request: what nobody would read is not judged at length either."""
-_MOST_TOLD = 40
+_MOST_SHOWN = 40
 """Findings in the comment."""
 _CUT = 160
 _LEVELS = (Level.REJECT, Level.FLAG, Level.NOTE)
@@ -144,9 +144,11 @@ def judge(
     change: Change, contents: Mapping[str, bytes | None], others: Mapping[str, bytes]
 ) -> tuple[ReviewedFile, ...]:
     """Judge a change beside the skills at base. `contents` is what it leaves, None for what is no plain file."""
-    beside = {path: content for path, content in others.items() if path not in change.paths}
+    others_left = {path: content for path, content in others.items() if path not in change.paths}
     seen = change.left[:MOST_CHANGED]
-    reviews: list[SkillReview] = list(review_changed({path: contents.get(path) for path in seen}, beside))
+    reviews: list[SkillReview] = list(
+        review_changed({path: contents.get(path) for path in seen}, others_left)
+    )
     if len(change.left) > MOST_CHANGED:
         text = f"{len(change.left):,} files of skills are changed at once; {MOST_CHANGED} are the limit, and no more were looked at."
         reviews.append(unreadable(change.left[MOST_CHANGED], text))
@@ -182,7 +184,7 @@ TOO_LARGE = b" " * (MAX_BYTES + 1)
 def shortened(file: ReviewedFile) -> ReviewedFile:
     """With the gravest of its findings alone, once a verdict was made of all of them."""
     by_weight = sorted(file.findings, key=lambda item: _LEVELS.index(item.level))
-    return replace(file, findings=tuple(by_weight[:_MOST_TOLD]))
+    return replace(file, findings=tuple(by_weight[:_MOST_SHOWN]))
 
 
 # What is said of it at the forge
@@ -201,19 +203,19 @@ class PublishedReview:
         """What tells it from anything else that was said."""
         if not self.state:
             return ""
-        said = (head_sha, self.state, self.description, self.body, str(self.is_labelled))
-        return sha256("\0".join(said).encode()).hexdigest()[:16]
+        values = (head_sha, self.state, self.description, self.body, str(self.is_labelled))
+        return sha256("\0".join(values).encode()).hexdigest()[:16]
 
 
 def agreed(
-    said: Collection[tuple[SkillPullReview, PublishedReview]],
+    reviews: Collection[tuple[SkillPullReview, PublishedReview]],
 ) -> Iterator[tuple[SkillPullReview, PublishedReview]]:
     """What pull requests of a space say, where they are of the same commit: its status is the gravest of theirs, as it has one."""
     worst: dict[str, PublishedReview] = {}
-    for pull_review, words in sorted(said, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
+    for pull_review, words in sorted(reviews, key=lambda one: _GRAVITY.index(one[1].state or _GRAVITY[0])):
         if words.state:
             worst[pull_review.head_sha] = words
-    for pull_review, words in said:
+    for pull_review, words in reviews:
         if words.state:
             gravest = worst[pull_review.head_sha]
             yield pull_review, replace(words, state=gravest.state, description=gravest.description)
@@ -224,10 +226,10 @@ def published_review(pull_review: SkillPullReview, *, every: bool, approved_by: 
     person was to look at."""
     if not pull_review.is_about_skills:
         body = _body(pull_review) if pull_review.is_marked else ""
-        is_said = every or pull_review.is_marked
+        is_published = every or pull_review.is_marked
         return (
             PublishedReview(state="success", description="changes no skills", body=body)
-            if is_said
+            if is_published
             else PublishedReview()
         )
     if pull_review.outcome is Outcome.FLAG and approved_by:
@@ -242,10 +244,10 @@ def published_review(pull_review: SkillPullReview, *, every: bool, approved_by: 
         Outcome.ACCEPT: "nothing is held against its skills; a person must approve them",
         Outcome.UNJUDGED: f"its skills could not be judged: {pull_review.why}",
     }
-    said = words.get(pull_review.outcome, f"{_WORDS[pull_review.outcome]}: {pull_review.why}")
+    text = words.get(pull_review.outcome, f"{_WORDS[pull_review.outcome]}: {pull_review.why}")
     return PublishedReview(
         state=STATES[pull_review.outcome],
-        description=plain_line(redacted(said), limit=140),
+        description=plain_line(redacted(text), limit=140),
         body=_body(pull_review),
         is_labelled=True,
     )
@@ -273,12 +275,12 @@ def _body(pull_review: SkillPullReview, approved_by: str = "") -> str:
 
 
 def _file_lines(files: Sequence[ReviewedFile]) -> Iterator[str]:
-    left = _MOST_TOLD
+    left = _MOST_SHOWN
     removed = [file for file in files if file.is_removed]
-    for file in removed[:_MOST_TOLD]:
+    for file in removed[:_MOST_SHOWN]:
         yield f"- 🗑️ {_code(file.path)} is removed"
-    if len(removed) > _MOST_TOLD:
-        yield f"- and {count(len(removed) - _MOST_TOLD, 'file')} more are removed"
+    if len(removed) > _MOST_SHOWN:
+        yield f"- and {count(len(removed) - _MOST_SHOWN, 'file')} more are removed"
     for file in (file for file in files if not file.is_removed):
         yield f"- {_MARKS[file.verdict]} {_code(file.path)}"
         for item in file.findings[:left]:

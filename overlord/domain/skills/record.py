@@ -123,7 +123,7 @@ class SkillStatistics:
         return self._chance() < CHANCE
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In a sentence."""
         if not self.ended:
             return "no job that loaded it has ended yet"

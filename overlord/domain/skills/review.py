@@ -137,10 +137,10 @@ def _is_wide(pattern: str) -> bool:
 
 def review_skills(files: Mapping[str, bytes]) -> tuple[SkillReview, ...]:
     """Judge files of one repository, in the order given."""
-    return beside_each_other([review_skill(content, file) for file, content in files.items()])
+    return with_conflicts([review_skill(content, file) for file, content in files.items()])
 
 
-def beside_each_other(reviews: Sequence[SkillReview]) -> tuple[SkillReview, ...]:
+def with_conflicts(reviews: Sequence[SkillReview]) -> tuple[SkillReview, ...]:
     """The same with what is held against them because of each other."""
     named, triggered = (
         _shared(reviews, lambda skill: skill.name),

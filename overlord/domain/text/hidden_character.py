@@ -34,7 +34,7 @@ class Unseen:
 
     start: int
     end: int
-    said: str
+    seen_as: str
 
 
 def is_unseen(char: str) -> bool:
@@ -69,7 +69,7 @@ def spelt(text: str) -> str:
     """Text with what nobody sees in it spelt out."""
     made, at = [], 0
     for found in unseen(text):
-        made += [text[at : found.start], f" {found.said} "]
+        made += [text[at : found.start], f" {found.seen_as} "]
         at = found.end
     return "".join([*made, text[at:]])
 

@@ -19,7 +19,7 @@ class Hidden:
 
     start: int
     end: int
-    said: str
+    seen_as: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ _KNOWN = re.compile(
     "|mark|nav|ol|p|picture|pre|q|rp|rt|ruby|s|samp|section|small|span|strike|strong|sub|summary|sup"
     "|svg|table|tbody|td|tfoot|th|thead|time|tr|tt|u|ul|var|video"
 )
-_TELLING = re.compile(
+_DIRECTIVE = re.compile(
     "align|alt|border|checked|cite|class|color|colspan|controls|datetime|dir|disabled|headers|height"
     "|href|id|lang|loading|media|name|open|rel|rowspan|sizes|size|src|srcset|start|style|target"
     "|title|type|valign|width"
@@ -190,7 +190,7 @@ class _Scan:
         name = found[1].lower()
         attributes = [(key.lower(), value.strip("\"'")) for key, value in _ATTRIBUTE.findall(found[2])]
         is_element = bool(_KNOWN.fullmatch(name) or _VOID.fullmatch(name))
-        is_known = is_element and all(_TELLING.fullmatch(key) for key, _ in attributes)
+        is_known = is_element and all(_DIRECTIVE.fullmatch(key) for key, _ in attributes)
         hides = bool(_SILENT.fullmatch(name)) or any(_hides(key, value, name) for key, value in attributes)
         closes = self.text[start + 1] == "/"
         return _Tag(start, found.end(), name, closes, hides, is_known or (closes and is_element))
@@ -270,5 +270,5 @@ def _apart(found: Iterable[Hidden]) -> list[Hidden]:
             lines.append(item)
         elif item.end > lines[-1].end:
             last = lines[-1]
-            lines[-1] = Hidden(last.start, item.end, f"{last.said} {item.said}")
+            lines[-1] = Hidden(last.start, item.end, f"{last.seen_as} {item.seen_as}")
     return lines

@@ -54,7 +54,7 @@ def issue_without_hidden(issue: Issue) -> Issue:
 def hidden_in(issue: Issue) -> tuple[str, ...]:
     """What is marked as hidden in an issue that `issue_without_hidden` made, for a card: other people's words."""
     texts = (issue.title, issue.body, *(comment.body for comment in issue.comments))
-    return tuple(said for text in texts for said in _SHOWN.findall(text))
+    return tuple(line for text in texts for line in _SHOWN.findall(text))
 
 
 def _until_nothing_is_hidden(text: str, *, has_markup: bool) -> Revealed:
@@ -63,8 +63,8 @@ def _until_nothing_is_hidden(text: str, *, has_markup: bool) -> Revealed:
     lines: list[str] = []
     passes = 0
     while passes < _MOST_PASSES and (found := _find_hidden(text, has_markup=has_markup)):
-        text, said = _marked(text, found, MOST_SHOWN - len(lines))
-        lines += said
+        text, notes = _marked(text, found, MOST_SHOWN - len(lines))
+        lines += notes
         passes += 1
     return Revealed(text, tuple(lines))
 
@@ -82,7 +82,7 @@ def _with_characters(text: str, markup: Iterable[Hidden]) -> Iterator[Hidden]:
             yield following
             following = next(ahead)
         if found.end <= following.start or following.start == len(text):
-            yield Hidden(found.start, found.end, found.said)
+            yield Hidden(found.start, found.end, found.seen_as)
     while following.start < len(text):
         yield following
         following = next(ahead)
@@ -93,12 +93,12 @@ def _marked(text: str, found: Iterable[Hidden], most: int) -> tuple[str, list[st
     lines: list[str] = []
     at = 0
     for item in found:
-        said = _one_plain_line(item.said) if len(lines) < most else ""
-        made += [text[at : item.start], f"[hidden: {said}]" if said else "[hidden]"]
+        note = _one_plain_line(item.seen_as) if len(lines) < most else ""
+        made += [text[at : item.start], f"[hidden: {note}]" if note else "[hidden]"]
         if text[item.end : item.end + 1] in {":", "(", "["}:
             made.append(" ")  # or it would be read as a link
-        if said:
-            lines.append(said)
+        if note:
+            lines.append(note)
         at = item.end
     return "".join([*made, text[at:]]), lines
 

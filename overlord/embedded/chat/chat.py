@@ -52,7 +52,7 @@ class EmbeddedChat:
         self.wire = Wire(self.workspace, self.interactions, self.deliveries)
         self.people = People(self.workspace, self.interactions, self.deliveries, self.wire)
         self.page = Page(self.workspace, self.interactions, self.people)
-        self.workspace.tell = self.people.hear
+        self.workspace.deliver = self.people.deliver
         self.bot_token = f"xoxb-{secrets.token_hex(12)}"
         """What Overlord calls the Web API with."""
         self.app_token = f"xapp-1-{secrets.token_hex(12)}"

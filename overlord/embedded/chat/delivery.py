@@ -96,15 +96,15 @@ class Deliveries:
     async def deliver(self, delivered: Delivered) -> Delivered:
         """Send once, and wait for what comes back; an event that did not arrive is sent again beside everything else."""
         if delivered.kind == EVENTS and not self._reachable.is_set():
-            self.tell(delivered)
+            self.deliver_soon(delivered)
         elif not await self._attempt(delivered) and delivered.kind == EVENTS:
-            self._beside(self._again(delivered))
+            self._start_task(self._again(delivered))
         return delivered
 
-    def tell(self, delivered: Delivered) -> None:
+    def deliver_soon(self, delivered: Delivered) -> None:
         """Send an event beside everything else, when the app can be reached."""
         if self._is_open and len(self._under_way) < MOST_WAITING:
-            self._beside(self._until_it_arrives(delivered))
+            self._start_task(self._until_it_arrives(delivered))
 
     async def replay(self, delivered: Delivered) -> Delivered:
         """Send the very same once more; to an address, the very same bytes."""
@@ -195,11 +195,11 @@ class Deliveries:
             self._reachable.clear()
         self._workspace.change()
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._under_way.add(task)
-        task.add_done_callback(self._land)
+        task.add_done_callback(self._finish_task)
 
-    def _land(self, task: asyncio.Task[None]) -> None:
+    def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)
         self._workspace.change()

@@ -59,10 +59,10 @@ class Posted:
         if not self.answer.strip():
             return None
         try:
-            said = json.loads(self.answer)
+            answer = json.loads(self.answer)
         except (ValueError, RecursionError):
             return {"text": self.answer.decode(errors="replace")}
-        return said if isinstance(said, dict) else None
+        return answer if isinstance(answer, dict) else None
 
 
 class Hook:
@@ -107,8 +107,8 @@ class Hook:
         challenge = secrets.token_hex(16)
         asked = {"token": TOKEN, "challenge": challenge, "type": "url_verification"}
         posted = await self.send("events_api", asked, at=at)
-        said = posted.payload or {}
-        if posted.status != 200 or challenge not in (said.get("challenge"), said.get("text")):
+        answer = posted.payload or {}
+        if posted.status != 200 or challenge not in (answer.get("challenge"), answer.get("text")):
             raise ValueError(f"{self.url} did not answer the challenge: status {posted.status}")
 
     async def close(self) -> None:

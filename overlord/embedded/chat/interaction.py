@@ -34,7 +34,7 @@ class Interactions:
     def trigger(self, user: str, channel: str) -> str:
         """Let the app open one modal for somebody, within three seconds."""
         name = f"{self.workspace.next_id('7')}.{secrets.token_hex(8)}"
-        self.triggers[name] = Trigger(user=user, channel=channel, given_at=self.workspace.now())
+        self.triggers[name] = Trigger(user=user, channel=channel, issued_at=self.workspace.now())
         return name
 
     def address(
@@ -45,7 +45,7 @@ class Interactions:
         address = ResponseAddress(
             user=user,
             channel=channel,
-            given_at=self.workspace.now(),
+            issued_at=self.workspace.now(),
             thread_ts=source.thread_ts if source else "",
             source_ts=source.ts if source else "",
         )
@@ -60,7 +60,7 @@ class Interactions:
             raise Problem("invalid_trigger_id")
         if trigger_id in self.spent:
             raise Problem("exchanged_trigger_id")
-        if self.workspace.now() - trigger.given_at > TRIGGER_LIFETIME:
+        if self.workspace.now() - trigger.issued_at > TRIGGER_LIFETIME:
             raise Problem("expired_trigger_id")
         spec = fit_view(view)
         self.spent.add(trigger_id)
@@ -138,14 +138,14 @@ class Interactions:
         address = self.addresses.get(token)
         if address is None:
             raise Problem("no_service", status=404)
-        if self.workspace.now() - address.given_at > ADDRESS_LIFETIME:
+        if self.workspace.now() - address.issued_at > ADDRESS_LIFETIME:
             raise Problem("expired_url", status=404)
         if address.uses >= MOST_ANSWERS:
             raise Problem("used_url", status=404)
         if not isinstance(body, dict):
             raise Problem("invalid_payload", status=400)
         source = self.workspace.standing.get(address.source_ts)
-        text, blocks = said(body, is_optional=body.get("delete_original") is True)
+        text, blocks = message_content(body, is_optional=body.get("delete_original") is True)
         address.uses += 1
         address.answers.append(body)
         if body.get("delete_original") is True:
@@ -184,7 +184,7 @@ class Interactions:
         self.workspace.change()
 
 
-def said(body: Json, *, is_optional: bool = False, name: str = "blocks") -> tuple[str, list[Json]]:
+def message_content(body: Json, *, is_optional: bool = False, name: str = "blocks") -> tuple[str, list[Json]]:
     """The text and the blocks of a message that the app sends, once they are seen to be what Slack takes."""
     text, blocks = body.get("text") or "", body.get(name) or []
     if not isinstance(text, str):

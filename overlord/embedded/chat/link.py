@@ -58,12 +58,12 @@ class Link:
         acknowledged: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
         self._awaited[envelope["envelope_id"]] = acknowledged
         try:
-            await self.say(envelope)
+            await self.send_frame(envelope)
             return await acknowledged
         finally:
             del self._awaited[envelope["envelope_id"]]
 
-    async def say(self, message: Json) -> None:
+    async def send_frame(self, message: Json) -> None:
         try:
             await self.socket.send_text(json.dumps(message))
         except (WebSocketDisconnect, RuntimeError) as error:  # it ended; starlette says so in both ways
@@ -74,7 +74,7 @@ class Link:
         self.is_taking = False
         self.socket.scope["extensions"][CUT].abort()
 
-    async def hear(self) -> None:
+    async def receive(self) -> None:
         """Take acknowledgements until the connection ends. One that nobody waits for any more changes nothing."""
         try:
             while True:
@@ -92,13 +92,13 @@ class Link:
 
     def _take(self, text: str) -> None:
         try:
-            said = json.loads(text)
+            frame = json.loads(text)
         except (ValueError, RecursionError):
             return
-        if not isinstance(said, dict):
+        if not isinstance(frame, dict):
             return
-        awaited = self._awaited.get(str(said.get("envelope_id")))
-        payload = said.get("payload")
+        awaited = self._awaited.get(str(frame.get("envelope_id")))
+        payload = frame.get("payload")
         if awaited is not None and not awaited.done():
             awaited.set_result(Ack(payload=payload if isinstance(payload, dict) else None))
 
@@ -134,14 +134,14 @@ class Links:
         await socket.accept()
         link = Link(socket)
         if len(self.open) >= MOST_LINKS:
-            await link.say({"type": "disconnect", "reason": "too_many_websockets", "debug_info": {}})
+            await link.send_frame({"type": "disconnect", "reason": "too_many_websockets", "debug_info": {}})
             await socket.close()
             return
         self.open.append(link)
         try:
-            await link.say(self._hello())
+            await link.send_frame(self._hello())
             self._on_change()
-            await link.hear()
+            await link.receive()
         except LinkLost:
             pass
         finally:
@@ -155,7 +155,9 @@ class Links:
         for link in tuple(self.open):
             if reason != "warning":
                 link.is_taking = False
-            await link.say({"type": "disconnect", "reason": reason, "debug_info": {"host": "embedded"}})
+            await link.send_frame(
+                {"type": "disconnect", "reason": reason, "debug_info": {"host": "embedded"}}
+            )
         self._on_change()
 
     def drop(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from overlord.embedded.chat.interaction import Interactions, said
+from overlord.embedded.chat.interaction import Interactions, message_content
 from overlord.embedded.chat.problem import Problem, limited, missing_field, wrong_field
 from overlord.embedded.chat.record import Channel, Json, Message
 from overlord.embedded.chat.workspace import SLACKBOT, Workspace
@@ -79,19 +79,19 @@ class Call:
         return moment
 
     def message(self, *, is_optional: bool = False) -> tuple[str, list[Json]]:
-        return said(dict(self.arguments), is_optional=is_optional)
+        return message_content(dict(self.arguments), is_optional=is_optional)
 
     def metadata(self) -> Json | None:
-        given = self.arguments.get("metadata")
-        if given is None or given == {}:
+        value = self.arguments.get("metadata")
+        if value is None or value == {}:
             return None
-        if not isinstance(given, dict) or not isinstance(given.get("event_type"), str):
+        if not isinstance(value, dict) or not isinstance(value.get("event_type"), str):
             raise Problem("invalid_metadata_format")
-        if given.keys() != {"event_type", "event_payload"} or not isinstance(given["event_payload"], dict):
+        if value.keys() != {"event_type", "event_payload"} or not isinstance(value["event_payload"], dict):
             raise Problem("invalid_metadata_format")
-        if len(str(given)) > MOST_METADATA:
+        if len(str(value)) > MOST_METADATA:
             raise Problem("metadata_too_large")
-        return given
+        return value
 
 
 # Who we are

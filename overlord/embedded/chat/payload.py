@@ -102,8 +102,12 @@ def home_opened(workspace: Workspace, person: Person, view: Json | None) -> Json
 
 def action(button: Any, *, block_id: str) -> Json:
     """A button as it is told of when it was pressed."""
-    told = ("action_id", "text", "value", "style", "confirm", "url")
-    return {"type": "button", "block_id": block_id, **{name: button[name] for name in told if name in button}}
+    fields = ("action_id", "text", "value", "style", "confirm", "url")
+    return {
+        "type": "button",
+        "block_id": block_id,
+        **{name: button[name] for name in fields if name in button},
+    }
 
 
 def view_submission(workspace: Workspace, person: Person, view: Json, *, trigger: str) -> Json:

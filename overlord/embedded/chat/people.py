@@ -7,7 +7,7 @@ from typing import Any
 
 from overlord.embedded.chat import block_text, payload
 from overlord.embedded.chat.delivery import COMMANDS, EVENTS, PRESSES, Delivered, Deliveries
-from overlord.embedded.chat.interaction import Interactions, said
+from overlord.embedded.chat.interaction import Interactions, message_content
 from overlord.embedded.chat.problem import Problem
 from overlord.embedded.chat.record import Button, Json, Message, Person, View
 from overlord.embedded.chat.wire import RESPONSE, Wire
@@ -46,7 +46,7 @@ class People:
         if thread is not None:
             raise ValueError("Slack takes no slash commands in a thread")
         token, address = self.interactions.address(person.id, where.id)
-        told = payload.slash_command(
+        body = payload.slash_command(
             person,
             where,
             command,
@@ -54,7 +54,7 @@ class People:
             trigger=self.interactions.trigger(person.id, where.id),
             response_url=self._response_url(token),
         )
-        delivered = Delivered(kind=COMMANDS, payload=told, user=person.id, channel=where.id, address=address)
+        delivered = Delivered(kind=COMMANDS, payload=body, user=person.id, channel=where.id, address=address)
         self._note(person, f"{command} {text}")
         await self.deliveries.deliver(delivered)
         self._show_answer(delivered, command)
@@ -62,10 +62,10 @@ class People:
 
     async def mention(self, user: str, text: str, *, channel: str, thread: str | None = None) -> Delivered:
         """Speak to the app by its name; it hears of that twice, as a mention and as a message."""
-        delivered = await self._speak(user, f"<@{self.workspace.bot.id}> {typed(text)}", channel, thread)
+        delivered = await self._post(user, f"<@{self.workspace.bot.id}> {typed(text)}", channel, thread)
         message = self.workspace.standing[delivered.ts]
         event = self.workspace.event(message, {**self.workspace.shape(message), "type": "app_mention"})
-        return await self._tell(message, event)
+        return await self._deliver(message, event)
 
     async def say(
         self,
@@ -81,25 +81,25 @@ class People:
         if is_broadcast and thread is None:
             raise ValueError("only a reply in a thread can be sent to the channel too")
         sent = tuple(self._file(name) for name in files)
-        return await self._speak(user, typed(text), channel, thread, is_broadcast=is_broadcast, files=sent)
+        return await self._post(user, typed(text), channel, thread, is_broadcast=is_broadcast, files=sent)
 
-    async def _speak(self, user: str, text: str, channel: str, thread: str | None, **more: Any) -> Delivered:
+    async def _post(self, user: str, text: str, channel: str, thread: str | None, **more: Any) -> Delivered:
         person = self._person(user)
         bot_id = self.workspace.next_id("B") if person.is_bot else ""
         message = self.workspace.put(channel, person.id, text, thread=thread or "", bot_id=bot_id, **more)
-        return await self._tell(message, self.workspace.event(message, self.workspace.shape(message)))
+        return await self._deliver(message, self.workspace.event(message, self.workspace.shape(message)))
 
-    async def _tell(self, message: Message, event: Json | None) -> Delivered:
-        told = payload.event_callback(self.workspace, event) if event else {}
+    async def _deliver(self, message: Message, event: Json | None) -> Delivered:
+        body = payload.event_callback(self.workspace, event) if event else {}
         delivered = Delivered(
-            kind=EVENTS, payload=told, user=message.user, channel=message.channel, ts=message.ts
+            kind=EVENTS, payload=body, user=message.user, channel=message.channel, ts=message.ts
         )
         return await self.deliveries.deliver(delivered) if event else delivered
 
-    def hear(self, event: Json) -> None:
+    def deliver(self, event: Json) -> None:
         """Tell the app of something beside everything else."""
-        told = payload.event_callback(self.workspace, event)
-        self.deliveries.tell(Delivered(kind=EVENTS, payload=told, channel=event["channel"]))
+        body = payload.event_callback(self.workspace, event)
+        self.deliveries.deliver_soon(Delivered(kind=EVENTS, payload=body, channel=event["channel"]))
 
     # Buttons
 
@@ -111,7 +111,7 @@ class People:
         message = self._shown(person, message_ts)
         if message is None or channel not in (None, message.channel):
             raise LookupError(f"no message {message_ts}{f' in {channel}' if channel else ''}")
-        block_id, element = _standing(message.blocks, button)
+        block_id, element = _button(message.blocks, button)
         self._note(person, f"[{element['text']['text']}]")
         return await self._press(person, message, payload.action(element, block_id=block_id))
 
@@ -121,9 +121,9 @@ class People:
         message = self._shown(person, message_ts)
         if message is None:
             raise LookupError(f"no message {message_ts}")
-        standing = {element["action_id"]: (at, element) for at, element in block_text.buttons(message.blocks)}
+        buttons = {element["action_id"]: (at, element) for at, element in block_text.buttons(message.blocks)}
         text = {"type": "plain_text", "text": action_id, "emoji": True}
-        at, element = standing.get(action_id, ("", {"action_id": action_id, "text": text}))
+        at, element = buttons.get(action_id, ("", {"action_id": action_id, "text": text}))
         self._note(person, f"[{action_id}] with {value!r}")
         return await self._press(person, message, payload.action({**element, "value": value}, block_id=at))
 
@@ -142,7 +142,7 @@ class People:
 
     async def _press(self, person: Person, message: Message, action: Json) -> Delivered:
         token, address = self.interactions.address(person.id, message.channel, source=message)
-        told = payload.block_actions(
+        body = payload.block_actions(
             self.workspace,
             person,
             message,
@@ -152,7 +152,7 @@ class People:
         )
         delivered = Delivered(
             kind=PRESSES,
-            payload=told,
+            payload=body,
             user=person.id,
             channel=message.channel,
             ts=message.ts,
@@ -167,8 +167,8 @@ class People:
         person = self._person(user)
         view = self.interactions.homes.get(person.id)
         shape = self.interactions.shape(view) if view is not None else None
-        told = payload.event_callback(self.workspace, payload.home_opened(self.workspace, person, shape))
-        return await self.deliveries.deliver(Delivered(kind=EVENTS, payload=told, user=person.id))
+        body = payload.event_callback(self.workspace, payload.home_opened(self.workspace, person, shape))
+        return await self.deliveries.deliver(Delivered(kind=EVENTS, payload=body, user=person.id))
 
     async def click_home(self, user: str, button: str | Button) -> Delivered:
         """Press a button of one's Home tab as it is now; LookupError for one that does not stand there."""
@@ -176,16 +176,16 @@ class People:
         view = self.interactions.homes.get(person.id)
         if view is None:
             raise LookupError(f"{user} has not been shown a Home tab")
-        block_id, element = _standing(view.spec["blocks"], button)
+        block_id, element = _button(view.spec["blocks"], button)
         self._note(person, f"[{element['text']['text']}], at home")
-        told = payload.home_actions(
+        body = payload.home_actions(
             self.workspace,
             person,
             self.interactions.shape(view),
             payload.action(element, block_id=block_id),
             trigger=self.interactions.trigger(person.id, ""),
         )
-        return await self.deliveries.deliver(Delivered(kind=PRESSES, payload=told, user=person.id))
+        return await self.deliveries.deliver(Delivered(kind=PRESSES, payload=body, user=person.id))
 
     # Forms
 
@@ -197,9 +197,9 @@ class People:
         state = _filled_in(view, values)
         shape = self.interactions.shape(view, state)
         trigger = self.interactions.trigger(person.id, "")
-        told = payload.view_submission(self.workspace, person, shape, trigger=trigger)
+        body = payload.view_submission(self.workspace, person, shape, trigger=trigger)
         self._note(person, f"({view.title}) {' · '.join(values.values())}")
-        delivered = Delivered(kind=PRESSES, payload=told, user=person.id)
+        delivered = Delivered(kind=PRESSES, payload=body, user=person.id)
         await self.deliveries.deliver(delivered)
         if delivered.acked:
             self._follow(view, delivered)
@@ -210,8 +210,8 @@ class People:
         person, view = self._person(user), self._open(view, user)
         self.interactions.close(view)
         shape = self.interactions.shape(view)
-        told = payload.view_closed(self.workspace, person, shape)
-        delivered = Delivered(kind=PRESSES, payload=told, user=person.id)
+        body = payload.view_closed(self.workspace, person, shape)
+        delivered = Delivered(kind=PRESSES, payload=body, user=person.id)
         return await self.deliveries.deliver(delivered) if shape["notify_on_close"] else delivered
 
     def _follow(self, view: View, delivered: Delivered) -> None:
@@ -237,7 +237,7 @@ class People:
         assert address is not None
         if body and not delivered.error:
             try:
-                text, blocks = said(body)
+                text, blocks = message_content(body)
             except Problem as problem:
                 delivered.error = str(problem)
             else:
@@ -256,8 +256,8 @@ class People:
 
     def _shown(self, person: Person, ts: str) -> Message | None:
         whispers = [m for m in self.workspace.whispers if m.ts == ts and m.shown_to == person.id]
-        standing = self.workspace.standing.get(ts)
-        found = whispers or ([standing] if standing and not standing.is_tombstone else [])
+        message = self.workspace.standing.get(ts)
+        found = whispers or ([message] if message and not message.is_tombstone else [])
         return found[0] if found else None
 
     def _open(self, view: View, user: str) -> View:
@@ -285,23 +285,23 @@ class People:
         self.acts.append((self.workspace.next_ts(), f"{person.name}: {words}"))
 
 
-def _standing(blocks: Sequence[Json], button: str | Button) -> tuple[str, Json]:
+def _button(blocks: Sequence[Json], button: str | Button) -> tuple[str, Json]:
     """The one button among these that is meant, with its block: by label, by action, by what comes before the
     action's colon; or the one that still gives back what another did."""
-    standing = list(block_text.buttons(blocks))
+    buttons = list(block_text.buttons(blocks))
     if isinstance(button, Button):
         looks = (button.label, button.action_id, button.value)
         found = [
             (block_id, element)
-            for block_id, element in standing
+            for block_id, element in buttons
             if (element["text"]["text"], element["action_id"], element.get("value", "")) == looks
         ]
         found = [item for item in found if item[0] == button.block_id] or found
     else:
-        exact = [item for item in standing if button in (item[1]["text"]["text"], item[1]["action_id"])]
-        found = exact or [item for item in standing if item[1]["action_id"].partition(":")[0] == button]
+        exact = [item for item in buttons if button in (item[1]["text"]["text"], item[1]["action_id"])]
+        found = exact or [item for item in buttons if item[1]["action_id"].partition(":")[0] == button]
     if len(found) != 1:
-        labels = [f"{element['text']['text']} ({element['action_id']})" for _, element in standing]
+        labels = [f"{element['text']['text']} ({element['action_id']})" for _, element in buttons]
         raise LookupError(f"{len(found)} buttons named {button!r}; there are: {', '.join(labels) or 'none'}")
     return found[0]
 

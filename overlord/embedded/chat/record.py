@@ -161,7 +161,7 @@ class Trigger:
 
     user: str
     channel: str
-    given_at: datetime
+    issued_at: datetime
 
 
 @dataclass(slots=True, kw_only=True)
@@ -170,7 +170,7 @@ class ResponseAddress:
 
     user: str
     channel: str
-    given_at: datetime
+    issued_at: datetime
     thread_ts: str = ""
     source_ts: str = ""
     """The message whose button was pressed."""

@@ -45,7 +45,7 @@ class Workspace:
         """Every message by its `ts`, oldest first; a `ts` is given once in the whole workspace."""
         self.whispers: list[Message] = []
         """What was shown to one person only, oldest first."""
-        self.tell: Callable[[Json], None] = _nobody
+        self.deliver: Callable[[Json], None] = _nobody
         """Is told each event that the app may hear of."""
         self.revision = 0
         """Rises with whatever people would see."""
@@ -127,7 +127,7 @@ class Workspace:
     def post(self, channel: str, user: str, text: str, *, thread: str = "", **more: Any) -> Message:
         """Put a message up, and tell of it."""
         message = self.put(channel, user, text, thread=thread, **more)
-        self._tell(message, self.shape(message))
+        self._deliver(message, self.shape(message))
         return message
 
     def put(self, channel: str, user: str, text: str, *, thread: str = "", **more: Any) -> Message:
@@ -150,7 +150,9 @@ class Workspace:
         self.standing[message.ts] = after
         self.change()
         before_after = {"message": self.shape(after), "previous_message": self.shape(message)}
-        self._tell(after, {"type": "message", "subtype": "message_changed", "hidden": True, **before_after})
+        self._deliver(
+            after, {"type": "message", "subtype": "message_changed", "hidden": True, **before_after}
+        )
         return after
 
     def delete(self, ts: str) -> None:
@@ -164,7 +166,7 @@ class Workspace:
             self.standing = dict(sorted(self.standing.items(), key=lambda item: _order(item[0])))
         self.change()
         data = {"deleted_ts": ts, "previous_message": self.shape(message)}
-        self._tell(message, {"type": "message", "subtype": "message_deleted", "hidden": True, **data})
+        self._deliver(message, {"type": "message", "subtype": "message_deleted", "hidden": True, **data})
 
     def ephemeral(self, channel: str, user: str, text: str, **more: Any) -> Message:
         """Show something to one person only."""
@@ -221,10 +223,10 @@ class Workspace:
         kind = "group" if channel.is_private else "channel"
         return {**event, "channel": channel.id, "channel_type": kind, "event_ts": self.next_ts()}
 
-    def _tell(self, message: Message, event: Json) -> None:
-        told = self.event(message, event)
-        if told is not None:
-            self.tell(told)
+    def _deliver(self, message: Message, event: Json) -> None:
+        body = self.event(message, event)
+        if body is not None:
+            self.deliver(body)
 
 
 def _nobody(_event: Json) -> None:

@@ -32,7 +32,7 @@ ORIGIN = "https://forge.embedded.invalid"
 """Where addresses in payloads begin. Nobody may follow them."""
 NONE = "0" * 40
 """Where a branch is that is not there."""
-TOLD = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
+DELIVERED = frozenset({"labeled", "unlabeled", "closed", "reopened", "locked", "unlocked"})
 
 
 class EventState(DepartingState):
@@ -69,7 +69,7 @@ class EventState(DepartingState):
         self, name: str, *, title: str, body: str, author: str, labels: Sequence[str] = ()
     ) -> Issue:
         issue = super().create_issue(name, title=title, body=body, author=author)
-        self._tell(issue, "opened", author)
+        self._deliver(issue, "opened", author)
         return self.add_labels(issue, labels, actor=author) if labels else issue
 
     async def create_pull(
@@ -78,7 +78,7 @@ class EventState(DepartingState):
         pull = await super().create_pull(
             name, title=title, body=body, head=head, base=base, draft=draft, author=author
         )
-        self._tell(pull, "opened", author)
+        self._deliver(pull, "opened", author)
         return pull
 
     def edit_thread(self, thread: T, *, title: str | None, body: str | None, actor: str) -> T:
@@ -86,7 +86,7 @@ class EventState(DepartingState):
         both = {"title": (thread.title, edited.title), "body": (thread.body, edited.body)}
         changes = {name: {"from": old} for name, (old, new) in both.items() if old != new}
         if changes:
-            self._tell(edited, "edited", actor, changes=changes)
+            self._deliver(edited, "edited", actor, changes=changes)
         return edited
 
     def move_issue(self, issue: Issue, name: str, *, actor: str) -> Issue:
@@ -94,18 +94,18 @@ class EventState(DepartingState):
         moved = super().move_issue(issue, name, actor=actor)
         after, reached = self._shape.issue(moved), self._shown(moved.repository, actor)
         changes = {"new_issue": after, "new_repository": reached}
-        self._tell_departed(issue, "transferred", actor, {"issue": before, "changes": changes})
-        self._tell(moved, "opened", actor, changes={"old_issue": before, "old_repository": left})
+        self._deliver_departed(issue, "transferred", actor, {"issue": before, "changes": changes})
+        self._deliver(moved, "opened", actor, changes={"old_issue": before, "old_repository": left})
         return moved
 
     def remove_issue(self, issue: Issue, *, actor: str) -> None:
         before = self._shape.issue(issue)
         super().remove_issue(issue, actor=actor)
-        self._tell_departed(issue, "deleted", actor, {"issue": before})
+        self._deliver_departed(issue, "deleted", actor, {"issue": before})
 
     def mark_ready(self, pull: Pull) -> Pull:
         ready = super().mark_ready(pull)
-        self._tell(ready, "ready_for_review", pull.author)
+        self._deliver(ready, "ready_for_review", pull.author)
         return ready
 
     def add_comment(self, thread: Issue, body: str, author: str) -> Comment:
@@ -125,22 +125,22 @@ class EventState(DepartingState):
         review = await super().submit_review(
             name, number, author=author, state=state, body=body, comments=comments
         )
-        self._tell_review(review, "submitted")
+        self._deliver_review(review, "submitted")
         for comment in self.review_comments(name, number):
             if comment.review_id == review.id:
-                self._tell_remark(comment)
+                self._deliver_review_comment(comment)
         return review
 
     def dismiss(self, name: str, review_id: int) -> Review:
         review = super().dismiss(name, review_id)
-        self._tell_review(review, "dismissed")
+        self._deliver_review(review, "dismissed")
         return review
 
     def reply_to(self, name: str, number: int, thread: int, body: str, author: str) -> ReviewComment:
         comment = super().reply_to(name, number, thread, body, author)
         [review] = [item for item in self.reviews(name, number) if item.id == comment.review_id]
-        self._tell_review(review, "submitted")
-        self._tell_remark(comment)
+        self._deliver_review(review, "submitted")
+        self._deliver_review_comment(comment)
         return comment
 
     async def put_check_run(self, name: str, sha: str, check: str, **about: Any) -> CheckRun:
@@ -157,16 +157,18 @@ class EventState(DepartingState):
             for pull in self.pulls(name):
                 known = before.get(pull.number, pull)
                 if pull.head_sha != known.head_sha:
-                    self._tell(pull, "synchronize", pull.author, before=known.head_sha, after=pull.head_sha)
+                    self._deliver(
+                        pull, "synchronize", pull.author, before=known.head_sha, after=pull.head_sha
+                    )
             if self.hooks:
-                self._tell_pushes(self.repository(name), await self.heads(name))
+                self._deliver_pushes(self.repository(name), await self.heads(name))
 
     def _occurred(self, thread: Issue, event: Any, actor: str, **details: Any) -> None:
         super()._occurred(thread, event, actor, **details)
-        if event in TOLD:
+        if event in DELIVERED:
             label = details.get("label")
             known = self.records.get(Label, f"{thread.repository}/{label}") if label else None
-            self._tell(thread, event, actor, **({"label": self._shape.label(known)} if known else {}))
+            self._deliver(thread, event, actor, **({"label": self._shape.label(known)} if known else {}))
 
     # How it is told
 
@@ -177,37 +179,37 @@ class EventState(DepartingState):
             "issue_comment", comment.repository, comment.author, partial(self._of_comment, comment, fields)
         )
 
-    def _tell_review(self, review: Review, action: str) -> None:
+    def _deliver_review(self, review: Review, action: str) -> None:
         """Hooks spell a review's state in small letters, and an empty text is none."""
         shown = self._review_shape.review(review)
-        as_told = shown | {"state": review.state.lower(), "body": review.body or None}
+        as_delivered = shown | {"state": review.state.lower(), "body": review.body or None}
         self._soon(
             "pull_request_review",
             review.repository,
             review.author,
-            partial(self._beside_pull, review, {"action": action, "review": as_told}),
+            partial(self._with_pull, review, {"action": action, "review": as_delivered}),
         )
 
-    def _tell_remark(self, comment: ReviewComment) -> None:
+    def _deliver_review_comment(self, comment: ReviewComment) -> None:
         shown = self._review_shape.review_comment(comment, comment.line)
         self._soon(
             "pull_request_review_comment",
             comment.repository,
             comment.author,
-            partial(self._beside_pull, comment, {"action": "created", "comment": shown}),
+            partial(self._with_pull, comment, {"action": "created", "comment": shown}),
         )
 
-    def _tell(self, thread: Issue, action: str, actor: str, **more: Any) -> None:
+    def _deliver(self, thread: Issue, action: str, actor: str, **more: Any) -> None:
         event = "pull_request" if isinstance(thread, Pull) else "issues"
         self._soon(
             event, thread.repository, actor, partial(self._of_thread, thread, {"action": action, **more})
         )
 
-    def _tell_departed(self, issue: Issue, action: str, actor: str, shown: Json) -> None:
+    def _deliver_departed(self, issue: Issue, action: str, actor: str, shown: Json) -> None:
         """Send what became of an issue that is not there to be looked at any more."""
         self._soon("issues", issue.repository, actor, partial(dict, shown, action=action))
 
-    def _tell_pushes(self, repository: Repository, heads: dict[str, str]) -> None:
+    def _deliver_pushes(self, repository: Repository, heads: dict[str, str]) -> None:
         known = self._heads.get(repository.name, {})
         self._heads[repository.name] = heads
         for branch in sorted(known.keys() | heads.keys()):
@@ -222,7 +224,7 @@ class EventState(DepartingState):
             return {**fields, "number": now.number, "pull_request": self._shape.pull(now, alone=True)}
         return {**fields, "issue": self._shape.issue(now)}
 
-    def _beside_pull(self, about: Review | ReviewComment, fields: Json) -> Json:
+    def _with_pull(self, about: Review | ReviewComment, fields: Json) -> Json:
         pull = self.pull(about.repository, about.number)
         return {**fields, "pull_request": self._shape.pull(pull, alone=False)}
 

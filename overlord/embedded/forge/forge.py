@@ -330,7 +330,7 @@ class EmbeddedForge(RuledState):
             head_repository=f"{login}/{known.name.partition('/')[2]}",
         )
         pull = self.records.put(replace(pull, head_sha=await self._commit_pulled(pull, files)))
-        self._tell(pull, "opened", login)
+        self._deliver(pull, "opened", login)
         return number
 
     async def push_to_pull(
@@ -339,7 +339,7 @@ class EmbeddedForge(RuledState):
         """One more commit onto a pull request from a fork; returns the commit."""
         pull = self.pull(repository, number)
         pushed = self._touch(pull, head_sha=await self._commit_pulled(pull, files))
-        self._tell(pushed, "synchronize", pull.author, before=pull.head_sha, after=pushed.head_sha)
+        self._deliver(pushed, "synchronize", pull.author, before=pull.head_sha, after=pushed.head_sha)
         return pushed.head_sha
 
     async def retarget_pull(self, repository: str, number: int, base: str) -> None:

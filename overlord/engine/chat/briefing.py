@@ -37,13 +37,13 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
 
 
 def _compile(connection: sqlite3.Connection, *, chat_output: ChatOutput, at: datetime) -> bool:
-    told = briefings.last(connection, told=True) or briefings.last(connection)
-    if told is None:
+    previous = briefings.last(connection, sent=True) or briefings.last(connection)
+    if previous is None:
         briefings.add(connection, since=at, at=at, fingerprint="", is_told=False)
         return False
-    since = told.at
+    since = previous.at
     briefing = overview.brief(connection, since=since, at=at)
-    is_news = briefing.is_worth_telling(told.fingerprint)
+    is_news = briefing.has_news_since(previous.fingerprint)
     number = briefings.add(connection, since=since, at=at, fingerprint=briefing.fingerprint, is_told=is_news)
     if is_news:
         messages.want(connection, MessageKind.BRIEFING, number, channel=chat_output.channel)
@@ -54,13 +54,13 @@ def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Messag
     """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
     kept = briefings.get(connection, row.ref)
     briefing = overview.brief(connection, since=kept.since, at=kept.at)
-    said = brief_message(briefing, web=chat_output.place.web)
+    content = brief_message(briefing, web=chat_output.place.web)
     offered = tuple(
         _button(connection, row, asked)
         for asked in briefing.waiting[:MOST_BUTTONS]
         if not is_worded(asked.decision.verbs[0])
     )
-    return replace(said, parts=(*said.parts, Buttons(offered))) if offered else said
+    return replace(content, parts=(*content.parts, Buttons(offered))) if offered else content
 
 
 def _button(connection: sqlite3.Connection, row: Message, asked: OpenDecision) -> Button:

@@ -163,8 +163,8 @@ def _scope(invocation: GivenCommand) -> Done:
     job, patterns = invocation.job(), invocation.command.patterns
     _check_requester(invocation.connection, invocation.parts, job.id, invocation.actor)
     command = commands.WidenScope(job_id=job.id, patterns=patterns, actor=invocation.actor)
-    told = commands.widen_scope(invocation.connection, command, at=invocation.at)
-    return Done(said=f"Job {job.id} may write {told}.")
+    outcome = commands.widen_scope(invocation.connection, command, at=invocation.at)
+    return Done(said=f"Job {job.id} may write {outcome}.")
 
 
 def _space_of_skill(invocation: AskedCommand) -> str:
@@ -183,7 +183,7 @@ def _space_of_skill(invocation: AskedCommand) -> str:
 
 def _retire(invocation: GivenCommand) -> Done:
     name, text = invocation.command.skill, invocation.command.text
-    said = chat_drafts.retire(
+    result = chat_drafts.retire(
         invocation.connection,
         _space_of_skill(invocation),
         name,
@@ -191,7 +191,7 @@ def _retire(invocation: GivenCommand) -> Done:
         reason=text,
         at=invocation.at,
     )
-    return Done(said=said)
+    return Done(said=result)
 
 
 def _pause(invocation: GivenCommand) -> Done:
@@ -206,10 +206,10 @@ def _pause(invocation: GivenCommand) -> Done:
 
 def _resume(invocation: GivenCommand) -> Done:
     space = invocation.space() or None
-    held = commands.resume_work(
+    paused = commands.resume_work(
         invocation.connection, commands.ResumeWork(space=space, actor=invocation.actor), at=invocation.at
     )
-    rest = f" Still paused: {', '.join(pause.what for pause in held)}." if held else ""
+    rest = f" Still paused: {', '.join(pause.what for pause in paused)}." if paused else ""
     return Done(said=f"Going on: {space or 'everything'}.{rest}")
 
 
@@ -225,7 +225,7 @@ def _decided(invocation: GivenCommand, *, approves: bool) -> Done:
     command = invocation.command
     if command.proposal is not None:
         act = chat_proposals.approve if approves else chat_proposals.reject
-        said = act(
+        result = act(
             invocation.connection,
             command.proposal,
             by=invocation.by,
@@ -233,10 +233,10 @@ def _decided(invocation: GivenCommand, *, approves: bool) -> Done:
             digest=None,
             at=invocation.at,
         )
-        return Done(said=said)
+        return Done(said=result)
     if command.draft is not None:
         act = chat_drafts.approve if approves else chat_drafts.reject
-        said = act(
+        result = act(
             invocation.connection,
             command.draft,
             by=invocation.by,
@@ -244,7 +244,7 @@ def _decided(invocation: GivenCommand, *, approves: bool) -> Done:
             digest=None,
             at=invocation.at,
         )
-        return Done(said=said)
+        return Done(said=result)
     decision = invocation.decision()
     verb = decision_verb(decision, approves=approves)
     check_eyes(invocation.connection, invocation.parts, decision, verb, invocation.actor)

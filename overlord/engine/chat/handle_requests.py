@@ -71,7 +71,7 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     return moved
 
 
-async def _heard(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
+async def _handle_message(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
         await _check_member(chat_output, request)
@@ -147,7 +147,7 @@ def _plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> tup
     return _plan_press(connection, parts, request)
 
 
-def _given(connection: sqlite3.Connection, parts: Parts, command: ChatCommand) -> AskedCommand:
+def _asked(connection: sqlite3.Connection, parts: Parts, command: ChatCommand) -> AskedCommand:
     return AskedCommand(connection=connection, parts=parts, command=command, at=parts.clock.now())
 
 
@@ -158,14 +158,14 @@ def _plan_command(connection: sqlite3.Connection, parts: Parts, request: Request
         return None  # what to type instead is said with the answer
     if command.verb not in ACTS:
         return None
-    given = _given(connection, parts, command)
+    asked = _asked(connection, parts, command)
     verb = ACTS[command.verb]
 
     def act(connection: sqlite3.Connection, by: Person) -> Done:
         at = parts.clock.now()
         return verb(GivenCommand(connection=connection, parts=parts, command=command, at=at, by=by))
 
-    return space_of(given), act
+    return space_of(asked), act
 
 
 def _pressed(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
@@ -310,8 +310,8 @@ def _handle_command(
     if request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
         return None
     try:
-        given = _given(connection, parts, chat_command(request.text))
-        return look(given, chat_output.place.web)
+        asked = _asked(connection, parts, chat_command(request.text))
+        return look(asked, chat_output.place.web)
     except ChatCommandError as error:
         return misread_message(error)
     except (Refused, NotFound) as error:
@@ -369,7 +369,7 @@ def where_seen(chat_output: ChatOutput, request: Request) -> ChannelId:
 
 
 _STEPS = {
-    RequestState.HEARD: _heard,
+    RequestState.HEARD: _handle_message,
     RequestState.AWAITED: _awaited,
     RequestState.CARRIED_OUT: _carried_out,
 }

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 LOOKS_BACK = timedelta(minutes=10)
 """Before a message was ordered: the chat's clock is another one."""
-MOST_TOLD = 20
+MOST_ENTRIES = 20
 """Events in one message of a thread."""
 UNTOLD = frozenset({EventName.SESSION_PREPARED, EventName.SESSION_ENDED, EventName.DECISION_RAISED})
 """What is to be seen at once elsewhere in the chat, or says nothing to people."""
@@ -70,11 +70,11 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
         return Progress.IDLE
     at = parts.clock.now()
     order = partial(_ordered, parts=parts, chat_output=chat_output, due=due, at=at)
-    said = await parts.database.write(Failpoint.MESSAGE_ORDERED, order)
-    if said is None:
+    posting = await parts.database.write(Failpoint.MESSAGE_ORDERED, order)
+    if posting is None:
         return Progress.MOVED
     try:
-        await _post_or_edit(parts, chat_output, said)
+        await _post_or_edit(parts, chat_output, posting)
     except MessageMissing as error:
         await _lost(parts, due.message, error)
     except ChatRefused:
@@ -149,21 +149,21 @@ class _Posting:
     shown: ChatMessage
     was_ordered: bool
     stamp: str
-    told: int = 0
+    shown_until: int = 0
 
 
 def _ordered(
     connection: sqlite3.Connection, *, parts: Parts, chat_output: ChatOutput, due: Behind, at: datetime
 ) -> _Posting | None:
     """Make what is to be shown, from the rows as they are now; None when nothing has to be sent after all."""
-    said = _MAKERS[due.message.kind](connection, parts, chat_output, due)
-    if said is None:
+    posting = _MAKERS[due.message.kind](connection, parts, chat_output, due)
+    if posting is None:
         return None
-    if said.message.ts is not None and said.shown.fingerprint == said.message.shown:
-        _note_posted(connection, said, ts=said.message.ts)
+    if posting.message.ts is not None and posting.shown.fingerprint == posting.message.shown:
+        _note_posted(connection, posting, ts=posting.message.ts)
         return None
-    messages.order(connection, said.message, at=at)
-    return said
+    messages.order(connection, posting.message, at=at)
+    return posting
 
 
 def _job(
@@ -181,14 +181,18 @@ def _job(
     return _shown_message(message, shown, stamp=due.now)
 
 
-def _shown_message(message: Message, shown: ChatMessage, *, stamp: str = "", told: int = 0) -> _Posting:
+def _shown_message(
+    message: Message, shown: ChatMessage, *, stamp: str = "", shown_until: int = 0
+) -> _Posting:
     was_ordered = message.ordered_at is not None
-    return _Posting(message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, told=told)
+    return _Posting(
+        message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, shown_until=shown_until
+    )
 
 
 def _next_part(connection: sqlite3.Connection, root: Message) -> _Posting | None:
     """Begin the next part of a story: what happened since the thread was last told."""
-    news = list(ledger.entries(connection, job_id=root.ref, after=root.told))[:MOST_TOLD]
+    news = list(ledger.entries(connection, job_id=root.ref, after=root.told))[:MOST_ENTRIES]
     if not any(entry.name not in UNTOLD for entry in news):
         messages.note(connection, root, told=news[-1].seq, is_final=_is_over(connection, root, news[-1].seq))
         return None
@@ -200,7 +204,7 @@ def _next_part(connection: sqlite3.Connection, root: Message) -> _Posting | None
         channel=root.channel,
         thread=root.ts,
     )
-    return _shown_message(part, _thread_message(news), told=news[-1].seq)
+    return _shown_message(part, _thread_message(news), shown_until=news[-1].seq)
 
 
 def _story(
@@ -212,7 +216,7 @@ def _story(
     assert root is not None, "a story is told in the thread of its job's message"
     entries = ledger.entries(connection, job_id=part.ref, after=root.told)
     news = [entry for entry in entries if entry.seq <= part.part]
-    return _shown_message(part, _thread_message(news), told=part.part)
+    return _shown_message(part, _thread_message(news), shown_until=part.part)
 
 
 def _thread_message(news: list[Entry]) -> ChatMessage:
@@ -301,53 +305,53 @@ _MAKERS = {
 }
 
 
-async def _post_or_edit(parts: Parts, chat_output: ChatOutput, said: _Posting) -> None:
+async def _post_or_edit(parts: Parts, chat_output: ChatOutput, posting: _Posting) -> None:
     """Post or edit it, and note where it stands. What may have been posted before a crash is looked for first."""
-    message, chat, ts = said.message, chat_output.chat, said.message.ts
+    message, chat, ts = posting.message, chat_output.chat, posting.message.ts
     key = chat_output.key(message.key)
-    if ts is None and said.was_ordered and message.ordered_at is not None:
+    if ts is None and posting.was_ordered and message.ordered_at is not None:
         since = message.ordered_at - LOOKS_BACK
         ts = await chat.find(message.channel, key, since=since, thread=message.thread)
     try:
         if ts is None:
-            ts = (await chat.post(message.channel, said.shown, key=key, thread=message.thread)).ts
+            ts = (await chat.post(message.channel, posting.shown, key=key, thread=message.thread)).ts
         else:
-            await chat.edit(Posted(channel=message.channel, ts=ts), said.shown)
+            await chat.edit(Posted(channel=message.channel, ts=ts), posting.shown)
     finally:
         chat_output.spoke()
-    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note_posted(c, said, ts=ts))
+    await parts.database.write(Failpoint.MESSAGE_NOTED, lambda c: _note_posted(c, posting, ts=ts))
 
 
-def _note_posted(connection: sqlite3.Connection, said: _Posting, *, ts: object) -> None:
-    message = said.message
-    changes = {"ts": ts, "shown": said.shown.fingerprint, "stamp": said.stamp}
+def _note_posted(connection: sqlite3.Connection, posting: _Posting, *, ts: object) -> None:
+    message = posting.message
+    changes = {"ts": ts, "shown": posting.shown.fingerprint, "stamp": posting.stamp}
     messages.note(connection, message, **changes)
     if message.kind is MessageKind.DECISION:
-        messages.note(connection, message, is_final=said.stamp != DecisionState.OPEN)
+        messages.note(connection, message, is_final=posting.stamp != DecisionState.OPEN)
         return
     if message.kind is MessageKind.PROPOSAL:
-        is_over = said.stamp.startswith((ProposalStatus.REJECTED, ProposalStatus.IMPLEMENTED))
+        is_over = posting.stamp.startswith((ProposalStatus.REJECTED, ProposalStatus.IMPLEMENTED))
         messages.note(connection, message, is_final=is_over)
         return
     if message.kind is MessageKind.DRAFT:
-        is_over = said.stamp.startswith((DraftState.REJECTED, DraftState.DEPLOYED))
+        is_over = posting.stamp.startswith((DraftState.REJECTED, DraftState.DEPLOYED))
         messages.note(connection, message, is_final=is_over)
         return
     if message.kind in {MessageKind.STORY, MessageKind.BRIEFING, MessageKind.NOTICE}:
         messages.note(connection, message, is_final=True)
     root = messages.of(connection, MessageKind.JOB, message.ref)
     if root is not None and message.kind in {MessageKind.JOB, MessageKind.STORY}:
-        told = max(root.told, said.told)
-        messages.note(connection, root, told=told, is_final=_is_over(connection, root, told))
+        shown_until = max(root.told, posting.shown_until)
+        messages.note(connection, root, told=shown_until, is_final=_is_over(connection, root, shown_until))
 
 
-def _is_over(connection: sqlite3.Connection, root: Message, told: int) -> bool:
+def _is_over(connection: sqlite3.Connection, root: Message, shown_until: int) -> bool:
     """Whether nothing of a job can change any more, and its thread has told all of it."""
     job = jobs.get(connection, root.ref)
     if job.is_open or messages.is_stirring(connection, job.id):
         return False
-    is_told = next(ledger.entries(connection, job_id=job.id, after=told), None) is None
-    return is_told and messages.get(connection, root.id).stamp == messages.job_now(connection, job.id)
+    is_up_to_date = next(ledger.entries(connection, job_id=job.id, after=shown_until), None) is None
+    return is_up_to_date and messages.get(connection, root.id).stamp == messages.job_now(connection, job.id)
 
 
 async def _lost(parts: Parts, message: Message, error: MessageMissing) -> None:

@@ -28,24 +28,28 @@ async def with_later_comments(parts: Parts, job: Job) -> Issue:
         posted = await parts.forge.comments(name, job.issue.number)
     except ForgeRefused:
         return job.issue
-    heard = await parts.database.read(lambda c: processed_comments.of_issue(c, name, job.issue.number))
-    plain = tuple(said for number, said in posted if not _is_delivered(said, is_heard=number in heard))
+    processed = await parts.database.read(lambda c: processed_comments.of_issue(c, name, job.issue.number))
+    plain = tuple(
+        posted_comment
+        for number, posted_comment in posted
+        if not _is_delivered(posted_comment, is_processed=number in processed)
+    )
     shown = replace(job.issue, comments=plain)
     clean = await asyncio.to_thread(issue_without_hidden, shown)  # as they stand in the text it began with
-    known, standing, found = set(job.issue.comments), Writers(parts, name), list[Comment]()
+    known, writers, found = set(job.issue.comments), Writers(parts, name), list[Comment]()
     for comment in reversed([item for item in clean.comments if item not in known]):
         is_bot = comment.author.endswith("[bot]")
-        if len(found) < MOST and await standing.counts(comment.author, is_bot=is_bot, text=comment.body):
+        if len(found) < MOST and await writers.counts(comment.author, is_bot=is_bot, text=comment.body):
             found.append(comment)
     return replace(job.issue, comments=(*job.issue.comments, *reversed(found)))
 
 
-def _is_delivered(comment: Comment, *, is_heard: bool) -> bool:
+def _is_delivered(comment: Comment, *, is_processed: bool) -> bool:
     """Whether it is Overlord's own, or reaches a session in another way: as an answer, or as a message."""
     try:
         command = command_in(comment.body)
     except CommentCommandError:
         return True
     if command is None:
-        return OURS in comment.body or is_heard  # that was a mention
+        return OURS in comment.body or is_processed  # that was a mention
     return is_delivered(command)

@@ -1,6 +1,6 @@
-"""Commands in comments: heard once, obeyed when whoever gives them may write to the repository, and acknowledged.
+"""Commands in comments: read once, carried out when whoever gives them may write to the repository, and acknowledged.
 
-What a command does and that it was heard are one transaction; the reaction and the reply follow, also after a crash.
+What a command does and that that it was read are one transaction; the reaction and the reply follow, also after a crash.
 """
 
 import sqlite3
@@ -67,19 +67,21 @@ async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) ->
         return Progress.IDLE
     if await parts.database.read(lambda c: processed_comments.is_known(c, name, posted.id)):
         return Progress.IDLE
-    heard = ProcessedComment(
+    processed = ProcessedComment(
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
     if not await Writers(parts, name).counts(author, is_bot=posted.is_bot, text=body):
-        await _remember(parts, heard)
+        await _remember(parts, processed)
         return Progress.IDLE
     if asked is None:
-        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
+        await _remember(parts, replace(processed, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
         return Progress.MOVED
     if isinstance(asked, CommentRequest):
-        await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: pull_comments.take(c, heard, body))
+        await parts.database.write(
+            Failpoint.COMMENT_PROCESSED, lambda c: pull_comments.take(c, processed, body)
+        )
     else:
-        await _carry_out(parts, name, heard, asked, posted.at)
+        await _carry_out(parts, name, processed, asked, posted.at)
     parts.notify()
     return Progress.MOVED
 
@@ -93,8 +95,8 @@ async def _understood(
         return None, str(error)
 
 
-async def _remember(parts: Parts, heard: ProcessedComment) -> None:
-    await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: processed_comments.add(c, heard))
+async def _remember(parts: Parts, processed: ProcessedComment) -> None:
+    await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: processed_comments.add(c, processed))
 
 
 async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: datetime) -> bool:
@@ -104,26 +106,32 @@ async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: 
 
 
 async def _carry_out(
-    parts: Parts, name: RepositoryName, heard: ProcessedComment, command: CommentCommand, said_at: datetime
+    parts: Parts,
+    name: RepositoryName,
+    processed: ProcessedComment,
+    command: CommentCommand,
+    written_at: datetime,
 ) -> None:
     """Do it and remember it, or remember why not."""
     act, at = _ACTS[command.verb], parts.clock.now()
     issue, base = (
-        await _evaluation_input(parts, name, heard.number) if command.verb is CommentVerb.WORK else (None, "")
+        await _evaluation_input(parts, name, processed.number)
+        if command.verb is CommentVerb.WORK
+        else (None, "")
     )
     # Asked after the text was read: an edit between the two is one too.
-    if issue is not None and await _is_edited_since(parts, name, heard.number, said_at):
+    if issue is not None and await _is_edited_since(parts, name, processed.number, written_at):
         reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
-        await _remember(parts, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        await _remember(parts, replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
         return
 
     def carry_out(connection: sqlite3.Connection) -> None:
-        told = _CommandContext(
+        context = _CommandContext(
             contract=parts.contract(name),
-            heard=heard,
+            processed=processed,
             command=command,
-            said_at=said_at,
-            live=jobs.live_at(connection, name, heard.number),
+            written_at=written_at,
+            live=jobs.live_at(connection, name, processed.number),
             at=at,
             issue=issue,
             base=base,
@@ -132,12 +140,12 @@ async def _carry_out(
         )
         connection.execute("SAVEPOINT command")
         try:
-            reply = act(connection, told)
-            done = replace(heard, reaction=Reaction.DONE, reply=reply, is_owed=True)
+            reply = act(connection, context)
+            done = replace(processed, reaction=Reaction.DONE, reply=reply, is_owed=True)
         except (Refused, NotFound) as error:
             connection.execute("ROLLBACK TO command")
             text = f"That cannot be done: {defused_line(in_chat(str(error)))}."
-            done = replace(heard, reaction=Reaction.CONFUSED, reply=text, is_owed=True)
+            done = replace(processed, reaction=Reaction.CONFUSED, reply=text, is_owed=True)
         connection.execute("RELEASE command")
         processed_comments.add(connection, done)
 
@@ -157,9 +165,9 @@ class _CommandContext:
     """A command with all that carrying it out needs."""
 
     contract: Contract
-    heard: ProcessedComment
+    processed: ProcessedComment
     command: CommentCommand
-    said_at: datetime
+    written_at: datetime
     live: Job | None
     """The open job of the issue or pull request the comment stands at."""
     at: datetime
@@ -172,103 +180,112 @@ class _CommandContext:
 
     @property
     def actor(self) -> str:
-        return f"github:{self.heard.author}"
+        return f"github:{self.processed.author}"
 
     @property
     def job(self) -> Job:
         """The live job; raises Refused when there is none."""
         if self.live is None:
-            raise Refused(f"no job works on #{self.heard.number} now")
+            raise Refused(f"no job works on #{self.processed.number} now")
         return self.live
 
 
-def _work(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    if told.live is not None:
-        issue = told.issue or told.live.issue
-        command = commands.ResumeJob(job_id=told.live.id, actor=told.actor, issue=issue)
-        commands.resume_job(connection, command, at=told.at)
+def _work(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    if context.live is not None:
+        issue = context.issue or context.live.issue
+        command = commands.ResumeJob(job_id=context.live.id, actor=context.actor, issue=issue)
+        commands.resume_job(connection, command, at=context.at)
         return ""
-    if told.issue is None:
-        raise Refused(f"#{told.heard.number} is no open issue")
+    if context.issue is None:
+        raise Refused(f"#{context.processed.number} is no open issue")
     jobs.claim(
         connection,
-        space=told.heard.space,
-        issue=told.issue,
-        base_branch=told.base,
-        contract=told.contract,
-        at=told.at,
-        actor=told.actor,
-        is_urgent=told.priority in told.issue.labels,
+        space=context.processed.space,
+        issue=context.issue,
+        base_branch=context.base,
+        contract=context.contract,
+        at=context.at,
+        actor=context.actor,
+        is_urgent=context.priority in context.issue.labels,
     )
     return ""
 
 
-def _stop(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    commands.stop_job(connection, commands.StopJob(job_id=told.job.id, actor=told.actor), at=told.at)
+def _stop(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    commands.stop_job(connection, commands.StopJob(job_id=context.job.id, actor=context.actor), at=context.at)
     return ""
 
 
-def _retry(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    commands.retry_job(connection, commands.RetryJob(job_id=told.job.id, actor=told.actor), at=told.at)
+def _retry(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    commands.retry_job(
+        connection, commands.RetryJob(job_id=context.job.id, actor=context.actor), at=context.at
+    )
     return ""
 
 
-def _scope(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    _check_eyes(connection, told)
-    command = commands.WidenScope(job_id=told.job.id, patterns=told.command.patterns, actor=told.actor)
-    commands.widen_scope(connection, command, at=told.at)
+def _scope(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    _check_eyes(connection, context)
+    command = commands.WidenScope(
+        job_id=context.job.id, patterns=context.command.patterns, actor=context.actor
+    )
+    commands.widen_scope(connection, command, at=context.at)
     return ""
 
 
-def _answer_decision(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    decision = _decision_meant(connection, told)
-    verb, text = answer_in(decision, told.command.text)
+def _answer_decision(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    decision = _decision_meant(connection, context)
+    verb, text = answer_in(decision, context.command.text)
     is_opened = verb in OPENS and (decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT)
     if is_opened:
-        _check_eyes(connection, told)
-    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=told.actor)
-    commands.answer_decision(connection, command, at=told.at)
+        _check_eyes(connection, context)
+    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=context.actor)
+    commands.answer_decision(connection, command, at=context.at)
     return ""
 
 
-def _send_message(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    asked = message.answerable(connection, told.job.id, before=told.said_at)
-    if told.command.is_mention and asked is not None:
-        return _answer_decision(connection, replace(told, command=replace(told.command, decision=asked.id)))
+def _send_message(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    asked = message.answerable(connection, context.job.id, before=context.written_at)
+    if context.command.is_mention and asked is not None:
+        return _answer_decision(
+            connection, replace(context, command=replace(context.command, decision=asked.id))
+        )
     command = message.SendMessage(
-        job_id=told.job.id, text=told.command.text, actor=told.actor, comment_id=told.heard.comment_id
+        job_id=context.job.id,
+        text=context.command.text,
+        actor=context.actor,
+        comment_id=context.processed.comment_id,
     )
-    sent = message.send_message(connection, command, at=told.at)
+    sent = message.send_message(connection, command, at=context.at)
     if sent.is_under_way:
         return ""  # a reply tells once it was read
     steering.mark_acknowledged(connection, sent.id)
-    return f"{sent.outcome()}{in_chat(message.how_to_answer(connection, told.job.id))}"
+    return f"{sent.outcome()}{in_chat(message.how_to_answer(connection, context.job.id))}"
 
 
-def _decision_meant(connection: sqlite3.Connection, told: _CommandContext) -> Decision:
+def _decision_meant(connection: sqlite3.Connection, context: _CommandContext) -> Decision:
     """The one that is named, or the one its job waits for since before the comment. Raises Refused for any other."""
-    number, asked = told.command.decision, decisions.waiting(connection, told.job.id)
+    number, asked = context.command.decision, decisions.waiting(connection, context.job.id)
     if number is not None:
         if not any(item.id == number for item in asked):
-            raise Refused(f"job {told.job.id} waits for no decision {number} now")
+            raise Refused(f"job {context.job.id} waits for no decision {number} now")
         return decisions.get(connection, number)
-    shown = [item for item in asked if item.created_at.replace(microsecond=0) <= told.said_at]
+    shown = [item for item in asked if item.created_at.replace(microsecond=0) <= context.written_at]
     if len(shown) != 1:
         which = " or ".join(f"`/overlord answer {item.id} …`" for item in asked)
         raise Refused(f"say which decision that answers: {which}" if asked else "nothing waits for an answer")
     return shown[0]
 
 
-def _check_eyes(connection: sqlite3.Connection, told: _CommandContext) -> None:
-    if told.four_eyes and ledger.asked_for_by(connection, told.job.id) == told.actor:
+def _check_eyes(connection: sqlite3.Connection, context: _CommandContext) -> None:
+    if context.four_eyes and ledger.asked_for_by(connection, context.job.id) == context.actor:
         raise Refused("you asked for this work, so somebody else is to say that it may write more")
 
 
-def _explain(connection: sqlite3.Connection, told: _CommandContext) -> str:
-    job = told.live or jobs.last_for(connection, told.heard.space, told.heard.number)
+def _explain(connection: sqlite3.Connection, context: _CommandContext) -> str:
+    job = context.live or jobs.last_for(connection, context.processed.space, context.processed.number)
     if job is None:
-        raise Refused(f"no job has ever worked on #{told.heard.number}")
-    story = story_of(connection, job, told.contract)
+        raise Refused(f"no job has ever worked on #{context.processed.number}")
+    story = story_of(connection, job, context.contract)
     reason = f": {defused_line(job.reason)}" if job.reason else ""
     return f"Job {job.id} is {state_in_words(job.state)}{reason}.\n\n{evidence_card(story)}"
 

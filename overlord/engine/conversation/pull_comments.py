@@ -12,7 +12,7 @@ from enum import StrEnum
 from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.comment_command import CommentCommand, CommentVerb, command_in
-from overlord.domain.conversation.comment_request import CommentRequest, names_of, said_in, words_in
+from overlord.domain.conversation.comment_request import CommentRequest, names_of, request_in, words_in
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.identifiers import RepositoryName
@@ -38,10 +38,10 @@ async def understood(
     if place is _Place.NONE:
         return command_in(body)
     names = names_of(await parts.forge.login(name)) if is_mention else frozenset[str]()
-    said = said_in(body, names)
-    if place is _Place.ISSUE and isinstance(said, CommentRequest):
+    request = request_in(body, names)
+    if place is _Place.ISSUE and isinstance(request, CommentRequest):
         return CommentCommand(verb=CommentVerb.MESSAGE, text=words_in(body, names), is_mention=True)
-    return said
+    return request
 
 
 class _Place(StrEnum):
@@ -67,9 +67,9 @@ def _job_at(connection: sqlite3.Connection, space: str, number: int) -> Job | No
     return next((job for job in found if job.pull_number == number), None)
 
 
-def take(connection: sqlite3.Connection, heard: ProcessedComment, body: str) -> None:
+def take(connection: sqlite3.Connection, processed: ProcessedComment, body: str) -> None:
     """Remember what is asked for, and that it was heard; where nobody works there any more, that is said."""
-    job = _job_at(connection, heard.space, heard.number)
+    job = _job_at(connection, processed.space, processed.number)
     if job is None or not job.is_open:
         text = f" (job {job.id}: {state_in_words(job.state)})" if job is not None else ""
         reply = (
@@ -77,18 +77,18 @@ def take(connection: sqlite3.Connection, heard: ProcessedComment, body: str) -> 
             " again."
         )
         processed_comments.add(
-            connection, replace(heard, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
+            connection, replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
         )
         return
     asked = comment_requests.CommentRequest(
-        space=heard.space,
-        comment_id=heard.comment_id,
-        number=heard.number,
-        author=heard.author,
+        space=processed.space,
+        comment_id=processed.comment_id,
+        number=processed.number,
+        author=processed.author,
         body=without_hidden(body).text[:BODY_CHARS],
     )
     comment_requests.add(connection, asked)
-    processed_comments.add(connection, replace(heard, reaction=Reaction.SEEN, is_owed=True))
+    processed_comments.add(connection, replace(processed, reaction=Reaction.SEEN, is_owed=True))
 
 
 def asked_at(

@@ -37,7 +37,7 @@ async def answer(parts: Parts, job: Job) -> None:
         for number, item in enumerate(await parts.database.read(lambda c: follow_ups.of_round(c, job)), 1)
     }
     present = await parts.forge.review_comments(name, job.pull_number)
-    said = await _conversation(parts, name, job.pull_number, owed)
+    conversation = await _conversation(parts, name, job.pull_number, owed)
     for item in owed:
         mark = ANSWER.format(item.id)
         reply = _reply(worked[item.sessions :], numbers.get(item.id, 0))
@@ -47,10 +47,10 @@ async def answer(parts: Parts, job: Job) -> None:
                 await parts.forge.answer_review_comment(
                     name, job.pull_number, item.thread, f"{body}\n\n{mark}"
                 )
-        if item.key.startswith(follow_up.COMMENT_KEY) and not any(mark in text for text in said):
+        if item.key.startswith(follow_up.COMMENT_KEY) and not any(mark in text for text in conversation):
             with contextlib.suppress(ForgeRefused):  # the conversation is locked
-                told = quoted(item.finding.message, limit=QUOTED_CHARS)
-                await parts.forge.add_comment(name, job.pull_number, f"{told}\n\n{body}\n\n{mark}")
+                message = quoted(item.finding.message, limit=QUOTED_CHARS)
+                await parts.forge.add_comment(name, job.pull_number, f"{message}\n\n{body}\n\n{mark}")
         await parts.database.write(Failpoint.REVIEW_ANSWERED, partial(follow_ups.settle, item=item))
 
 

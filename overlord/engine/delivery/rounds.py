@@ -50,7 +50,7 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progres
         return Progress.IDLE
     if job.head_sha == job.pushed_sha != pull.head_sha:
         return await _take_foreign(parts, job, pull.head_sha)
-    is_taken_up = await _take_up_said(parts, job, pull, has_news=has_news)
+    is_taken_up = await _take_up_comments(parts, job, pull, has_news=has_news)
     if is_taken_up or job.state is JobState.WAITING:
         return is_taken_up
     if pull.mergeable is False:
@@ -63,7 +63,7 @@ async def look(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progres
     return Progress.IDLE
 
 
-async def _take_up_said(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progress:
+async def _take_up_comments(parts: Parts, job: Job, pull: Pull, *, has_news: bool) -> Progress:
     asked = await _requested_in_reviews(parts, job, pull) if has_news else []
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     asked += await parts.database.read(
@@ -91,20 +91,20 @@ async def _requested_in_reviews(parts: Parts, job: Job, pull: Pull) -> list[Requ
     """What those who may write ask for, in reviews and at lines of the diff, and was not taken up yet."""
     known = await parts.database.read(lambda c: follow_ups.keys(c, job.id))
     name = job.space
-    standing = Writers(parts, name)
+    writers = Writers(parts, name)
     found = []
     for review in follow_up.open_requests(await parts.forge.reviews(name, pull.number)):
         asked = follow_up.of_review(review)
         if asked.key in known:
             continue
-        if await standing.counts(review.author, is_bot=review.is_bot, text=review.body):
+        if await writers.counts(review.author, is_bot=review.is_bot, text=review.body):
             found.append(asked)
     comments = await parts.forge.review_comments(name, pull.number)
     for thread in follow_up.threads(comments).values():
         lines = [
             comment
             for comment in thread
-            if await standing.counts(comment.author, is_bot=comment.is_bot, text=comment.body)
+            if await writers.counts(comment.author, is_bot=comment.is_bot, text=comment.body)
         ]
         if lines and (asked := follow_up.of_thread(lines)).key not in known:
             found.append(asked)
@@ -239,8 +239,8 @@ async def _rebase(parts: Parts, job: Job) -> Progress:
         now = jobs.get(connection, job.id)
         if (now.state, now.head_sha) != (JobState.IN_REVIEW, job.head_sha):
             return False
-        told: JobChanges = {**changes, "reason": f"{job.base_branch} was brought in", "revision": 0}
-        jobs.move(connection, job.id, EventName.REBASED, at=at, data=data, **told)
+        job_changes: JobChanges = {**changes, "reason": f"{job.base_branch} was brought in", "revision": 0}
+        jobs.move(connection, job.id, EventName.REBASED, at=at, data=data, **job_changes)
         return True
 
     return Progress.of(await parts.database.write(Failpoint.ROUND_BEGUN, rebased))

@@ -55,7 +55,7 @@ async def context_of(
         is_reviewed=is_reviewed,
         issue=f"{job.issue.title}\n{job.issue.body}",
         imports=await _importing(parts, job, evaluation_input, report, baseline),
-        said=_minions_words(
+        summary=_minions_words(
             await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
         ),
     )

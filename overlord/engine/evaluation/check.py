@@ -277,8 +277,8 @@ async def _to_be_repeated(parts: Parts, job: Job, row: EvaluationRow, over: endi
     """Whether a check session was lost to infrastructure and is worth another try; it spends no attempt."""
     by_itself = over.ending.kind in (EndKind.EXITED, EndKind.KILLED, EndKind.LOST)
     # What was reported counts only with the end of what reported it.
-    said = over.session.report is not None and over.ending.kind is not EndKind.LOST
-    if said or over.session.stop_reason is not None or not by_itself:
+    has_report = over.session.report is not None and over.ending.kind is not EndKind.LOST
+    if has_report or over.session.stop_reason is not None or not by_itself:
         return False
     tried = await parts.database.read(lambda c: sessions.count_since(c, job.id, SessionKind.CHECK, row.at))
     return tried <= MAX_LOSSES

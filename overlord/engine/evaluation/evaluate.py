@@ -16,7 +16,7 @@ from overlord.domain.decision import Subject, ask, never_granted
 from overlord.domain.evaluation import (
     ABOUT_TESTS,
     REQUIRED,
-    TOLD_LAST,
+    SHOWN_LAST,
     CheckName,
     CheckResult,
     CheckScore,
@@ -107,8 +107,8 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow) -> EvaluationR
     if job.phase_base != evaluation_input.base:
         own = await parts.git.changes(job.space, job.phase_base, evaluation_input.head)
     dropped = last.dropped if last is not None else ()
-    standing = (await settled(parts, job, evaluation_input.head, own)).standing
-    scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), standing=standing)
+    accepted = (await settled(parts, job, evaluation_input.head, own)).accepted
+    scoped = check_scope(scope, own, dropped, large=await kept_in_lfs(parts, job, dropped), accepted=accepted)
     skills = await select_skills.changed_skills(parts, job, evaluation_input.head, evaluation_input.changes)
     special, results = await skill_job.of(parts, job), [scoped]
     if special is not None:
@@ -237,7 +237,7 @@ def _write_verdict(  # noqa: PLR0917
     if repeated:
         body = f"The revision brought the very same findings as before.\n\n{body}"
     touched = tuple(path for change in evaluation_input.changes for path in change.paths)
-    body += "".join(f"\n\n{told}" for told in unchangeable(touched))
+    body += "".join(f"\n\n{note}" for note in unchangeable(touched))
     if subject in _SHOWN or any(map(touches_skills, touched)):
         shown = hunks_first(evaluation_input.changes, evaluation_input.diff, findings, limit_chars=16_000)
         body += "\n\n" + code_block(parts.current.redactor.redact(shown), limit=20_000)
@@ -306,7 +306,7 @@ def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
 
 def _is_about_tests(made: CheckResult) -> bool:
     """Whether all that a check holds against a change is what it made of tests, which a person may find right."""
-    rules = {found.rule for found in made.findings} - TOLD_LAST
+    rules = {found.rule for found in made.findings} - SHOWN_LAST
     return bool(rules) and rules <= ABOUT_TESTS
 
 

@@ -34,8 +34,8 @@ async def as_taken_up(forge: Forge, name: RepositoryName, issue: Issue) -> Issue
     """The same from a forge alone. What Overlord wrote there itself is nobody's word."""
     found = await forge.comments(name, issue.number)
     comments = tuple(comment for _, comment in found if OURS not in comment.body)
-    told = replace(issue, comments=comments)
-    return await asyncio.to_thread(issue_without_hidden, told)  # there may be megabytes of them
+    updated = replace(issue, comments=comments)
+    return await asyncio.to_thread(issue_without_hidden, updated)  # there may be megabytes of them
 
 
 async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bool:
@@ -52,14 +52,16 @@ async def may_begin(parts: Parts, name: RepositoryName, state: IssueState) -> bo
     if not reason:
         return True
     labelled_at = labelling.at if labelling else state.updated_at
-    told = known if known is not None and (known.labelled_at, known.reason) == (labelled_at, reason) else None
+    previous = (
+        known if known is not None and (known.labelled_at, known.reason) == (labelled_at, reason) else None
+    )
     refusal = Refusal(
         space=name,
         issue_number=number,
         labelled_at=labelled_at,
         seen_at=state.updated_at,
         reason=reason,
-        is_owed=told is None or told.is_owed,
+        is_owed=previous is None or previous.is_owed,
     )
     await _note_refusal(parts, refusal)
     if refusal.is_owed:

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 COMMENT_MARK = "<!-- overlord:job -->"
 UNSURE = "? "
 """Put before what was last shown as long as it may stand at the forge in parts, or something else in parts."""
-HELD_BY_PEOPLE = frozenset({JobState.WAITING, JobState.IN_REVIEW})
+WITH_PEOPLE = frozenset({JobState.WAITING, JobState.IN_REVIEW})
 PUBLISHING = frozenset({JobState.EVALUATING, JobState.DELIVERING})
 """In these a push or a pull request may be under way."""
 
@@ -129,7 +129,7 @@ def _is_wished(job: Job) -> bool:
     """Whether a work label beside this job is a person's wish for what comes next, and not what it was taken up with."""
     if not job.is_open:
         return job.projected.startswith(UNSURE)  # its end is told late, and people may have gone on since
-    return job.state in HELD_BY_PEOPLE and job.projected.removeprefix(UNSURE).startswith(job.state)
+    return job.state in WITH_PEOPLE and job.projected.removeprefix(UNSURE).startswith(job.state)
 
 
 async def _label(parts: Parts, job: Job, *, is_wished: bool) -> None:

@@ -188,15 +188,15 @@ def _sighting(
 
 
 def _blocker(job: Job, decision: Decision) -> Pattern:
-    said = unquoted(decision.body)
-    mark = fingerprint(Trigger.BLOCKER, normalised(said))
-    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.BLOCKER, label="", sample=said)
+    text = unquoted(decision.body)
+    mark = fingerprint(Trigger.BLOCKER, normalised(text))
+    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.BLOCKER, label="", sample=text)
 
 
 def _question(job: Job, decision: Decision) -> Pattern:
-    said = unquoted(decision.body)
-    mark = fingerprint(Trigger.QUESTION, normalized(said))
-    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.QUESTION, label="", sample=said)
+    text = unquoted(decision.body)
+    mark = fingerprint(Trigger.QUESTION, normalized(text))
+    return Pattern(space=job.space, fingerprint=mark, trigger=Trigger.QUESTION, label="", sample=text)
 
 
 def _scope(job: Job, decision: Decision) -> Pattern:

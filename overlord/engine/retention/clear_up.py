@@ -89,7 +89,7 @@ def _environment(key: str, size: int) -> RetentionItem:
 
 async def _evidence(caretaker: Caretaker) -> list[RetentionItem]:
     keep, now = caretaker.settings.keep, caretaker.clock.now()
-    kept, held = await caretaker.database.read(
+    kept, stored_bytes = await caretaker.database.read(
         lambda c: (retention.evidence_of_ended(c), retention.evidence_bytes(c))
     )
     return over(
@@ -97,7 +97,7 @@ async def _evidence(caretaker: Caretaker) -> list[RetentionItem]:
         evidence_before=now - timedelta(days=keep.evidence_days),
         transcripts_before=now - timedelta(days=keep.transcripts_days),
         most_bytes=round(keep.evidence_gb * prune.GIGABYTE),
-        held=held,
+        stored=stored_bytes,
     )
 
 
@@ -149,13 +149,13 @@ async def _forget_rows(caretaker: Caretaker, _retention_item: RetentionItem) -> 
 async def _sessions(caretaker: Caretaker) -> list[RetentionItem]:
     """What sessions left that are over and were cleared away, or that no row knows."""
     there = sorted(place.name for place in caretaker.home.sessions.glob("*"))
-    held = await caretaker.database.read(
+    present = await caretaker.database.read(
         retention.sessions_present
     )  # after the look: a row comes before its folder
     return [
         RetentionItem(kind=RetentionKind.SESSION, name=name, size=0, why="its session is over")
         for name in there
-        if name not in held
+        if name not in present
     ]
 
 

@@ -21,7 +21,7 @@ LOCKED = "locked"
 class PollErrors:
     """What went wrong so far, in the external services' words."""
 
-    _told: list[str] = field(default_factory=list)
+    _reported: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
@@ -34,15 +34,15 @@ class PollErrors:
             self.add(error)
 
     def add(self, error: ExternalServiceError, *, advice: str = "") -> None:
-        self._told.append(f"{error}; {advice}" if advice else str(error))
+        self._reported.append(f"{error}; {advice}" if advice else str(error))
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._reported)
 
     def __str__(self) -> str:
         """In one line: the first of them, and how many more there are."""
-        more = len(self._told) - 1
-        return "".join(self._told[:1]) + (f" (and {more} more)" if more > 0 else "")
+        more = len(self._reported) - 1
+        return "".join(self._reported[:1]) + (f" (and {more} more)" if more > 0 else "")
 
 
 def wait_asked(error: ExternalServiceError) -> float | None:

@@ -57,10 +57,12 @@ async def allowed(
     """
     at, commit = parts.clock.now(), base or job.base
     facts = await parts.database.read(lambda c: facts_of(c, job, at=at))
-    told = None
-    if is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
-        told = await inferred(parts, job, commit)
-    return composed(parts.settings, parts.contract(job.space), job.phase, facts, told, session_id=session_id)
+    inference = None
+    if is_scope_in_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
+        inference = await inferred(parts, job, commit)
+    return composed(
+        parts.settings, parts.contract(job.space), job.phase, facts, inference, session_id=session_id
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +94,13 @@ def facts_of(connection: sqlite3.Connection, job: Job, *, at: datetime) -> Facts
     )
 
 
-def is_told_by_issue(settings: Settings, contract: Contract, phase: str, issue: Issue, facts: Facts) -> bool:
+def is_scope_in_issue(settings: Settings, contract: Contract, phase: str, issue: Issue, facts: Facts) -> bool:
     """Whether nothing goes before what the issue says. Raises ScopeError."""
     space = settings.space(facts.space)
-    is_said = (
+    is_declared = (
         facts.skill_job is not None or facts.answered is not None or space.scope_of(issue.number) is not None
     )
-    return space.infer_scope and not is_said and _rule(contract, phase).mode is ScopeMode.UNRESTRICTED
+    return space.infer_scope and not is_declared and _rule(contract, phase).mode is ScopeMode.UNRESTRICTED
 
 
 def _rule(contract: Contract, phase: str) -> ScopeRule:
@@ -173,7 +175,7 @@ def _asked_about(connection: sqlite3.Connection, job: Job) -> tuple[Reason, ...]
 class Settled:
     """Where changes stand that no session could make now: sessions were allowed to once, or people pushed them."""
 
-    standing: frozenset[str] = frozenset()
+    accepted: frozenset[str] = frozenset()
     """The paths that are as they left them."""
     left: Mapping[str, Sha] = field(default_factory=dict)
     """The paths that were changed since, with the commit in which they are as they were left."""
@@ -203,7 +205,7 @@ async def settled(parts: Parts, job: Job, head: Sha, changes: Sequence[Change]) 
             since[commit] = await _paths_between(parts, job, commit, head)
     latest = {path: commit for path, commit in latest.items() if commit in since}
     changed = {path: commit for path, commit in latest.items() if path in since[commit]}
-    return Settled(standing=frozenset(latest.keys() - changed.keys()), left=changed)
+    return Settled(accepted=frozenset(latest.keys() - changed.keys()), left=changed)
 
 
 async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> list[_PathsLeft]:
@@ -211,8 +213,8 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
     may be others since, and so may what is made of them."""
     facts = await parts.database.read(lambda c: facts_of(c, job, at=parts.clock.now()))
     found = []
-    is_told = is_told_by_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts)
-    if is_told or facts.answered is not None:  # both go by the issue's text
+    is_in_issue = is_scope_in_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts)
+    if is_in_issue or facts.answered is not None:  # both go by the issue's text
         for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
             if session.kind is SessionKind.WORK and session.taken_sha:
                 paths = frozenset(filter(Scope.parse(session.scope).allows, written))

@@ -29,7 +29,7 @@ async def inferred(parts: Parts, job: Job, base: Sha) -> Inference:
 
 
 async def worked_out(
-    git: Git, name: RepositoryName, issue: Issue, base: Sha, said: Mapping[str, tuple[str, ...]]
+    git: Git, name: RepositoryName, issue: Issue, base: Sha, declared: Mapping[str, tuple[str, ...]]
 ) -> Inference:
     """The same anew. `said` is what the settings have labels open."""
     found = await git.read_files(name, base, (SCOPE_PATH,))
@@ -40,7 +40,7 @@ async def worked_out(
     paths = await git.listing(name, base)
     found_at = await git.occurrences(name, base, candidates(issue))
     # Of the labels that both name the settings' word counts, and case does not, as at the forge.
-    opened = {label.casefold(): patterns for label, patterns in (*file.labels.items(), *said.items())}
+    opened = {label.casefold(): patterns for label, patterns in (*file.labels.items(), *declared.items())}
     labels = {label: opened[label.casefold()] for label in issue.labels if label.casefold() in opened}
     # With many files this takes seconds.
     return await asyncio.to_thread(infer, issue, frozenset(paths), found_at, labels, file.always)

@@ -12,8 +12,8 @@ from overlord.store.spaces import pauses, spaces
 
 def for_one_more(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether the job's space goes on and fewer sessions run than may."""
-    is_held = spaces.get(connection, job.space).paused or pauses.over(connection, job.space) is not None
-    return not is_held and is_left(connection, parts, job.space)
+    is_paused = spaces.get(connection, job.space).paused or pauses.over(connection, job.space) is not None
+    return not is_paused and is_left(connection, parts, job.space)
 
 
 def note_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:

@@ -20,10 +20,10 @@ async def step(parts: Parts, job: Job) -> Progress:
 async def orphans(parts: Parts) -> None:
     """Remove what the runner holds for this Overlord and the database does not know as live."""
     try:
-        held = await parts.runner.sessions()
+        present = await parts.runner.sessions()
         # Read after the runner was asked: what it holds was written down before it was started.
         live = {session.id for session in await parts.database.read(sessions.live)}
-        for running in held:
+        for running in present:
             if running.session not in live:
                 await parts.runner.remove(running.session)
     except RunnerUnavailable:

@@ -93,7 +93,7 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     changes = await parts.git.changes(name, base, head)
     before_it = await settled(parts, job, head, changes)
     large = await kept_in_lfs(parts, job, [change.path for change in changes if change.status in "MT"])
-    dropped = tuple(dict.fromkeys((*droppable(scope, changes, before_it.standing), *large)))
+    dropped = tuple(dict.fromkeys((*droppable(scope, changes, before_it.accepted), *large)))
     for commit, paths in by_commit(dropped, before_it, base).items():
         head = await parts.git.drop(
             name, head, base=commit, paths=paths, parent=parent, message=message, at=at

@@ -84,13 +84,13 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         return await approve.ask_first(parts, job, writable, base)
     if (is_news := await untested.ask_first(parts, job, base)) is not None:
         return Progress.of(is_news)
-    told = await untested.guidance_for(parts, job, base)
+    hints = await untested.guidance_for(parts, job, base)
     job = await _begun_at(parts, job, base, branch)
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return Progress.IDLE
     session, chosen = await _work_session(
-        parts, job, branch=branch, base=base, writable=told.widened(writable), layer=layer, told=told
+        parts, job, branch=branch, base=base, writable=hints.widened(writable), layer=layer, hints=hints
     )
 
     def may(connection: sqlite3.Connection) -> bool:
@@ -104,7 +104,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     def note(connection: sqlite3.Connection) -> None:
         jobs.repair(connection, job.id, reason="")
         select_skills.note(connection, job, session, chosen)
-        untested.note(connection, job, told, writable.scope, at=session.prepared_at)
+        untested.note(connection, job, hints, writable.scope, at=session.prepared_at)
         steering.note_briefed(connection, session)
 
     return Progress.of(
@@ -153,7 +153,7 @@ async def _free_branch(parts: Parts, job: Job) -> str:
 
 
 async def _work_session(
-    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, told: untested.Guidance
+    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, hints: untested.Guidance
 ) -> tuple[Session, Chosen]:
     known = await parts.database.read(lambda c: _context(c, job))
     contract = parts.contract(job.space)
@@ -179,12 +179,12 @@ async def _work_session(
         issue=await issue_comments.with_later_comments(parts, job) if known.is_later else job.issue,
         scope_reasons=lines(writable.reasons),
         findings=known.findings,
-        answers=(*known.answers, *told.answers),
+        answers=(*known.answers, *hints.answers),
         messages=known.messages,
         tried=known.tried,
         guidance=await guidance(parts, job, base),
         named_files=named,
-        skills=tuple(skill.told for skill in chosen.offered),
+        skills=tuple(skill.text_offered for skill in chosen.offered),
         traced=parts.settings.tracing.is_on,
     )
     session = prepared(

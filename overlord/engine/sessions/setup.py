@@ -30,9 +30,9 @@ from overlord.failpoints import Failpoint
 from overlord.store import environments, jobs, sessions
 from overlord.store.environments import Environment, EnvironmentState
 
-TOLD_LINES = 40
+SHOWN_LINES = 40
 """As much of a failed command's output as a person is shown."""
-TOLD_CHARS = 300
+SHOWN_CHARS = 300
 """As much of the command itself."""
 REPORT_S = 60
 """How long after its own time a setup may take to say what it did."""
@@ -195,14 +195,14 @@ def _failure(parts: Parts, failed: StepResult, starved: str) -> str:
     """A failed command with the end of its output."""
     redactor = parts.current.redactor
     command = defused_line(redactor.redact(failed.command[-1] if failed.command else failed.name))
-    command = command.replace("`", "'")[:TOLD_CHARS]
+    command = command.replace("`", "'")[:SHOWN_CHARS]
     how = (
         f"exit code {failed.exit_code}"
         if failed.outcome is StepOutcome.RAN
         else failed.outcome.replace("_", " ")
     )
     how = f"{how}; {starved}" if starved else how
-    lines = redactor.redact(failed.output).splitlines()[-TOLD_LINES:]
+    lines = redactor.redact(failed.output).splitlines()[-SHOWN_LINES:]
     return f"`{command}` failed ({how}).\n\n{code_block(chr(10).join(lines))}"
 
 

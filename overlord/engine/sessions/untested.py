@@ -144,15 +144,15 @@ async def guidance_for(parts: Parts, job: Job, base: Sha) -> Guidance:
 
 
 def note(
-    connection: sqlite3.Connection, job: Job, guidance_given: Guidance, before: Scope, *, at: datetime
+    connection: sqlite3.Connection, job: Job, guidance: Guidance, before: Scope, *, at: datetime
 ) -> None:
     """In the transaction that prepares the session: what it may write more stays the job's, and a policy that is over ends."""
-    policy = guidance_given.policy
+    policy = guidance.policy
     if policy is None:
         return
-    if more := guidance_given.beyond(before):
+    if more := guidance.beyond(before):
         grants.add(connection, job.id, GrantKind.SCOPE, more, by=policy.decided_by, at=at)
-    if guidance_given.is_over and untested_policies.of(connection, policy.space) == policy:
+    if guidance.is_over and untested_policies.of(connection, policy.space) == policy:
         commands_untested.end(connection, policy, reason="there are tests now", at=at)
 
 

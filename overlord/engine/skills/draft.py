@@ -156,6 +156,6 @@ def _written(
 
 def fail(connection: sqlite3.Connection, draft: SkillDraft, note: str, *, parts: Parts) -> None:
     """It goes no further, and what it was made for rests: a person is told by both cards."""
-    at, told = parts.clock.now(), note[:600]
-    drafts.fail(connection, draft, told, at=at)
-    rest_proposal(connection, draft, f"its draft {draft.label} went no further: {told}", at=at)
+    at, reason = parts.clock.now(), note[:600]
+    drafts.fail(connection, draft, reason, at=at)
+    rest_proposal(connection, draft, f"its draft {draft.label} went no further: {reason}", at=at)

@@ -85,8 +85,8 @@ async def _one(parts: Parts, space: str, file: str, text: str) -> tuple[SkillFin
     account = Account(id=f"vet-{digest[:16]}", space=space, kind=SessionKind.REVIEW)
     messages = messages_for(file, text, rubric=rubric, prompt=prompt, fence=f"data-{secrets.token_hex(8)}")
 
-    def read(said: str) -> tuple[SkillFinding, ...] | ReviewProblem:
-        return read_answer(said, file, text, rubric)
+    def read(reply: str) -> tuple[SkillFinding, ...] | ReviewProblem:
+        return read_answer(reply, file, text, rubric)
 
     try:
         async with asyncio.timeout(WITHIN_S):
@@ -109,11 +109,11 @@ async def _ask_model(
     read: Callable[[str], tuple[SkillFinding, ...] | ReviewProblem],
 ) -> tuple[SkillFinding, ...] | ReviewProblem:
     for _ in range(TRIES):
-        said = parts.current.redactor.redact(await parts.assistant.answer(account, messages))
-        answer = read(said)
+        reply = parts.current.redactor.redact(await parts.assistant.answer(account, messages))
+        answer = read(reply)
         if not isinstance(answer, ReviewProblem):
             return answer
-        messages = [*messages, {"role": "assistant", "content": said or "(nothing)"}, answer.correction()]
+        messages = [*messages, {"role": "assistant", "content": reply or "(nothing)"}, answer.correction()]
     return answer
 
 

@@ -74,7 +74,7 @@ async def pulls(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> 
     listed = await parts.forge.open_pulls(name) if wanted else []
     if gone := known.keys() - {pull.number for pull in listed}:
         await parts.database.write(Failpoint.VETTINGS_FORGOTTEN, lambda c: skill_pulls.forget(c, name, gone))
-    look, left, is_all = _SpaceLook(parts=parts, name=name, standing=Writers(parts, name)), MOST_A_LOOK, True
+    look, left, is_all = _SpaceLook(parts=parts, name=name, writers=Writers(parts, name)), MOST_A_LOOK, True
     refused = {number for number, row in known.items() if row.beside == AGAIN}
     data: dict[int, tuple[SkillPullReview, PublishedReview]] = {}
     for pull in sorted(listed, key=lambda pull: pull.number in refused):
@@ -101,7 +101,7 @@ class _SpaceLook:
 
     parts: Parts
     name: RepositoryName
-    standing: Writers
+    writers: Writers
     bases: dict[str, Mapping[str, TreeEntry]] = field(default_factory=dict)
 
     def has_asked_enough(self) -> bool:
@@ -131,7 +131,7 @@ class _SpaceLook:
         newest = {item.author: item for item in reviews if item.state is not ReviewState.COMMENTED}
         for item in newest.values():
             is_yes = item.state is ReviewState.APPROVED and item.head_sha == row.head_sha and not item.is_bot
-            if is_yes and await self.standing.counts(item.author, is_bot=False):
+            if is_yes and await self.writers.counts(item.author, is_bot=False):
                 return item.author
         return ""
 
@@ -152,7 +152,7 @@ class _SpaceLook:
                 comment_id=before.comment_id,
                 told=before.told,
             )
-        beside = ""
+        conflicts = ""
         try:
             self._count(2)
             listed = await self.parts.forge.pull_files(self.name, pull.number)
@@ -162,17 +162,17 @@ class _SpaceLook:
             if not change:
                 return found
             base = await self._at_base(pull.base_branch)
-            beside = fingerprint(base)
+            conflicts = fingerprint(base)
             files, is_partial = await self._judged(pull, change, base)
-            beside = AGAIN if is_partial else beside
+            conflicts = AGAIN if is_partial else conflicts
         except ForgeMissing:
             raise
         except ForgeRefused as error:
             trouble = f"{plain_line(str(error), limit=300)}."
-            beside = beside if isinstance(error, ForgeTooLarge) else AGAIN
-            return replace(found, outcome=Outcome.UNJUDGED, trouble=trouble, is_marked=True, beside=beside)
+            conflicts = conflicts if isinstance(error, ForgeTooLarge) else AGAIN
+            return replace(found, outcome=Outcome.UNJUDGED, trouble=trouble, is_marked=True, beside=conflicts)
         kept = tuple(map(shortened, files))
-        return replace(found, outcome=outcome_of(files), files=kept, is_marked=True, beside=beside)
+        return replace(found, outcome=outcome_of(files), files=kept, is_marked=True, beside=conflicts)
 
     async def _check_still(self, pull: Pull) -> None:
         """Raises ForgeUnavailable for one that was changed since: what was listed may be another head's, and this one would
@@ -200,8 +200,8 @@ class _SpaceLook:
         others = [item for item in readable(base).items() if item[0] not in change.paths]
         if len(others) > MOST_FILES:
             raise ForgeTooLarge(f"its base has {len(others):,} skills, and {MOST_FILES} are read at most")
-        beside = {path: await self._remembered(entry.sha) for path, entry in others}
-        files = await asyncio.to_thread(judge, change, contents, beside)
+        others_text = {path: await self._remembered(entry.sha) for path, entry in others}
+        files = await asyncio.to_thread(judge, change, contents, others_text)
         files, is_partial = await self._read_by_model(files, contents)
         return await self._as_approved(pull, files, contents), is_partial
 

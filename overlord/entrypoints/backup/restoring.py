@@ -169,8 +169,8 @@ def _move_in(staging: Home, home: Home) -> str:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.replace(place)
     os.sync()  # thousands of files come to the disk at once, before the one that names them
-    for beside in ("-wal", "-shm"):
-        home.database.with_name(home.database.name + beside).unlink(missing_ok=True)
+    for suffix in ("-wal", "-shm"):
+        home.database.with_name(home.database.name + suffix).unlink(missing_ok=True)
     reached(Failpoint.RESTORE_HOME, Moment.BEFORE)
     staging.database.rename(home.database)
     flush(home.root)

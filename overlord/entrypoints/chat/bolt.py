@@ -34,7 +34,7 @@ _bolt_log = logging.getLogger("overlord.slack")
 _bolt_log.setLevel(logging.ERROR)
 FORM_S = 2.5
 """Who pressed is told to press again rather than shown nothing when looking them up takes longer."""
-SAID_BY_PEOPLE = frozenset({None, "", "thread_broadcast", "file_share"})
+FROM_PEOPLE = frozenset({None, "", "thread_broadcast", "file_share"})
 """Subtypes of messages that a person wrote: also sent to the channel, or with a file. All others tell of something that happened."""
 Ack = Callable[..., Awaitable[Any]]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -159,41 +159,41 @@ class ChatListener:
         await asyncio.gather(*self._opening, return_exceptions=True)
 
     async def command(self, ack: Ack, body: dict[str, Any]) -> None:
-        said = _Command.model_validate(body)
+        payload = _Command.model_validate(body)
         request = self._request(
             RequestKind.COMMAND,
-            key=f"command {said.trigger_id}",
-            user=said.user_id,
-            team=said.team_id,
-            channel=said.channel_id,
+            key=f"command {payload.trigger_id}",
+            user=payload.user_id,
+            team=payload.team_id,
+            channel=payload.channel_id,
         )
-        await self._take_in(replace(request, text=said.text, address=said.response_url))
+        await self._take_in(replace(request, text=payload.text, address=payload.response_url))
         await ack()
 
     async def mention(self, ack: Ack, body: dict[str, Any]) -> None:
-        said = _Envelope.model_validate(body)
-        event = said.event
+        payload = _Envelope.model_validate(body)
+        event = payload.event
         if not event.bot_id:
-            request = self._said(RequestKind.MENTION, said)
+            request = self._message_request(RequestKind.MENTION, payload)
             await self._take_in(replace(request, text=await self._without_our_name(event.text)))
         await ack()
 
     async def message(self, ack: Ack, body: dict[str, Any]) -> None:
         """Words in a thread; a mention comes as an event of its own, and other talk is none of ours. Files are not read."""
         head = _Beginning.model_validate(body).event
-        if head.thread_ts and head.subtype in SAID_BY_PEOPLE:
-            said = _Envelope.model_validate(body)
+        if head.thread_ts and head.subtype in FROM_PEOPLE:
+            payload = _Envelope.model_validate(body)
             us = (await self._chat_output.identity()).user
-            if not said.event.bot_id and f"<@{us}>" not in said.event.text:
-                request = self._said(RequestKind.REPLY, said)
-                await self._take_in(replace(request, text=said.event.text))
+            if not payload.event.bot_id and f"<@{us}>" not in payload.event.text:
+                request = self._message_request(RequestKind.REPLY, payload)
+                await self._take_in(replace(request, text=payload.event.text))
         await ack()
 
     async def home(self, ack: Ack, body: dict[str, Any]) -> None:
         """Somebody opened our pages in the chat; the tab with messages is none of ours."""
-        said = _Opening.model_validate(body)
-        if said.event.tab == "home":
-            user, team, at = said.event.user, said.team_id, self._running.parts.clock.now()
+        payload = _Opening.model_validate(body)
+        if payload.event.tab == "home":
+            user, team, at = payload.event.user, payload.team_id, self._running.parts.clock.now()
             await self._running.parts.database.write(
                 Failpoint.HOME_OPENED, lambda c: home_tabs.opened(c, user=user, team=team, at=at)
             )
@@ -201,53 +201,53 @@ class ChatListener:
         await ack()
 
     async def press(self, ack: Ack, body: dict[str, Any]) -> None:
-        said = _Press.model_validate(body)
-        action = said.actions[0]
-        is_at_home = said.container.type == "view"
+        payload = _Press.model_validate(body)
+        action = payload.actions[0]
+        is_at_home = payload.container.type == "view"
         request = self._request(
             RequestKind.PRESS,
-            key=f"press {said.trigger_id}",
-            user=said.user.id,
-            team=said.user.team_id or said.team.id,
-            channel=AT_HOME if is_at_home else said.container.channel_id,
+            key=f"press {payload.trigger_id}",
+            user=payload.user.id,
+            team=payload.user.team_id or payload.team.id,
+            channel=AT_HOME if is_at_home else payload.container.channel_id,
         )
         request = replace(
-            request, ts=said.container.message_ts, value=action.value, address=said.response_url
+            request, ts=payload.container.message_ts, value=action.value, address=payload.response_url
         )
         meant = action.action_id.partition(":")[0]
         if meant == PRESS:
             await self._take_in(request)
         await ack()
         if meant == FILL:  # beside it: the acknowledgement is sent once this has returned
-            opening = asyncio.create_task(self._fill(request, said.trigger_id))
+            opening = asyncio.create_task(self._fill(request, payload.trigger_id))
             self._opening.add(opening)
             opening.add_done_callback(self._opening.discard)
 
     async def form(self, ack: Ack, body: dict[str, Any]) -> None:
-        said = _Sent.model_validate(body)
-        fields = [field for block in said.view.state.values.values() for field in block.values()]
+        payload = _Sent.model_validate(body)
+        fields = [field for block in payload.view.state.values.values() for field in block.values()]
         text = next((field.value or "" for field in fields), "")
         request = self._request(
             RequestKind.FORM,
-            key=f"form {said.view.id}",
-            user=said.user.id,
-            team=said.user.team_id or said.team.id,
+            key=f"form {payload.view.id}",
+            user=payload.user.id,
+            team=payload.user.team_id or payload.team.id,
             channel=self._chat_output.channel,
         )
-        await self._take_in(replace(request, text=text[:40_000], value=said.view.private_metadata))
+        await self._take_in(replace(request, text=text[:40_000], value=payload.view.private_metadata))
         await ack()
 
     def _request(self, kind: RequestKind, *, key: str, user: str, team: str, channel: str) -> Request:
         at = self._running.parts.clock.now()
         return Request(key=key, kind=kind, user=user, team=team, channel=channel, at=at)
 
-    def _said(self, kind: RequestKind, said: _Envelope) -> Request:
-        event = said.event
+    def _message_request(self, kind: RequestKind, payload: _Envelope) -> Request:
+        event = payload.event
         request = self._request(
             kind,
             key=f"{kind} {event.channel} {event.ts}",
             user=event.user,
-            team=event.team or said.team_id,
+            team=event.team or payload.team_id,
             channel=event.channel,
         )
         return replace(request, ts=event.ts, thread=event.thread_ts)

@@ -17,7 +17,7 @@ def run(command: Callable[[], None]) -> int:
     try:
         command()
     except errors.OverlordError as error:
-        _say_error(error)
+        _print_error(error)
         return code_of(error)
     except BrokenPipeError:
         return _unheard()
@@ -29,7 +29,7 @@ def run(command: Callable[[], None]) -> int:
     return 0
 
 
-def _say_error(error: errors.OverlordError) -> None:
+def _print_error(error: errors.OverlordError) -> None:
     from overlord.domain.text.plain import visible
     from overlord.entrypoints.invocation import as_pasted
     from overlord.entrypoints.terminal.show import error_console

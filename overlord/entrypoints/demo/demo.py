@@ -55,7 +55,7 @@ class _World:
     settings: Settings
 
 
-async def tell(runner: str) -> int:
+async def run_demo(runner: str) -> int:
     """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review, 130 when somebody
     stopped it."""
     interruption = Interruption(_leave)
@@ -126,26 +126,26 @@ async def _run(running: Overlord, interrupted: asyncio.Event) -> bool:
     async def stop_when_settled() -> None:
         while not interrupted.is_set() and not await _settled(running):
             seen = running.watchers.count
-            await watch.tell_news()
+            await watch.show_news()
             await running.watchers.wait(seen, timeout_s=1.0)
         stopped.set()
         running.wakeup.notify()
 
-    async def stop_when_told() -> None:
+    async def stop_when_asked() -> None:
         await interrupted.wait()
         console.print("Stopping; Ctrl-C again leaves at once.")
         running.wakeup.notify()
 
-    told = asyncio.create_task(stop_when_told())
+    stopping = asyncio.create_task(stop_when_asked())
     try:
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             group.create_task(running.run(stopped))
             group.create_task(stop_when_settled())
     except TimeoutError:
         console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
-    told.cancel()
-    await asyncio.gather(told, return_exceptions=True)
-    await watch.tell_news()
+    stopping.cancel()
+    await asyncio.gather(stopping, return_exceptions=True)
+    await watch.show_news()
     return all(job.state is JobState.IN_REVIEW for job in await _jobs(running))
 
 

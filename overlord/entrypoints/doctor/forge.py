@@ -37,15 +37,15 @@ async def examine_forge(settings: Settings, *, fix: bool) -> Sequence[Finding]:
     if not settings.forge.signs_in():
         return [bad(name, NO_SIGN_IN) for name in settings.repositories]
     try:
-        standing = connect(GitHubPermissions, settings)
+        permissions = connect(GitHubPermissions, settings)
     except SettingsError as error:
         return [bad("sign-in", str(error))]
     found, limits = _key_file(settings.forge.private_key_file), dict[str, Finding]()
     try:
         for name in map(RepositoryName, settings.repositories):
-            found += await _repository(standing, settings, name, limits, fix=fix)
+            found += await _repository(permissions, settings, name, limits, fix=fix)
     finally:
-        await standing.close()
+        await permissions.close()
     return [*found, *limits.values()]
 
 
@@ -60,7 +60,7 @@ def _key_file(file: str) -> list[Finding]:
 
 
 async def _repository(
-    standing: GitHubPermissions,
+    permissions: GitHubPermissions,
     settings: Settings,
     name: RepositoryName,
     limits: dict[str, Finding],
@@ -69,16 +69,16 @@ async def _repository(
 ) -> Sequence[Finding]:
     found, what = list[Finding](), str(name)
     try:
-        repository = await standing.repository(name)
-        identity = await standing.identity(name)
+        repository = await permissions.repository(name)
+        identity = await permissions.identity(name)
         where = f"at {settings.forge.api_url}, branch {repository.default_branch}, as {identity.shown}"
         found += [well(what, where), _permissions(name, repository, identity)]
         what = f"{name} labels"
-        found.append(await _labels(standing, settings, name, fix=fix))
+        found.append(await _labels(permissions, settings, name, fix=fix))
         found.append(await examine_tests(settings, name, repository.default_branch))
         what = f"{name} rate limit"
         if identity.key not in limits:
-            limits[identity.key] = _limit(identity, await standing.allowance(name))
+            limits[identity.key] = _limit(identity, await permissions.allowance(name))
     except ForgeMissing as error:
         found.append(bad(what, f"{error}; {UNSEEN}" if what == name else str(error)))
     except OverlordError as error:
@@ -102,11 +102,11 @@ def _permissions(name: str, repository: Repository, identity: Identity) -> Findi
 
 
 async def _labels(
-    standing: GitHubPermissions, settings: Settings, name: RepositoryName, *, fix: bool
+    permissions: GitHubPermissions, settings: Settings, name: RepositoryName, *, fix: bool
 ) -> Finding:
     what = f"{name} labels"
     named: Mapping[str, str] = settings.space(name).labels.model_dump()
-    there = {label.casefold() for label in await standing.labels(name)}
+    there = {label.casefold() for label in await permissions.labels(name)}
     missing = {kind: label for kind, label in named.items() if label.casefold() not in there}
     if not missing:
         return well(what, ", ".join(named.values()))
@@ -115,7 +115,7 @@ async def _labels(
         return warn(what, f"there is no {words}; `overlord doctor --fix` makes them")
     for kind, label in missing.items():
         color, description = LABELS[kind]
-        await standing.create_label(name, label, color=color, description=description)
+        await permissions.create_label(name, label, color=color, description=description)
     return well(what, f"made {words}")
 
 

@@ -19,7 +19,7 @@ async def examine_slack(settings: Settings) -> Sequence[Finding]:
     slack = settings.slack
     if not slack.is_on:
         return [well("slack", OFF)]
-    standing = SlackPermissions(
+    permissions = SlackPermissions(
         api_url=slack.api_url,
         bot_token=slack.bot_token.get_secret_value(),
         app_token=slack.app_token.get_secret_value(),
@@ -27,21 +27,21 @@ async def examine_slack(settings: Settings) -> Sequence[Finding]:
         now=SystemClock().now,
     )
     try:
-        return await _looked(standing, settings)
+        return await _looked(permissions, settings)
     except ExternalServiceError as error:
         return [bad("slack", str(error))]
     finally:
-        await standing.close()
+        await permissions.close()
 
 
-async def _looked(standing: SlackPermissions, settings: Settings) -> Sequence[Finding]:
+async def _looked(permissions: SlackPermissions, settings: Settings) -> Sequence[Finding]:
     """Raises ExternalServiceError where the bot token itself is not taken; nothing else can be looked at then."""
-    who = await standing.identity()
+    who = await permissions.identity()
     found = [well("slack", f"at {settings.slack.api_url}, workspace {who.team}, as {who.user}")]
-    found.append(_scopes(await standing.granted()))
-    found.append(await _channel(standing, settings.slack.channel))
-    found.append(await _hearing(standing, settings))
-    return [*found, await _approvers(standing, settings)]
+    found.append(_scopes(await permissions.granted()))
+    found.append(await _channel(permissions, settings.slack.channel))
+    found.append(await _hearing(permissions, settings))
+    return [*found, await _approvers(permissions, settings)]
 
 
 def _scopes(granted: frozenset[str]) -> Finding:
@@ -53,15 +53,15 @@ def _scopes(granted: frozenset[str]) -> Finding:
     return well("slack scopes", "the bot token has all it needs")
 
 
-async def _channel(standing: SlackPermissions, channel: str) -> Finding:
+async def _channel(permissions: SlackPermissions, channel: str) -> Finding:
     try:
-        await standing.read_channel(ChannelId(channel))
+        await permissions.read_channel(ChannelId(channel))
     except ExternalServiceError as error:
         return bad("slack channel", f"{channel}: {error}")
     return well("slack channel", f"{channel} can be read")
 
 
-async def _hearing(standing: SlackPermissions, settings: Settings) -> Finding:
+async def _hearing(permissions: SlackPermissions, settings: Settings) -> Finding:
     """How people are heard."""
     if not settings.slack.by_socket:
         if not settings.listen.address:
@@ -70,34 +70,34 @@ async def _hearing(standing: SlackPermissions, settings: Settings) -> Finding:
         text = f"Slack calls https://HOST/slack/events, which leads to {settings.listen.address}"
         return well("slack hearing", text)
     try:
-        await standing.may_listen()
+        await permissions.may_listen()
     except ExternalServiceError as error:
         text = f"{error}; SLACK_APP_TOKEN is an app-level token (xapp-…) with {SOCKET_SCOPE}, and Socket Mode is on"
         return bad("slack hearing", text)
     return well("slack hearing", "by Socket Mode")
 
 
-async def _approvers(standing: SlackPermissions, settings: Settings) -> Finding:
+async def _approvers(permissions: SlackPermissions, settings: Settings) -> Finding:
     named = dict.fromkeys(settings.slack.approvers)
     for space in settings.repositories:
         named |= dict.fromkeys(settings.approvers(space))
     if not named:
         return warn("slack approvers", NOBODY)
-    problems = [said for approver in named if (said := await _problem(standing, approver))]
+    problems = [problem for approver in named if (problem := await _problem(permissions, approver))]
     if problems:
         return warn("slack approvers", "; ".join(problems))
     return well("slack approvers", ", ".join(named))
 
 
-async def _problem(standing: SlackPermissions, approver: str) -> str:
+async def _problem(permissions: SlackPermissions, approver: str) -> str:
     """Why one of them decides nothing, if that is so."""
     try:
         if approver.startswith("T"):
-            ours = (await standing.identity()).team
+            ours = (await permissions.identity()).team
             return "" if approver == ours else f"{approver} is not this workspace, which is {ours}"
         if approver.startswith("S"):
-            return "" if await standing.members(approver) else f"{approver} is a group of nobody"
-        person = await standing.person(UserId(approver))
+            return "" if await permissions.members(approver) else f"{approver} is a group of nobody"
+        person = await permissions.person(UserId(approver))
         counts = not (person.is_bot or person.is_gone or person.is_guest)
         return "" if counts else f"{approver} is a guest, a bot or deactivated, and decides nothing"
     except ChatMissing:

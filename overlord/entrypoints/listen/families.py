@@ -87,8 +87,8 @@ def counted(found: Census) -> Iterator[Metric]:
     yield _counter("tokens", "Tokens by model and kind.", ("model", "kind"), totals.get("tokens"))
     usd = {key: value / NANO for key, value in totals.get("spend_nusd", {}).items()}
     yield _counter("spend_usd", "Spent in USD, where the model has a price.", ("model", "space"), usd)
-    told: Values = {(name,): facts.get(name, 0) for name in EventName}
-    yield _counter("facts", "Events of the ledger.", ("fact",), told)
+    counts: Values = {(name,): facts.get(name, 0) for name in EventName}
+    yield _counter("facts", "Events of the ledger.", ("fact",), counts)
 
 
 def timed(meters: Meters, found: Census) -> Iterator[Metric]:

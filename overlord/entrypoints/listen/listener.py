@@ -130,14 +130,14 @@ def _unusable(address: str, error: OSError) -> str:
 def _application(running: Overlord, settings: Listen, slack: ASGIApp | None) -> ASGIApp:
     parts = running.parts
 
-    def hear(space: str) -> None:
+    def notify(space: str) -> None:
         if parts.hints.give(space):
             log.info("hinted", space=space)
             running.wakeup.notify()
 
     token, listened = settings.metrics_token.get_secret_value(), settings.place[0]
     health, metrics = Health(running, token, listened=listened), Metrics(running, token, listened=listened)
-    webhook = Webhook(settings.webhook_secret.get_secret_value(), lambda: parts.settings.repositories, hear)
+    webhook = Webhook(settings.webhook_secret.get_secret_value(), lambda: parts.settings.repositories, notify)
     app = Starlette(
         routes=[
             Route("/healthz", health.healthz, methods=["GET"]),

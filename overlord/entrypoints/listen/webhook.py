@@ -32,13 +32,13 @@ class Webhook:
         self,
         secret: str,
         repositories: Callable[[], Sequence[str]],
-        hear: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         remembered: int = REMEMBERED,
     ) -> None:
         self._secret = secret.encode()
         self._repositories = repositories
-        self._take_in = hear
+        self._take_in = notify
         self._deliveries: dict[str, None] = {}
         self._remembered = remembered
 

@@ -94,9 +94,9 @@ async def ask(decision: Decision) -> Answered | None:
         if not typed.isdecimal() or not 0 < int(typed) <= len(entries):
             continue
         entry = entries[int(typed) - 1]
-        said = await read_line(entry.asks) if entry.asks else entry.text
-        if said or not entry.asks:
-            return Answered(verb=entry.verb, text=said or "")
+        answer = await read_line(entry.asks) if entry.asks else entry.text
+        if answer or not entry.asks:
+            return Answered(verb=entry.verb, text=answer or "")
 
 
 async def read_line(prompt: str) -> str | None:

@@ -21,14 +21,14 @@ class Interruption:
         loop = asyncio.get_running_loop()
         numbers = (signal.SIGINT, signal.SIGTERM)
         for number in numbers:
-            loop.add_signal_handler(number, self._heard)
+            loop.add_signal_handler(number, self._handle_signal)
         try:
             yield
         finally:
             for number in numbers:
                 loop.remove_signal_handler(number)
 
-    def _heard(self) -> None:
+    def _handle_signal(self) -> None:
         if self.came.is_set():
             self._leave()
         self.came.set()

@@ -80,7 +80,7 @@ async def sit_down(
 ) -> AsyncIterator[LocalSession]:
     """Hold the place. Raises Refused when another process does, StoreError for a damaged database."""
     interruption = Interruption(_leave)
-    with place.held(), interruption.listening():
+    with place.locked(), interruption.listening():
         await (await Database.open(place.home.database, exclusive=True)).close()
         forge = EmbeddedForge(place.forge)
         forge.pulls_after = PULLS_AFTER

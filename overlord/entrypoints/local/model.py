@@ -29,7 +29,7 @@ class Choice:
 
     name: str
     address: str
-    told: str = ""
+    notice: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -51,7 +51,7 @@ async def choose(settings: Settings, wanted: str, environment: Mapping[str, str]
         found = await _pick(client, address, names, name)
     text = f"Model {found} of Ollama at {address}: nothing else is configured."
     ours = {"base_url": f"{address}/v1", "name": found, "api_key": "ollama", "limit_parameter": "max_tokens"}
-    return Choice(name=found, address=address, told=text, settings=ours)
+    return Choice(name=found, address=address, notice=text, settings=ours)
 
 
 def ollama_address(host: str) -> str:

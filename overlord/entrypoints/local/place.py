@@ -67,20 +67,20 @@ class Place:
 
     def settings(self, environment: Mapping[str, str], **overrides: Any) -> Settings:
         """The user's settings, for this home and this one repository."""
-        given = {name: value for name, value in environment.items() if not name.startswith(_NOT_OURS)}
-        given["OVERLORD_HOME"] = str(self.home.root)
+        variables = {name: value for name, value in environment.items() if not name.startswith(_NOT_OURS)}
+        variables["OVERLORD_HOME"] = str(self.home.root)
         shared = home_of(environment) / "overlord.yaml"
-        if not given.get("OVERLORD_CONFIG") and shared.exists():
-            given["OVERLORD_CONFIG"] = str(shared)
+        if not variables.get("OVERLORD_CONFIG") and shared.exists():
+            variables["OVERLORD_CONFIG"] = str(shared)
         ours = {
             "repositories": [self.repository],
             "delivery": {"open_pulls": MANY},
             "slack": NO_CHAT,
         } | NEVER_LOW
-        return load(given, **ours, **overrides)
+        return load(variables, **ours, **overrides)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Be the only one that works here. Raises Refused when another process does."""
         for directory in (self.home.root.parent, self.home.root, self.runs):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -63,4 +63,4 @@ def _judge(
         raise SettingsError(text)
     if fault.kind is FaultKind.UNREACHABLE and is_alone:
         raise ModelUnavailable(text)
-    local_session.screen.say(f"{text[:1].upper()}{text[1:]} The run goes on, and tries it again.")
+    local_session.screen.write(f"{text[:1].upper()}{text[1:]} The run goes on, and tries it again.")

@@ -149,8 +149,8 @@ def _headline(outcome: Outcome) -> str:
     run = f"Run {outcome.record.number}, {line(job.issue.title)}"
     if outcome.interrupted:
         return f"{run}: stopped. Everything so far is kept."
-    told = outcome.passed or outcome.story.evaluations or outcome.story.decisions
-    reason = f" ({line(job.reason)})" if job.reason and not told else ""
+    evidence = outcome.passed or outcome.story.evaluations or outcome.story.decisions
+    reason = f" ({line(job.reason)})" if job.reason and not evidence else ""
     return f"{run}: {state_in_words(job.state)}{reason}"
 
 

@@ -39,9 +39,9 @@ class RunStatus:
 class Screen(Protocol):
     """Where a run is shown."""
 
-    def tell(self, news: News) -> None: ...
-    def show(self, standing: RunStatus) -> None: ...
-    def say(self, text: str) -> None:
+    def show_news(self, news: News) -> None: ...
+    def show(self, status: RunStatus) -> None: ...
+    def write(self, text: str) -> None:
         """A sentence for the user."""
         ...
 
@@ -61,13 +61,13 @@ class Screen(Protocol):
 class Lines:
     """Plain lines: everything that happens, once."""
 
-    def tell(self, news: News) -> None:
+    def show_news(self, news: News) -> None:
         console.print(news.line(), soft_wrap=True)
 
-    def show(self, standing: RunStatus) -> None:
+    def show(self, status: RunStatus) -> None:
         """A pipe has no status line."""
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         show_text(text)
 
     def end(self, result: dict[str, Any]) -> None:
@@ -87,14 +87,14 @@ class Terminal(Lines):
         self._live: Live | None = None
         self._status = _Status()
 
-    def tell(self, news: News) -> None:
+    def show_news(self, news: News) -> None:
         if news.job is None:  # of everything, not only of this run: all of it is to be read
             console.print(news.line())
         elif not news.is_progress:  # the status line has it
             console.print(news.line(), no_wrap=True, overflow="ellipsis")
 
-    def show(self, standing: RunStatus) -> None:
-        self._status.standing = standing
+    def show(self, status: RunStatus) -> None:
+        self._status.standing = status
 
     @contextmanager
     def live(self) -> Iterator[None]:
@@ -147,17 +147,17 @@ class JsonLines:
     def __init__(self) -> None:
         self._last: RunStatus | None = None
 
-    def tell(self, news: News) -> None:
+    def show_news(self, news: News) -> None:
         data = {"event": news.name, "at": news.at, "job": news.job, "text": news.text.strip()}
         if not news.is_progress:
             self._print(data)
 
-    def show(self, standing: RunStatus) -> None:
-        if standing != self._last:
-            self._last = standing
-            self._print({"event": "progress", **asdict(standing)})
+    def show(self, status: RunStatus) -> None:
+        if status != self._last:
+            self._last = status
+            self._print({"event": "progress", **asdict(status)})
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         self._print({"event": "note", "text": text})
 
     def end(self, result: dict[str, Any]) -> None:

@@ -61,7 +61,7 @@ async def run(local_session: LocalSession, work_request: WorkRequest) -> int:
     number = await local_session.forge.open_issue(
         local_session.place.repository, work_request.title, work_request.body, author=local_session.author()
     )
-    local_session.screen.say(f"Run {number}: {line(work_request.title)}")
+    local_session.screen.write(f"Run {number}: {line(work_request.title)}")
     return await _finish(
         local_session, records.save(local_session.place, replace(draft, number=number)), labels=True
     )
@@ -79,11 +79,11 @@ async def resume(local_session: LocalSession, number: int | None, work_request: 
     )
     open_runs = [record for record in named if _is_open(local_session, record)]
     if not open_runs:
-        local_session.screen.say('Nothing is open here. `overlord run "what you want"` starts something.')
+        local_session.screen.write('Nothing is open here. `overlord run "what you want"` starts something.')
     begun = [record for record in open_runs if not _waits(local_session, record)]
     code = 0
     for record in begun or open_runs:
-        local_session.screen.say(f"Run {record.number}: {line(record.title)}")
+        local_session.screen.write(f"Run {record.number}: {line(record.title)}")
         wanted = work_request.over(record)
         if not _is_done(local_session, wanted):
             await _check_ready(local_session, wanted)
@@ -93,7 +93,7 @@ async def resume(local_session: LocalSession, number: int | None, work_request: 
         code = max(code, ended)
     for record in open_runs if begun else ():
         if record not in begun:
-            local_session.screen.say(
+            local_session.screen.write(
                 f"Run {record.number} waits for an answer: `overlord resume {record.number}`"
             )
     return code
@@ -109,7 +109,7 @@ async def retry(local_session: LocalSession, number: int | None, work_request: W
     record = work_request.over(record)
     job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
     await _check_ready(local_session, record)
-    local_session.screen.say(f"Run {record.number}: {line(record.title)}")
+    local_session.screen.write(f"Run {record.number}: {line(record.title)}")
     if job is not None and job.state is JobState.WAITING:
         local_session.write(Failpoint.DECISION_ANSWERED, lambda c: _answer_again(c, job))
     elif job is not None and job.state not in ACTIVE:
@@ -128,8 +128,8 @@ async def _finish(
     if job is None or labels or (job.is_open and job.state not in DONE):
         async with local_session.forge.serve() as url:
             settings, choice = await local_session.settings(record, url)
-            if choice.told:
-                local_session.screen.say(choice.told)
+            if choice.notice:
+                local_session.screen.write(choice.notice)
             await local_session.forge.move_default(place.repository, record.base_branch, record.forge_base)
             if job is None or labels:
                 await local_session.forge.label(place.repository, record.number, settings.labels.work)
@@ -162,23 +162,25 @@ async def _based(local_session: LocalSession, record: Record, base: str) -> Reco
         commit = await checkout.commit_of(own, base or "HEAD")
         branch = base or await checkout.current_branch(own)
         onto = branch or commit[:12]
-        await _tell_uncommitted(local_session, own, f"{base or 'HEAD'} {commit[:12]}")
+        await _warn_uncommitted(local_session, own, f"{base or 'HEAD'} {commit[:12]}")
         forge_base = await transfer.bring_in(local_session.place.bare, own, commit)
         if forge_base != commit:
-            local_session.screen.say("This is a shallow clone: the run sees its last commit and no history.")
+            local_session.screen.write(
+                "This is a shallow clone: the run sees its last commit and no history."
+            )
     return replace(record, base=commit, forge_base=forge_base, base_branch=_forge_branch(branch), onto=onto)
 
 
-async def _tell_uncommitted(local_session: LocalSession, own: checkout.Checkout, start: str) -> None:
+async def _warn_uncommitted(local_session: LocalSession, own: checkout.Checkout, start: str) -> None:
     try:
         found = await checkout.uncommitted(own)
     except GitFailed as error:
-        local_session.screen.say(
+        local_session.screen.write(
             f"Uncommitted changes could not be looked for ({error}); the run starts from {start}."
         )
         return
     if found:
-        local_session.screen.say(f"{found}; the run starts from {start} and leaves that alone.")
+        local_session.screen.write(f"{found}; the run starts from {start} and leaves that alone.")
 
 
 def _forge_branch(branch: str) -> str:
@@ -190,7 +192,7 @@ def _forge_branch(branch: str) -> str:
 async def _check_ready(local_session: LocalSession, record: Record) -> None:
     """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
     settings, choice = await local_session.settings(record)
-    if not choice.told:  # what was found by itself has just answered
+    if not choice.notice:  # what was found by itself has just answered
         await preflight.check_models(local_session, settings)
     await (await choose_runner(settings, falls_back=True)).close()
 

@@ -142,8 +142,8 @@ def _tests(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes],
 
 def _lint(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
     texts = {name: files[name].decode(errors="replace") for name in LINT_CONFIGURATION if name in files}
-    told = describe_lint((checks and checks.lint) or found.lint, texts, tree.blobs)
-    return f"{told} ({CHECKS_PATH})" if checks and checks.lint else told
+    lint = describe_lint((checks and checks.lint) or found.lint, texts, tree.blobs)
+    return f"{lint} ({CHECKS_PATH})" if checks and checks.lint else lint
 
 
 def _notes(tree: _Tree) -> list[str]:

@@ -35,7 +35,7 @@ async def make(local_session: LocalSession, runner: str, base: str) -> Trial | R
         conceal(settings.secrets())
         async with overlord(settings, needs_model=False, falls_back=True) as running:
             if not running.parts.runner.capabilities.isolates_files:
-                local_session.screen.say(NO_WALLS)
+                local_session.screen.write(NO_WALLS)
             with local_session.screen.live():
                 return await _tried(local_session, running, settings, commit)
 
@@ -72,7 +72,7 @@ async def _tried(
             seen = running.watchers.count
             for news in await watch.news():
                 if news.job == job.id:
-                    local_session.screen.tell(news)
+                    local_session.screen.show_news(news)
             notified = asyncio.create_task(running.watchers.wait(seen, timeout_s=1.0))
             await asyncio.wait({steps, stop, notified}, return_when=asyncio.FIRST_COMPLETED)
             notified.cancel()

@@ -82,11 +82,11 @@ class Run:
         job = await self.running.parts.database.read(self._job)
         for news in await self.watch.news():
             if job is not None and news.job in {job.id, None}:
-                self.screen.tell(news)
+                self.screen.show_news(news)
         if job is not None:
             self.screen.show(
                 await self.running.parts.database.read(
-                    lambda c: _standing(c, job, self.running.parts.clock.now())
+                    lambda c: _run_status(c, job, self.running.parts.clock.now())
                 )
             )
         return job
@@ -109,21 +109,21 @@ class Run:
         for decision in await self.running.parts.database.read(lambda c: decisions.waiting(c, job.id)):
             if decision.id in self._left:
                 continue
-            if self.goes_on and await self._was_told_to_stop(decision):
+            if self.goes_on and await self._was_asked_to_stop(decision):
                 return await self._answer(decision, Answered(verb=Verb.RETRY))
             self._left.add(decision.id)
             if self.asks:
                 with self.screen.hidden():
-                    given = await self._asked(decision)
-                if given is not None and await self._answer(decision, given):
+                    answer = await self._asked(decision)
+                if answer is not None and await self._answer(decision, answer):
                     return True
             elif decision.session_id is not None:
-                self.screen.say(
+                self.screen.write(
                     f"The Minion asks, and waits for a while: `overlord decisions show {decision.id}`"
                 )
         return False
 
-    async def _was_told_to_stop(self, decision: Decision) -> bool:
+    async def _was_asked_to_stop(self, decision: Decision) -> bool:
         """Whether all that is asked is whether to go on with a session that was ended from outside."""
         if decision.subject is not Subject.STOPPED_SHORT:
             return False
@@ -140,7 +140,7 @@ class Run:
             await asyncio.wait({asked, closed}, return_when=asyncio.FIRST_COMPLETED)
             if asked.done():
                 return asked.result()
-            self.screen.say("\nThis needs no answer any more.")
+            self.screen.write("\nThis needs no answer any more.")
             return None
         finally:
             await _cancelled(asked, closed)
@@ -167,7 +167,7 @@ class Run:
                 lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now()),
             )
         except Refused as error:
-            self.screen.say(str(error))
+            self.screen.write(str(error))
             self._left.discard(decision.id)
             return self.asks
         self.running.wakeup.notify()
@@ -188,7 +188,7 @@ async def work(
     [space] = settings.repositories
     conceal(settings.secrets())
     async with overlord(settings, falls_back=True) as running:
-        await _say_how(running, screen)
+        await _show_how(running, screen)
         after = await running.parts.database.read(_last_event)
         watch = Watch(running, after=after, is_local=True)
         run = Run(
@@ -210,7 +210,7 @@ async def work(
                 if followed.done():
                     return Ended(job=followed.result())
                 await _cancelled(followed)
-        screen.say("Stopping. What the session has so far is kept; Ctrl-C again leaves at once.")
+        screen.write("Stopping. What the session has so far is kept; Ctrl-C again leaves at once.")
         await _stop_sessions(running, space, issue)
         job = await run.look()
         if job is None:
@@ -228,13 +228,13 @@ def _last_event(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
 
 
-async def _say_how(running: Overlord, screen: Screen) -> None:
+async def _show_how(running: Overlord, screen: Screen) -> None:
     """Make the first poll due, and say what the runner does not hold."""
     parts = running.parts
     [space] = parts.settings.repositories
     await parts.database.write(Failpoint.POLL_MADE_DUE, lambda c: spaces.note_poll(c, space, at=LONG_AGO))
     if not parts.runner.capabilities.isolates_files:
-        screen.say(NO_WALLS)
+        screen.write(NO_WALLS)
 
 
 @asynccontextmanager
@@ -266,7 +266,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
             await collect.step(parts, job)
 
 
-def _standing(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:
+def _run_status(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:
     usage, _ = exchanges.job_usage(connection, job.id)
     session = sessions.live_of(connection, job.id)
     phase, turn, action = state_in_words(job.state), 0, ""

@@ -40,9 +40,11 @@ class Repeats:
         return left_out
 
 
-def _raised(told: object) -> str:
+def _raised(exc_info: object) -> str:
     """Which exception a line tells of, in any of the ways to say it."""
-    error = sys.exc_info()[1] if told is True else told[1] if isinstance(told, tuple) else told
+    error = (
+        sys.exc_info()[1] if exc_info is True else exc_info[1] if isinstance(exc_info, tuple) else exc_info
+    )
     return repr(error) if isinstance(error, BaseException) else ""
 
 
@@ -56,8 +58,8 @@ class RepeatedEvents:
         """Raises DropEvent for a line that is left out."""
         if logging.getLevelNamesMapping().get(str(event.get("level", "")).upper(), 0) < logging.WARNING:
             return event
-        told = {name: value for name, value in event.items() if name not in _CHANGES_EACH_TIME}
-        left_out = self._repeats.count(f"{sorted(told.items())!r} {_raised(event.get('exc_info'))}")
+        fields = {name: value for name, value in event.items() if name not in _CHANGES_EACH_TIME}
+        left_out = self._repeats.count(f"{sorted(fields.items())!r} {_raised(event.get('exc_info'))}")
         if left_out is None:
             raise structlog.DropEvent
         return {**event, "repeated": left_out} if left_out else event
@@ -73,10 +75,12 @@ class RepeatedRecords(logging.Filter):
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         try:
-            said = record.getMessage()
+            message = record.getMessage()
         except (TypeError, ValueError):
             return True  # what cannot be formatted is the formatter's to answer
-        left_out = self._repeats.count(f"{record.name} {record.levelname} {said} {_raised(record.exc_info)}")
+        left_out = self._repeats.count(
+            f"{record.name} {record.levelname} {message} {_raised(record.exc_info)}"
+        )
         if left_out:
-            record.msg, record.args = f"{said} ({left_out} times more since it was last written)", ()
+            record.msg, record.args = f"{message} ({left_out} times more since it was last written)", ()
         return left_out is not None

@@ -51,15 +51,15 @@ def configure_logs(*, json: bool, level: int = logging.INFO, console: bool = Fal
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )
-    heard = logging.StreamHandler(sys.stderr)
-    heard.addFilter(RepeatedRecords(repeats))
-    heard.setFormatter(
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RepeatedRecords(repeats))
+    handler.setFormatter(
         ProcessorFormatter(
             foreign_pre_chain=[*chain, structlog.stdlib.add_logger_name],
             processors=[ProcessorFormatter.remove_processors_meta, *last],
         )
     )
-    logging.basicConfig(handlers=[heard], level=max(level, logging.WARNING), force=True)
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # what cannot be formatted would be printed as it is, past every chain
     sys.excepthook = _crashed
@@ -129,6 +129,8 @@ def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackTy
     log.critical("crashed", exc_info=(kind, error, trace))
 
 
-def _thread_crashed(given: threading.ExceptHookArgs) -> None:
-    if given.exc_value is not None:
-        log.error("thread_crashed", exc_info=(given.exc_type, given.exc_value, given.exc_traceback))
+def _thread_crashed(arguments: threading.ExceptHookArgs) -> None:
+    if arguments.exc_value is not None:
+        log.error(
+            "thread_crashed", exc_info=(arguments.exc_type, arguments.exc_value, arguments.exc_traceback)
+        )

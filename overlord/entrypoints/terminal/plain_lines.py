@@ -44,12 +44,12 @@ class PlainLines:
             raise DropEvent
         word, colour = _LEVELS.get(level, ("", colour_of(name) if is_fact else ""))
         job = f"job {event['job_id']}  " if event.get("job_id") else ""
-        said = " ".join(as_pasted(visible(_event_sentence(event))).split())
+        sentence = " ".join(as_pasted(visible(_event_sentence(event))).split())
         begun = f"{time.strftime(_TIME, time.gmtime())}  {job}"
         if self._is_terminal and is_fact and not word:
-            said = _cut(said, shutil.get_terminal_size().columns - cell_len(begun))
+            sentence = _cut(sentence, shutil.get_terminal_size().columns - cell_len(begun))
         trace = f"\n{visible(str(event['exception']))}" if event.get("exception") else ""
-        return f"{self._painted(begun, _DIM)}{self._painted(word + said, colour)}{trace}"
+        return f"{self._painted(begun, _DIM)}{self._painted(word + sentence, colour)}{trace}"
 
     def _painted(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._has_colours and colour else text

@@ -66,7 +66,7 @@ class Watch:
                     found.append(News(name=entry.name, job=entry.job_id, text=text, at=entry.at))
         return found
 
-    async def tell_news(self) -> None:
+    async def show_news(self) -> None:
         """Print what is new since the last call."""
         for news in await self.news():
             console.print(news.line(), no_wrap=True, overflow="ellipsis")

@@ -34,10 +34,10 @@ class GatewayAssistant:
 def _why(body: str) -> str:
     """The message of an error, as endpoints and the gateway write one; all that was said where there is none."""
     try:
-        said = json.loads(body)["error"]["message"]
+        message = json.loads(body)["error"]["message"]
     except (ValueError, KeyError, TypeError):
         return body
-    return said if isinstance(said, str) else body
+    return message if isinstance(message, str) else body
 
 
 def _reply_text(body: str) -> str:

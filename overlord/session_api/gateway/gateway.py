@@ -32,7 +32,7 @@ from overlord.store import jobs
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 LONGEST_REST_S = 86_400.0
-SAID_AS_IT_IS = frozenset({400, 401, 403, 404})
+PASSED_ON = frozenset({400, 401, 403, 404})
 """Refusals whose status means the same to a session; of others, 402 is its own budget's and 429 would be waited out."""
 GIVEN_UP = 424
 """What a session hears that is not to try again, whatever the endpoint's own status is."""
@@ -121,7 +121,7 @@ async def _once(
 
 async def _whole(reply: ModelResponse, meter: Meter) -> Response:
     data = await _read_reply(reply, MAX_REPLY_BYTES + 1)
-    meter.said = read_whole(data)
+    meter.content = read_whole(data)
     if len(data) > MAX_REPLY_BYTES:
         meter.status = 422
         return wire.error_response(
@@ -163,7 +163,7 @@ async def _refused_reply(
         return Response(text, reply.status, media_type=kind)
     if not fault.passes:
         why = await parts.outages.failed(account, model, fault)
-        status = reply.status if reply.status in SAID_AS_IT_IS else GIVEN_UP
+        status = reply.status if reply.status in PASSED_ON else GIVEN_UP
         return wire.error_response(status, f"model_{fault.kind}", why)
     status = reply.status if reply.status in WAITED_OUT else 503
     response = Response(text, status, media_type=reply.headers.get("content-type", "application/json"))

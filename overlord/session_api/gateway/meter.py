@@ -57,7 +57,7 @@ class Meter:
         self.trouble = ""
         self.is_free = False
         """The endpoint refused it, or never got it."""
-        self.said: ReplyContent | None = None
+        self.content: ReplyContent | None = None
         self.reader: StreamReader | None = None
 
     @classmethod
@@ -96,7 +96,7 @@ class Meter:
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
                 Failpoint.EXCHANGE_SETTLED,
-                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._said())),
+                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._content())),
             )
         finally:
             self._parts.flight.end()
@@ -123,17 +123,17 @@ class Meter:
             return TokenUsage()
         if self.reader is not None and self.reader.usage is not None:
             return self.reader.usage
-        said = self._said()
-        if said is None:
+        content = self._content()
+        if content is None:
             return TokenUsage(prompt=self._prompt)
-        return said.usage or TokenUsage(prompt=self._prompt, completion=said.least_tokens)
+        return content.usage or TokenUsage(prompt=self._prompt, completion=content.least_tokens)
 
-    def _said(self) -> ReplyContent | None:
-        return self.reader.said() if self.reader is not None else self.said
+    def _content(self) -> ReplyContent | None:
+        return self.reader.content() if self.reader is not None else self.content
 
     def _write(self, facts: Mapping[str, Any]) -> None:
-        said = self._said()
-        message = said.message if said is not None else None
+        content = self._content()
+        message = content.message if content is not None else None
         self._parts.transcripts.write(self._budget_balance.session, facts, self._asked.messages, message)
 
     async def _record(self, usage: TokenUsage, nusd: int | None) -> None:

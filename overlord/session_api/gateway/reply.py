@@ -35,11 +35,11 @@ def read_whole(data: bytes) -> ReplyContent:
     try:
         value = json.loads(data)
         message = value["choices"][0]["message"]
-        said = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        encoded = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, LookupError, TypeError, RecursionError):
         text = data[:KEPT_CHARS].decode("utf-8", "replace")
         return ReplyContent(message={"unreadable": text}, least_tokens=estimate_tokens(len(data)))
-    return ReplyContent(message=message, least_tokens=estimate_tokens(len(said)), usage=read_usage(value))
+    return ReplyContent(message=message, least_tokens=estimate_tokens(len(encoded)), usage=read_usage(value))
 
 
 def skills_asked_for(content: ReplyContent | None) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class StreamReader:
             return self.hides_usage and not chunk.get("choices")
         return False
 
-    def said(self) -> ReplyContent:
+    def content(self) -> ReplyContent:
         """Everything that was said so far, put together."""
         pieces = _Pieces()
         for chunk in _chunks(b"".join(self._passed)):

@@ -98,9 +98,9 @@ def reserve(
 ) -> int | Refusal:
     """Set the most a request can cost aside and return the exchange's id; or say which budget does not allow it."""
     for budget in balance.budgets:
-        standing, amount = spending(connection, balance, budget), cost.of(budget.unit)
-        if not standing.allows(amount):
-            return Refusal(budget=budget, may_pass=standing.may_allow(amount))
+        spent, amount = spending(connection, balance, budget), cost.of(budget.unit)
+        if not spent.allows(amount):
+            return Refusal(budget=budget, may_pass=spent.may_allow(amount))
     columns = {
         "session_id": balance.session or None,
         "job_id": balance.job,
@@ -134,9 +134,9 @@ def settle(
     if not settled.rowcount:
         return
     for budget in balance.budgets:
-        standing = spending(connection, balance, budget)
-        if standing.warns:
-            _tell_once(connection, EventName.BUDGET_WARNED, balance, budget, spent=standing.spent, at=at)
+        spent = spending(connection, balance, budget)
+        if spent.warns:
+            _warn_once(connection, EventName.BUDGET_WARNED, balance, budget, spent=spent.spent, at=at)
 
 
 def exhaust(connection: sqlite3.Connection, balance: BudgetBalance, budget: Budget, *, at: datetime) -> None:
@@ -145,10 +145,10 @@ def exhaust(connection: sqlite3.Connection, balance: BudgetBalance, budget: Budg
     if row is not None and row["exhausted"] is None:
         update(connection, "sessions", balance.session, {"exhausted": budget})
     spent = spending(connection, balance, budget).spent
-    _tell_once(connection, EventName.BUDGET_SPENT, balance, budget, spent=spent, at=at)
+    _warn_once(connection, EventName.BUDGET_SPENT, balance, budget, spent=spent, at=at)
 
 
-def _tell_once(
+def _warn_once(
     connection: sqlite3.Connection,
     name: EventName,
     balance: BudgetBalance,

@@ -23,10 +23,10 @@ def get(connection: sqlite3.Connection, briefing_id: int) -> BriefingRow:
     return found
 
 
-def last(connection: sqlite3.Connection, *, told: bool = False) -> BriefingRow | None:
+def last(connection: sqlite3.Connection, *, sent: bool = False) -> BriefingRow | None:
     """The last one that was due; with `told`, that people were told."""
     query = "SELECT * FROM briefings WHERE is_told OR NOT ? ORDER BY id DESC LIMIT 1"
-    return next(iter(select(connection, BriefingRow, query, told)), None)
+    return next(iter(select(connection, BriefingRow, query, sent)), None)
 
 
 def add(

@@ -164,17 +164,17 @@ def keep_refused(connection: sqlite3.Connection, draft: SkillDraft, *, text: str
 
 
 def approve(
-    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, said: str, at: datetime
+    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, answer: str, at: datetime
 ) -> SkillDraft:
     """A person says yes, to this text and no other. Raises Refused when it does not wait for that."""
-    return _decide(connection, draft, EventName.DRAFT_APPROVED, by=by, said=said, at=at)
+    return _decide(connection, draft, EventName.DRAFT_APPROVED, by=by, answer=answer, at=at)
 
 
 def reject(
-    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, said: str, at: datetime
+    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, answer: str, at: datetime
 ) -> SkillDraft:
     """A person says no. Raises Refused when it is on its way, or over."""
-    return _decide(connection, draft, EventName.DRAFT_REJECTED, by=by, said=said, at=at)
+    return _decide(connection, draft, EventName.DRAFT_REJECTED, by=by, answer=answer, at=at)
 
 
 def _decide(
@@ -183,16 +183,16 @@ def _decide(
     event: EventName,
     *,
     by: Person,
-    said: str,
+    answer: str,
     at: datetime,
 ) -> SkillDraft:
     if (draft.state, event) not in EVOLUTION:
         who = f", decided by {draft.decided_by}" if draft.decided_by else ""
         raise Refused(f"draft {draft.label} is {draft.state.replace('_', ' ')}{who}")
-    changes = {"decided_by": by.actor, "decided_at": at, "said": said, "key": secrets.token_hex(8)}
+    changes = {"decided_by": by.actor, "decided_at": at, "said": answer, "key": secrets.token_hex(8)}
     data: dict[str, Json] = {"digest": draft.digest}
-    if said:
-        data["reason"] = said
+    if answer:
+        data["reason"] = answer
     return _move(connection, draft, event, at=at, changes=changes, actor=by.actor, data=data)
 
 

@@ -77,7 +77,7 @@ INBOUND = (
     Mutant(
         name="a stranger's later comment is in no brief",
         file="overlord/engine/conversation/issue_comments.py",
-        before="if len(found) < MOST and await standing",
+        before="if len(found) < MOST and await writers",
         after="if True or await standing",
         tests=(
             "tests/engine/test_dispatch.py::test_what_people_who_count_said_at_the_issue_since_is_in_the_next_brief",

@@ -34,8 +34,8 @@ JUDGE = (
     Mutant(
         name="a red test of the task that nobody explains is sent back",
         file="overlord/domain/checks/testruns/red.py",
-        before="elif bare_name(case) in context.said:",
-        after='elif context.said != "x":',
+        before="elif bare_name(case) in context.summary:",
+        after='elif context.summary != "x":',
         tests=RED,
         says="StopIteration|red-test-left",
     ),
@@ -90,8 +90,8 @@ JUDGE = (
     Mutant(
         name="an assertion whose failure is caught counts for nothing",
         file="overlord/domain/checks/testcode/python.py",
-        before="inside = held | {Suspension.SWALLOWED} if any(",
-        after="inside = held if any(",
+        before="inside = suspensions | {Suspension.SWALLOWED} if any(",
+        after="inside = suspensions if any(",
         tests=CODE,
         says="assertion-swallowed",
     ),

@@ -40,10 +40,10 @@ LISTING_CHANGES = (
 
 async def listed(repository: Path, commit: Sha, *words: str) -> bytes:
     """What `git ls-tree -r -t -z` prints of a commit. Raises TooLong."""
-    told = await git(repository, *_LIST, *words, commit, limit_bytes=MOST_LISTED_BYTES, bounded=True)
-    if len(told) >= MOST_LISTED_BYTES:
+    output = await git(repository, *_LIST, *words, commit, limit_bytes=MOST_LISTED_BYTES, bounded=True)
+    if len(output) >= MOST_LISTED_BYTES:
         raise TooLong(f"The list of the files of {commit} is longer than {MOST_LISTED_BYTES:,} bytes")
-    return told
+    return output
 
 
 async def excess(repository: Path, tree: Sha, parent: Sha) -> str:
@@ -80,7 +80,7 @@ async def _changed(repository: Path, tree: Sha, parent: Sha) -> list[tuple[bytes
     """What is not as it was and is there now, directories too: paths and objects."""
     # No renames: to find them, git would read every file.
     words = ("diff-tree", "-r", "-t", "-z", "--no-renames", f"{parent}^{{tree}}", tree)
-    told = await git(repository, *words, bounded=True)
-    fields = iter(told.split(b"\0")[:-1])
+    output = await git(repository, *words, bounded=True)
+    fields = iter(output.split(b"\0")[:-1])
     now = ((path, words.split()[3]) for words, path in zip(fields, fields, strict=True))
     return [(path, named) for path, named in now if named != _REMOVED]

@@ -38,10 +38,10 @@ async def search(
     )
     try:
         async with asyncio.timeout(within_s):
-            told = await git(mirror, *arguments, limit_bytes=MOST_FOUND_BYTES, fine=(0, 1))
+            output = await git(mirror, *arguments, limit_bytes=MOST_FOUND_BYTES, fine=(0, 1))
     except TimeoutError:
         return Occurrences()
-    return occurrences(wanted, _found_lines(commit, told))
+    return occurrences(wanted, _found_lines(commit, output))
 
 
 def _found_lines(commit: Sha, data: bytes) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from overlord.domain.checks.testcode.tests import (
 )
 
 Codes = Mapping[str, TestCode]
-_HELD = {
+_SUSPENSIONS = {
     Suspension.SWALLOWED: "A failure of this assertion is caught and goes unnoticed.",
     Suspension.CONDITIONAL: "This is asserted only under a condition now.",
     Suspension.UNREACHED: "The test leaves before it checks this.",
@@ -127,7 +127,7 @@ class Compared:
             for one in code.asserts:
                 if known[one.text]:
                     known[one.text] -= 1
-                elif not one.held:
+                elif not one.suspensions:
                     yield one.text
 
     def _moved(self, code: TestCode) -> TestCode | None:
@@ -168,7 +168,7 @@ class _Pair:
     def weaknesses(self) -> Iterator[Weakness]:
         lost, gained = list(self._before.asserts), list(self._after.asserts)
         for old, new in _same(lost, gained):
-            yield from self._held(old, new)
+            yield from self._suspended(old, new)
         taken = _partners(lost, gained)
         for old, new in taken:
             yield from self._changed(old, new)
@@ -185,12 +185,12 @@ class _Pair:
     def _name(self) -> str:
         return self._before.name or "the file"
 
-    def _held(self, old: Assertion, new: Assertion) -> Iterator[Weakness]:
-        for held in sorted(new.held - old.held):
-            yield self._weakness(held, _HELD[held], new.line, new.text)
+    def _suspended(self, old: Assertion, new: Assertion) -> Iterator[Weakness]:
+        for suspension in sorted(new.suspensions - old.suspensions):
+            yield self._weakness(suspension, _SUSPENSIONS[suspension], new.line, new.text)
 
     def _changed(self, old: Assertion, new: Assertion) -> Iterator[Weakness]:
-        yield from self._held(old, new)
+        yield from self._suspended(old, new)
         if new.strength is Strength.NOTHING:
             yield _empty(self._path, new)
         elif new.strength < old.strength:
@@ -246,7 +246,7 @@ _Pairs = list[tuple[Assertion, Assertion]]
 def _matched(lost: list[Assertion], gained: list[Assertion], key: Callable[[Assertion], str]) -> _Pairs:
     """Pairs with the same key, the least held first; both lists are left with the rest."""
     by_key: dict[str, deque[Assertion]] = {}
-    for one in sorted(gained, key=lambda one: len(one.held)):
+    for one in sorted(gained, key=lambda one: len(one.suspensions)):
         if key(one):
             by_key.setdefault(key(one), deque()).append(one)
     pairs: _Pairs = []

@@ -68,35 +68,35 @@ class _Function:
             stand_ins=self._stand_ins,
         )
 
-    def _block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
+    def _block(self, nodes: Sequence[Node], suspensions: frozenset[Suspension]) -> None:
         for node in nodes:
-            self._statement(node, held)
+            self._statement(node, suspensions)
             if _leaves(node):
-                held |= {Suspension.UNREACHED}
+                suspensions |= {Suspension.UNREACHED}
             elif (
                 node.type == "if_statement"
                 and not _fails(node)
                 and any(map(_leaves, _statements(node.child_by_field_name("consequence"))))
             ):
-                held |= {Suspension.CONDITIONAL}
+                suspensions |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _statement(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "if_statement":
-            self._if(node, held)
+            self._if(node, suspensions)
         elif kind == "for_statement":
-            self._block(_statements(node.child_by_field_name("body")), held)
+            self._block(_statements(node.child_by_field_name("body")), suspensions)
         elif kind in {"expression_switch_statement", "type_switch_statement", "select_statement"}:
             for one in within(node, "expression_case", "default_case", "type_case"):
                 self._block(
                     [part for inner in named(one) for part in _statements(inner)],
-                    held | {Suspension.CONDITIONAL},
+                    suspensions | {Suspension.CONDITIONAL},
                 )
         elif kind == "block":
-            self._block(_statements(node), held)
+            self._block(_statements(node), suspensions)
         else:
             self._note(node)
-            self._expression(node, held)
+            self._expression(node, suspensions)
 
     def _note(self, node: Node) -> None:
         """Tables of cases, and functions that get another body."""
@@ -113,24 +113,24 @@ class _Function:
             if value.type == "func_literal":
                 self._stand_ins.setdefault(text_of(name).rpartition(".")[2], line_of(node))
 
-    def _if(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _if(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         first, condition = node.child_by_field_name("initializer"), node.child_by_field_name("condition")
         if first is not None:
             self._note(first)
         if condition is not None and _fails(node):
             for part in _alternatives(condition):
-                self._failing(part, node, held)
-            self._branch(node.child_by_field_name("alternative"), held)
+                self._failing(part, node, suspensions)
+            self._branch(node.child_by_field_name("alternative"), suspensions)
             return
-        inside = held | {Suspension.CONDITIONAL}
+        inside = suspensions | {Suspension.CONDITIONAL}
         self._block(_statements(node.child_by_field_name("consequence")), inside)
         self._branch(node.child_by_field_name("alternative"), inside)
 
-    def _branch(self, node: Node | None, held: frozenset[Suspension]) -> None:
+    def _branch(self, node: Node | None, suspensions: frozenset[Suspension]) -> None:
         if node is not None:
-            self._block([node] if node.type == "if_statement" else _statements(node), held)
+            self._block([node] if node.type == "if_statement" else _statements(node), suspensions)
 
-    def _failing(self, condition: Node, node: Node, held: frozenset[Suspension]) -> None:
+    def _failing(self, condition: Node, node: Node, suspensions: frozenset[Suspension]) -> None:
         """The test fails where this is true."""
         condition = _without_parentheses(condition)
         subject, expected, strength = words(condition), "", Strength.SHAPE
@@ -142,7 +142,7 @@ class _Function:
             r"\b(?:DeepEqual|Equal|EqualFold)\b", subject
         ):
             strength = Strength.EXACT
-        self._add(node, subject, expected, strength, held, text=f"fails if {words(condition)}")
+        self._add(node, subject, expected, strength, suspensions, text=f"fails if {words(condition)}")
 
     def _compared(self, condition: Node) -> tuple[str, str, Strength]:
         left, right = condition.child_by_field_name("left"), condition.child_by_field_name("right")
@@ -166,25 +166,32 @@ class _Function:
         name = words(node)
         return self._values.get(name, name) if node is not None and node.type == "identifier" else name
 
-    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _expression(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         done: list[Node] = []
         for call in [*([node] if node.type == "call_expression" else []), *within(node, "call_expression")]:
             if any(call.start_byte >= one.start_byte and call.end_byte <= one.end_byte for one in done):
                 continue
             callee = call.child_by_field_name("function")
             owner, _, name = words(callee).replace(" ", "").rpartition(".")
-            given = named(call.child_by_field_name("arguments"))
+            arguments = named(call.child_by_field_name("arguments"))
             if owner in _OWNERS or (not owner and name in self._helpers):
-                self._called(call, name, [one for one in given if text_of(one) not in {"t", "b", "tb"}], held)
+                self._called(
+                    call,
+                    name,
+                    [one for one in arguments if text_of(one) not in {"t", "b", "tb"}],
+                    suspensions,
+                )
                 done.append(call)
             elif _FAILS.fullmatch(words(callee)) and name != "panic":
-                self._add(call, words(call), "", Strength.PART, held, text="fails")
-            for one in given:
+                self._add(call, words(call), "", Strength.PART, suspensions, text="fails")
+            for one in arguments:
                 if one.type == "func_literal":
-                    self._block(_statements(one.child_by_field_name("body")), held)
+                    self._block(_statements(one.child_by_field_name("body")), suspensions)
                     done.append(one)
 
-    def _called(self, call: Node, name: str, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
+    def _called(
+        self, call: Node, name: str, nodes: Sequence[Node], suspensions: frozenset[Suspension]
+    ) -> None:
         """testify has what is expected first."""
         exact, shape = _EXACT.fullmatch(name) or name in self._helpers, _SHAPE.fullmatch(name)
         strength = Strength.SHAPE if shape else Strength.EXACT if exact else Strength.PART
@@ -201,7 +208,7 @@ class _Function:
             strength = (
                 Strength.EXACT if operator == "==" else Strength.SHAPE if operator == "!=" else Strength.PART
             )
-        self._add(call, subject, expected, strength, held)
+        self._add(call, subject, expected, strength, suspensions)
 
     def _add(
         self,
@@ -209,7 +216,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Suspension],
+        suspensions: frozenset[Suspension],
         *,
         text: str = "",
     ) -> None:
@@ -219,7 +226,7 @@ class _Function:
             expected=expected,
             strength=strength,
             line=line_of(node),
-            held=held,
+            suspensions=suspensions,
         )
         self._asserts.append(made)
 

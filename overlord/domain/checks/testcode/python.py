@@ -128,83 +128,83 @@ class _Function:
             stand_ins=self.stand_ins,
         )
 
-    def block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
+    def block(self, nodes: Sequence[Node], suspensions: frozenset[Suspension]) -> None:
         """Statements in a row: what stands after one that leaves is not reached, after one that may leave perhaps."""
         for node in nodes:
-            self._statement(node, held)
+            self._statement(node, suspensions)
             if leaves_test(node):
-                held |= {Suspension.UNREACHED}
+                suspensions |= {Suspension.UNREACHED}
             elif node.type == "if_statement" and any(map(leaves_test, branches(node))):
-                held |= {Suspension.CONDITIONAL}
+                suspensions |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _statement(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "assert_statement":
-            self._assert(named(node)[0], node, held)
+            self._assert(named(node)[0], node, suspensions)
         elif kind == "try_statement":
-            self._try(node, held)
+            self._try(node, suspensions)
         elif kind == "with_statement":
-            self._with(node, held)
+            self._with(node, suspensions)
         elif kind in {"if_statement", "match_statement"}:
-            self._branches(node, held | {Suspension.CONDITIONAL})
+            self._branches(node, suspensions | {Suspension.CONDITIONAL})
         elif kind in {"for_statement", "while_statement"}:
-            self._loop(node, held)
+            self._loop(node, suspensions)
         elif kind in {"function_definition", "decorated_definition"}:
             bare, _ = _undecorated(node)
             self._bind(text_of(bare.child_by_field_name("name")), node)
-            self.block(named(bare.child_by_field_name("body")), held)
+            self.block(named(bare.child_by_field_name("body")), suspensions)
         elif kind == "class_definition":
-            self.block(named(node.child_by_field_name("body")), held)
+            self.block(named(node.child_by_field_name("body")), suspensions)
         else:
-            self._expression(node, held)
+            self._expression(node, suspensions)
 
-    def _branches(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _branches(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         for one in named(node):
             if one.type == "block":
-                self.block(named(one), held)
+                self.block(named(one), suspensions)
             elif one.type in {"elif_clause", "else_clause", "case_clause"}:
-                self._branches(one, held)
+                self._branches(one, suspensions)
 
-    def _loop(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _loop(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         over = node.child_by_field_name("right")
         if over is not None and over.type in {"list", "tuple", "set"}:
             self._rows += [words(one) for one in named(over)]
             if not named(over):
-                held |= {Suspension.UNREACHED}
+                suspensions |= {Suspension.UNREACHED}
         condition = node.child_by_field_name("condition")
         if condition is not None and words(condition) not in {"True", "1"}:
-            held |= {Suspension.CONDITIONAL}
-        self.block(named(node.child_by_field_name("body")), held)
+            suspensions |= {Suspension.CONDITIONAL}
+        self.block(named(node.child_by_field_name("body")), suspensions)
 
-    def _try(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _try(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         handlers = [one for one in named(node) if one.type in {"except_clause", "except_group_clause"}]
-        inside = held | {Suspension.SWALLOWED} if any(map(swallows_failure, handlers)) else held
+        inside = suspensions | {Suspension.SWALLOWED} if any(map(swallows_failure, handlers)) else suspensions
         self.block(named(node.child_by_field_name("body")), inside)
         for one in named(node):
             if one.type in {"except_clause", "except_group_clause"}:
-                self._branches(one, held | {Suspension.CONDITIONAL})
+                self._branches(one, suspensions | {Suspension.CONDITIONAL})
             elif one.type in {"else_clause", "finally_clause"}:
-                self._branches(one, held)
+                self._branches(one, suspensions)
 
-    def _with(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _with(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         body = node.child_by_field_name("body")
-        inside = held
+        inside = suspensions
         for item in within(node, "with_item"):
             value = item.child_by_field_name("value")
             call = first_call(value)
             name = name_called(call)
             lines = [words(one) for one in arguments_of(call)]
             if name in _RAISES and call is not None:
-                self._raises(call, words(body), held)
+                self._raises(call, words(body), suspensions)
                 if CATCHES & set(lines):
                     inside |= {Suspension.SWALLOWED}
             elif name == "suppress" and CATCHES & set(lines):
                 inside |= {Suspension.SWALLOWED}
             elif value is not None:
-                self._expression(value, held)
+                self._expression(value, suspensions)
         self.block(named(body), inside)
 
-    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _expression(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         """Calls that assert, anywhere in what is no statement of its own, and what is put in a thing's place."""
         found = [
             *([node] if node.type in {"call", "assignment"} else []),
@@ -212,14 +212,14 @@ class _Function:
         ]
         for call in [one for one in found if one.type == "call"]:
             name = name_called(call)
-            if name in _TRUTH and (given := arguments_of(call)):
-                self._assert(given[0], call, held, negated=_TRUTH[name])
+            if name in _TRUTH and (arguments := arguments_of(call)):
+                self._assert(arguments[0], call, suspensions, negated=_TRUTH[name])
             elif name in _RAISES:
-                self._raises(call, " ".join(words(one) for one in arguments_of(call)[1:]), held)
+                self._raises(call, " ".join(words(one) for one in arguments_of(call)[1:]), suspensions)
             elif _CALLED.fullmatch(name) or name in self._helpers:
-                self._call(call, name, held)
+                self._call(call, name, suspensions)
             elif name == "fail":
-                self._add(call, "fail", "", Strength.PART, held)
+                self._add(call, "fail", "", Strength.PART, suspensions)
             elif name in _REPLACES and _STAND_INS.fullmatch(text_of(call.child_by_field_name("function"))):
                 self._replaced(call)
         for one in [one for one in found if one.type == "assignment"]:
@@ -231,8 +231,8 @@ class _Function:
     def _decorated(self, node: Node) -> None:
         for call in within(node, "call"):
             name = name_called(call)
-            if name == "parametrize" and len(given := arguments_of(call)) > 1:
-                rows = given[1]
+            if name == "parametrize" and len(arguments := arguments_of(call)) > 1:
+                rows = arguments[1]
                 if rows.type == "identifier" and text_of(rows) in self._named_rows:
                     rows = self._named_rows[text_of(rows)].child_by_field_name("right") or rows
                 self._rows += [words(one) for one in named(rows) if rows.type in {"list", "tuple", "set"}]
@@ -249,11 +249,11 @@ class _Function:
         if name in self._imported:
             self.stand_ins.setdefault(name, line_of(node))
 
-    def _raises(self, call: Node, subject: str, held: frozenset[Suspension]) -> None:
-        given, options = arguments_of(call), options_of(call)
-        kinds = words(given[0]) if given else ""
+    def _raises(self, call: Node, subject: str, suspensions: frozenset[Suspension]) -> None:
+        arguments, options = arguments_of(call), options_of(call)
+        kinds = words(arguments[0]) if arguments else ""
         matched = options.get("match", "") or (
-            words(given[1]) if name_called(call).endswith("Regex") and given[1:] else ""
+            words(arguments[1]) if name_called(call).endswith("Regex") and arguments[1:] else ""
         )
         is_broad = kinds in BROAD
         strength = (
@@ -263,9 +263,9 @@ class _Function:
             if matched and not is_broad
             else Strength.PART
         )
-        self._add(call, f"raises {subject}", f"{kinds} {matched}".strip(), strength, held)
+        self._add(call, f"raises {subject}", f"{kinds} {matched}".strip(), strength, suspensions)
 
-    def _call(self, call: Node, name: str, held: frozenset[Suspension]) -> None:
+    def _call(self, call: Node, name: str, suspensions: frozenset[Suspension]) -> None:
         lines, options = [words(one) for one in arguments_of(call)], options_of(call)
         strength = (
             Strength.EXACT
@@ -287,10 +287,10 @@ class _Function:
             strength = Strength.NOTHING
         elif len(lines) > 1 and lines[0] == lines[1]:
             strength = of_itself(arguments_of(call)[0])
-        self._add(call, subject, expected, strength, held, tolerances=tolerances_of(options))
+        self._add(call, subject, expected, strength, suspensions, tolerances=tolerances_of(options))
 
     def _assert(
-        self, tested: Node, whole: Node, held: frozenset[Suspension], *, negated: bool = False
+        self, tested: Node, whole: Node, suspensions: frozenset[Suspension], *, negated: bool = False
     ) -> None:
         tested = unwrapped(tested)
         if (
@@ -301,14 +301,14 @@ class _Function:
             for side in ("left", "right"):
                 part = tested.child_by_field_name(side)
                 if part is not None:
-                    self._assert(part, part, held)
+                    self._assert(part, part, suspensions)
             return
         subject, expected, strength = strength_of(tested, negated=negated)
         tolerances: dict[str, float] = {}
         for call in [*([tested] if tested.type == "call" else []), *within(tested, "call")]:
             tolerances |= tolerances_of(options_of(call))
         text = f"not {words(tested)}" if negated else words(tested)
-        self._add(whole, subject, expected, strength, held, tolerances=tolerances, text=text)
+        self._add(whole, subject, expected, strength, suspensions, tolerances=tolerances, text=text)
 
     def _add(
         self,
@@ -316,7 +316,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Suspension],
+        suspensions: frozenset[Suspension],
         *,
         tolerances: Tolerances | None = None,
         text: str = "",
@@ -328,6 +328,6 @@ class _Function:
             strength=strength,
             line=line_of(node),
             tolerances=tolerances or {},
-            held=held,
+            suspensions=suspensions,
         )
         self.asserts.append(made)

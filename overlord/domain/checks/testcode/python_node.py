@@ -105,13 +105,13 @@ def first_call(node: Node | None) -> Node | None:
 
 
 def arguments_of(call: Node | None) -> list[Node]:
-    given = call.child_by_field_name("arguments") if call is not None else None
-    return [one for one in named(given) if one.type != "keyword_argument"]
+    arguments = call.child_by_field_name("arguments") if call is not None else None
+    return [one for one in named(arguments) if one.type != "keyword_argument"]
 
 
 def options_of(call: Node | None) -> dict[str, str]:
-    given = call.child_by_field_name("arguments") if call is not None else None
-    pairs = [one for one in named(given) if one.type == "keyword_argument"]
+    arguments = call.child_by_field_name("arguments") if call is not None else None
+    pairs = [one for one in named(arguments) if one.type == "keyword_argument"]
     return {
         text_of(one.child_by_field_name("name")): words(one.child_by_field_name("value")) for one in pairs
     }

@@ -80,7 +80,7 @@ def _declaration(call: Node | None) -> tuple[str, str, Node | None, list[str]]:
     """What a call declares: a group or a test, its title, its function, and the rows it is run with."""
     if call is None:
         return "", "", None, []
-    callee, given = call.child_by_field_name("function"), arguments_of(call)
+    callee, arguments = call.child_by_field_name("function"), arguments_of(call)
     rows: list[str] = []
     if callee is not None and callee.type == "call_expression":  # it.each(rows)(title, body)
         table = arguments_of(callee)
@@ -95,12 +95,12 @@ def _declaration(call: Node | None) -> tuple[str, str, Node | None, list[str]]:
         if chain[0] in _TESTS or chain[-1] in {"test", "it"}
         else ""
     )
-    bodies = [one for one in given if one.type in FUNCTIONS]
-    if not kind or not given:
+    bodies = [one for one in arguments if one.type in FUNCTIONS]
+    if not kind or not arguments:
         return "", "", None, []
     if chain[0] not in _GROUPS | _TESTS and not bodies:
         return "", "", None, []
-    return kind, text_of(given[0]).strip("\"'`"), bodies[-1] if bodies else None, rows
+    return kind, text_of(arguments[0]).strip("\"'`"), bodies[-1] if bodies else None, rows
 
 
 def _function(node: Node) -> tuple[str, Node] | None:
@@ -159,46 +159,46 @@ class _Function:
             stand_ins=self.stand_ins,
         )
 
-    def block(self, nodes: Sequence[Node], held: frozenset[Suspension]) -> None:
+    def block(self, nodes: Sequence[Node], suspensions: frozenset[Suspension]) -> None:
         for node in nodes:
-            self._statement(node, held)
+            self._statement(node, suspensions)
             if leaves_test(node):
-                held |= {Suspension.UNREACHED}
+                suspensions |= {Suspension.UNREACHED}
             elif node.type == "if_statement" and any(map(leaves_test, branches(node))):
-                held |= {Suspension.CONDITIONAL}
+                suspensions |= {Suspension.CONDITIONAL}
 
-    def _statement(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _statement(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         kind = node.type
         if kind == "statement_block":
-            self.block(named(node), held)
+            self.block(named(node), suspensions)
         elif kind in {"if_statement", "switch_statement"}:
             for part in branches(node):
-                self._statement(part, held | {Suspension.CONDITIONAL})
+                self._statement(part, suspensions | {Suspension.CONDITIONAL})
         elif kind in {"for_statement", "for_in_statement", "while_statement", "do_statement"}:
             over = node.child_by_field_name("right")
             if over is not None and over.type == "array":
                 self._rows += [words(one) for one in named(over)]
-                held = held if named(over) else held | {Suspension.UNREACHED}
+                suspensions = suspensions if named(over) else suspensions | {Suspension.UNREACHED}
             body = node.child_by_field_name("body")
-            self.block(statements_of(body) if body is not None else [], held)
+            self.block(statements_of(body) if body is not None else [], suspensions)
         elif kind == "try_statement":
-            self._try(node, held)
+            self._try(node, suspensions)
         elif kind in {"function_declaration", "class_declaration"}:
             self._bind(text_of(node.child_by_field_name("name")), node)
-            self.block(statements_of(node), held)
+            self.block(statements_of(node), suspensions)
         else:
-            self._expression(node, held)
+            self._expression(node, suspensions)
 
-    def _try(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _try(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         handler, body = node.child_by_field_name("handler"), node.child_by_field_name("body")
         swallows = handler is not None and not fails_again(handler)
-        self.block(named(body), held | {Suspension.SWALLOWED} if swallows else held)
+        self.block(named(body), suspensions | {Suspension.SWALLOWED} if swallows else suspensions)
         if handler is not None:
-            self.block(named(handler.child_by_field_name("body")), held | {Suspension.CONDITIONAL})
+            self.block(named(handler.child_by_field_name("body")), suspensions | {Suspension.CONDITIONAL})
         finalizer = node.child_by_field_name("finalizer")
-        self.block(named(finalizer.child_by_field_name("body")) if finalizer is not None else [], held)
+        self.block(named(finalizer.child_by_field_name("body")) if finalizer is not None else [], suspensions)
 
-    def _expression(self, node: Node, held: frozenset[Suspension]) -> None:
+    def _expression(self, node: Node, suspensions: frozenset[Suspension]) -> None:
         done: list[Node] = []
         for part in [
             *([node] if node.type == "call_expression" else []),
@@ -207,20 +207,22 @@ class _Function:
             if any(part.start_byte >= one.start_byte and part.end_byte <= one.end_byte for one in done):
                 continue
             if part.type == "member_expression":
-                if is_chai_word(part) and self._expect(part, [], held):
+                if is_chai_word(part) and self._expect(part, [], suspensions):
                     done.append(part)
                 continue
             name, owner = name_called(part)
             if catches_failure(part, name):
-                held |= {Suspension.SWALLOWED}
-            given = arguments_of(part)
-            if self._expect(part, given, held) or self._asserts(part, name, owner, given, held):
+                suspensions |= {Suspension.SWALLOWED}
+            arguments = arguments_of(part)
+            if self._expect(part, arguments, suspensions) or self._asserts(
+                part, name, owner, arguments, suspensions
+            ):
                 done.append(part)
             else:
-                self._replaces(part, name, owner, given)
-            for one in given:
+                self._replaces(part, name, owner, arguments)
+            for one in arguments:
                 if one.type in FUNCTIONS and name not in {"throws", "rejects", "expect"}:
-                    self.block(statements_of(one), held)
+                    self.block(statements_of(one), suspensions)
                     done.append(one)
         for one in within(node, "variable_declarator", "assignment_expression"):
             name_node = one.child_by_field_name("name") or one.child_by_field_name("left")
@@ -243,7 +245,7 @@ class _Function:
         if name in self._imported:
             self.stand_ins.setdefault(name, line_of(node))
 
-    def _expect(self, call: Node, nodes: Sequence[Node], held: frozenset[Suspension]) -> bool:
+    def _expect(self, call: Node, nodes: Sequence[Node], suspensions: frozenset[Suspension]) -> bool:
         """`expect(x).not.toBe(y)`, and chai's chains of words."""
         chain, subject = expected_of(call)
         if subject is None or not chain:
@@ -267,11 +269,11 @@ class _Function:
         digits = text_of(nodes[1]) if matcher == "toBeCloseTo" and nodes[1:] else ""
         tolerances = {"digits": float(digits)} if digits.isdigit() else {}
         expected = " , ".join(words(one) for one in nodes[:1]) or matcher
-        self._add(call, words(subject), expected, strength, held, tolerances=tolerances)
+        self._add(call, words(subject), expected, strength, suspensions, tolerances=tolerances)
         return True
 
     def _asserts(
-        self, call: Node, name: str, owner: str, nodes: Sequence[Node], held: frozenset[Suspension]
+        self, call: Node, name: str, owner: str, nodes: Sequence[Node], suspensions: frozenset[Suspension]
     ) -> bool:
         """`assert.equal(x, y)`, `assert(x)`, `t.is(x, y)`, and functions of the file that assert."""
         is_helper = not owner and name in self._helpers
@@ -284,7 +286,7 @@ class _Function:
         if not (is_helper or is_plain or is_method):
             return False
         if is_helper:
-            self._add(call, " , ".join(words(one) for one in nodes), "", Strength.EXACT, held)
+            self._add(call, " , ".join(words(one) for one in nodes), "", Strength.EXACT, suspensions)
             return True
         first = nodes[0] if nodes else None
         if is_plain or name in {"ok", "isTrue", "isOk", "truthy", "true"}:
@@ -305,7 +307,7 @@ class _Function:
                 strength = Strength.NOTHING
             elif nodes[1:] and subject == expected:
                 strength = of_itself(nodes[0])
-        self._add(call, subject, expected, strength, held)
+        self._add(call, subject, expected, strength, suspensions)
         return True
 
     def _add(
@@ -314,7 +316,7 @@ class _Function:
         subject: str,
         expected: str,
         strength: Strength,
-        held: frozenset[Suspension],
+        suspensions: frozenset[Suspension],
         *,
         tolerances: dict[str, float] | None = None,
     ) -> None:
@@ -325,6 +327,6 @@ class _Function:
             strength=strength,
             line=line_of(node),
             tolerances=tolerances or {},
-            held=held,
+            suspensions=suspensions,
         )
         self.asserts.append(made)

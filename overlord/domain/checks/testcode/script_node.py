@@ -70,8 +70,8 @@ def expected_of(node: Node) -> tuple[list[str], Node | None]:
         if place is not None and place.type == "call_expression":
             callee = place.child_by_field_name("function")
             if text_of(callee) == "expect":
-                given = arguments_of(place)
-                return chain, given[0] if given else None
+                arguments = arguments_of(place)
+                return chain, arguments[0] if arguments else None
             place = callee
     return [], None
 
@@ -109,8 +109,13 @@ def owner_of(call: Node) -> Node | None:
 
 def catches_failure(call: Node, name: str) -> bool:
     """`promise.catch(() => {})`."""
-    given = arguments_of(call)
-    return name == "catch" and bool(given) and given[0].type in FUNCTIONS and not fails_again(given[0])
+    arguments = arguments_of(call)
+    return (
+        name == "catch"
+        and bool(arguments)
+        and arguments[0].type in FUNCTIONS
+        and not fails_again(arguments[0])
+    )
 
 
 def fails_again(node: Node) -> bool:

@@ -54,7 +54,7 @@ class Assertion:
     strength: Strength
     line: int
     tolerances: Tolerances = field(default_factory=dict)
-    held: frozenset[Suspension] = frozenset()
+    suspensions: frozenset[Suspension] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class TestCode:
     @property
     def proves(self) -> bool:
         """Whether something is asserted that the code could fail, and reached."""
-        return any(one.strength > Strength.NOTHING and not one.held for one in self.asserts)
+        return any(one.strength > Strength.NOTHING and not one.suspensions for one in self.asserts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,7 +98,7 @@ class _Reading:
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._say
+        parser.CharacterDataHandler = self._add_text
         parser.StartDoctypeDeclHandler = self._refuse
         for piece in pieces:
             parser.Parse(piece, False)
@@ -157,7 +157,7 @@ class _Reading:
         if known is None or RANK[case.outcome] > RANK[known.outcome]:
             self.cases[self.id] = case
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         """The end of a failure's traceback says where; its attribute only what."""
         if self.open[-1] in {"failure", "error"} and "testcase" in self.open:
             self.message = f"{self.message}{text}"[-MESSAGE_CHARS:]

@@ -71,15 +71,15 @@ def unproven(why: str) -> Finding:
 def _proves(case: Case, on_base: Run, compared: Compared | None) -> bool:
     before = on_base.cases.get(case.id)
     if before is None:
-        said, in_body = on_base.why_missing(case), False
-        if not _ABSENT.search(said):
+        reason, in_body = on_base.why_missing(case), False
+        if not _ABSENT.search(reason):
             return False
     elif on_base.fails(case.id):
-        said, in_body = before.message, not before.is_error
+        reason, in_body = before.message, not before.is_error
     else:
         return False
     asserts = compared.proves(case.file, bare_name(case)) if compared is not None else None
-    is_absent = not in_body or bool(_ABSENT.search(said))
-    if not is_absent and _ASSERTED.search(said):
+    is_absent = not in_body or bool(_ABSENT.search(reason))
+    if not is_absent and _ASSERTED.search(reason):
         return asserts is not False
     return asserts is True or (asserts is None and not is_absent)

@@ -92,17 +92,17 @@ def left_of_task(left: Sequence[Case], context: ChangeContext) -> LeftRed:
     found: dict[str, list[Finding]] = {LEFT: [], EXPLAINED: [], FAILING_BEFORE: []}
     for case in left:
         why = _of_task(case, context)
-        told = finding_of(LEFT, case, f"fails before and after, and {why}.", case.message)
+        finding = finding_of(LEFT, case, f"fails before and after, and {why}.", case.message)
         if not why:
             found[FAILING_BEFORE].append(
                 finding_of(FAILING_BEFORE, case, "fails before and after.", case.message)
             )
-        elif bare_name(case) in context.said:
-            said = next(line for line in context.said.splitlines() if bare_name(case) in line)
-            words = visible(said)[:MESSAGE_CHARS]
-            found[EXPLAINED].append(replace(told, rule=EXPLAINED, suggestion="", evidence=words))
+        elif bare_name(case) in context.summary:
+            text_line = next(line for line in context.summary.splitlines() if bare_name(case) in line)
+            words = visible(text_line)[:MESSAGE_CHARS]
+            found[EXPLAINED].append(replace(finding, rule=EXPLAINED, suggestion="", evidence=words))
         else:
-            found[LEFT].append(told)
+            found[LEFT].append(finding)
     return LeftRed(
         findings=tuple(found[LEFT][:MOST_NAMED]),
         claims=tuple(found[EXPLAINED]),

@@ -78,7 +78,7 @@ def is_in(case: Case, changed: Collection[str]) -> bool:
     stems = [path.rsplit(".", 1)[0].replace("/", ".") for path in changed]
     if any(f"{owner}.".startswith(f"{stem}.") for stem in stems):
         return True
-    return any(is_test_path(path) and path.endswith(_TELL_NO_FILE) for path in changed)
+    return any(is_test_path(path) and path.endswith(_REPORT_NO_FILE) for path in changed)
 
 
 def combined(restored: Run, own: Run, *, changed: Collection[str]) -> Run:
@@ -133,7 +133,7 @@ def is_controlled(base: Run, other: Run) -> bool:
     return any(case.controlled for case in passed) or not any(case.id in able for case in passed)
 
 
-_TELL_NO_FILE = (".go", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+_REPORT_NO_FILE = (".go", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 RERUNS = 2
 """How often failed tests are run again; fewer reruns than asked for prove nothing."""
 NOTHING_RAN = Run(cases={})

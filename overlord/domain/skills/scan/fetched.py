@@ -31,12 +31,12 @@ def fetched_then_run(
 ) -> Iterator[SkillFinding]:
     """What one line fetches and the same or a later one runs; then the same of paragraphs and values."""
     known: dict[str, str] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     everything = sorted((*lines, *wholes), key=lambda line: (line.number, line.last))
     for group in (lines, everything):
         for file, finding in list(_in_order(group, names, known)):
-            if group is lines or file not in told:
-                told.add(file)
+            if group is lines or file not in reported:
+                reported.add(file)
                 yield finding
 
 
@@ -49,15 +49,15 @@ def _in_order(
             continue
         if line.text not in known:
             known[line.text] = undisguised(seen(line.text), names)
-        said = known[line.text]
-        found = [match["file"] for pattern in (_SAVED, _BY_ADDRESS) for match in pattern.finditer(said)]
+        text = known[line.text]
+        found = [match["file"] for pattern in (_SAVED, _BY_ADDRESS) for match in pattern.finditer(text)]
         new = [file for file in found if file not in saved and not file.startswith("/dev/")]
         saved = [*saved, *dict.fromkeys(new)][-_MOST_SAVED:]
         for file in saved:
             name = file.rsplit("/", 1)[-1].rstrip("`),.")
-            if name in said and name and (match := re.search(_RUN.format(name=re.escape(name)), said)):
+            if name in text and name and (match := re.search(_RUN.format(name=re.escape(name)), text)):
                 message = f"This runs {visible(file)[:80]!r}, which was fetched just before."
-                standing = forbidden(line.header, said, match.start(), match.end())
-                level, message = standing.of(Level.REJECT, message)
-                number = line.number_at(match.start()) if said == line.text else line.number
+                prohibition = forbidden(line.header, text, match.start(), match.end())
+                level, message = prohibition.of(Level.REJECT, message)
+                number = line.number_at(match.start()) if text == line.text else line.number
                 yield file, shown_finding("skill/remote-code", level, message, number, line.text)

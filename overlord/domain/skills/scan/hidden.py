@@ -64,5 +64,5 @@ def _unseen_in(line: str, number: int, *, is_turned: bool) -> Iterator[SkillFind
         elif chars <= {"\xad"}:
             level, message = Level.FLAG, "A character here is not seen."
         else:
-            level, message = Level.REJECT, f"Characters here are not seen; they say {found.said[:80]!r}."
+            level, message = Level.REJECT, f"Characters here are not seen; they say {found.seen_as[:80]!r}."
         yield shown_finding("skill/hidden-text", level, message, number, line)

@@ -82,14 +82,14 @@ def logical_lines(text: str, first: int = 1) -> Iterator[LogicalLine]:
 
 def _as_one(joined: list[str], start: int, header: str) -> Iterator[LogicalLine]:
     """Lines that go on as one; and as a shell has it, to which a line's end after a backslash is nothing at all."""
-    held = header if _ITEM.match(joined[0]) else ""
+    item = header if _ITEM.match(joined[0]) else ""
     if len(joined) == 1:
-        yield from _pieces(_made([_unbroken(joined[0])], start, header=held))
+        yield from _pieces(_made([_unbroken(joined[0])], start, header=item))
         return
-    yield from _pieces(_made([_unbroken(part).strip() for part in joined], start, header=held))
+    yield from _pieces(_made([_unbroken(part).strip() for part in joined], start, header=item))
     if any(_CONTINUED.search(part) for part in joined[:-1]):
         parts = [_unbroken(part) if _CONTINUED.search(part) else f"{part} " for part in joined]
-        yield from _pieces(_made([part.lstrip() for part in parts], start, header=held, by=""))
+        yield from _pieces(_made([part.lstrip() for part in parts], start, header=item, by=""))
 
 
 def _unbroken(line: str) -> str:
@@ -120,10 +120,10 @@ def paragraphs(text: str, first: int = 1) -> Iterator[LogicalLine]:
             header = introduced
         elif _ITEM.match(lines[0]) or is_code:
             header = before
-        held = before if _ITEM.match(lines[0]) else ""
-        if len(lines) > 1 or held:
+        item = before if _ITEM.match(lines[0]) else ""
+        if len(lines) > 1 or item:
             bare = [_without_comment(line, is_code=is_code) for line in lines]
-            for made in _joins(bare, first + start, held):
+            for made in _joins(bare, first + start, item):
                 yield from _pieces(replace(made, is_code=is_code))
 
 

@@ -86,7 +86,7 @@ _OF_SORTS = re.compile(
     re.IGNORECASE,
 )
 """What makes of a prohibition one of a time or a manner, so that the rest is allowed."""
-_MENDED = re.compile(
+_TO_BE_FIXED = re.compile(
     r"\b(?:and|to|then)\s+(?:report|replace|remove|delete|fix|flag|reject|rewrite|warn|ask\s+for|comment\s+on|point)\b",
     re.IGNORECASE,
 )
@@ -116,7 +116,7 @@ _SENTENCE_END = re.compile(r"[.!?;:](?:\s|$)")
 _GOES_ON_AFTER = re.compile(r"[.!?]\s+\S")
 
 
-def forbidden(header: str, text: str, start: int, end: int, *, is_speech: bool = False) -> Forbidden:
+def forbidden(header: str, text: str, start: int, end: int, *, is_prose: bool = False) -> Forbidden:
     """How far a sentence does nothing with what it names but forbid it, or tell to look for it.
 
     `header` introduces the list it is an item of; speech is what is said to an agent, and no command.
@@ -128,13 +128,17 @@ def forbidden(header: str, text: str, start: int, end: int, *, is_speech: bool =
         start, end = span.start(), max(end, span.end())
     begins, ends = sentence(text, start, end)
     before, after = text[begins:start], text[end:ends]
-    if (is_speech and _is_tested(text, start, end)) or _NOT_OURS.match(text, end):
+    if (is_prose and _is_tested(text, start, end)) or _NOT_OURS.match(text, end):
         return Forbidden.PERHAPS
     if _TAKEN_BACK.search(before) or _TAKEN_BACK.search(after):
         return Forbidden.NOT
     found = _by_what_precedes(header, text[:start], before, after)
-    if found is Forbidden.NOT and _NAMED_FIRST.fullmatch(before) and (said := _FORBIDDEN_AFTER.match(after)):
-        found, after = Forbidden.PLAINLY, after[said.end() :]
+    if (
+        found is Forbidden.NOT
+        and _NAMED_FIRST.fullmatch(before)
+        and (following := _FORBIDDEN_AFTER.match(after))
+    ):
+        found, after = Forbidden.PLAINLY, after[following.end() :]
     if found is Forbidden.PLAINLY and (not _is_plain(after) or _COMES_BACK_TO_IT.search(text, ends)):
         return Forbidden.PERHAPS
     return found
@@ -145,7 +149,7 @@ def _by_what_precedes(header: str, whole: str, before: str, after: str) -> Forbi
         if _BEFORE.search(clause) and len(_TWICE.findall(clause)) <= 1:
             return Forbidden.PLAINLY
     if sought := _SOUGHT.search(before):
-        return Forbidden.PLAINLY if sought["review"] or _MENDED.search(after) else Forbidden.PERHAPS
+        return Forbidden.PLAINLY if sought["review"] or _TO_BE_FIXED.search(after) else Forbidden.PERHAPS
     if _TREATED.search(before) and _AS_A_FAULT.match(after):
         return Forbidden.PLAINLY
     is_item = _ITEM.fullmatch(whole) is not None
@@ -155,10 +159,10 @@ def _by_what_precedes(header: str, whole: str, before: str, after: str) -> Forbi
 
 def _is_plain(after: str) -> bool:
     """Whether what follows says where or why something is forbidden, or what to do about it, and no more."""
-    if _AS_A_FAULT.match(after) or _MENDED.search(after):
+    if _AS_A_FAULT.match(after) or _TO_BE_FIXED.search(after):
         return True
-    said = _AFTER.fullmatch(after)
-    return said is not None and not _OF_SORTS.search(said["more"] or "")
+    match = _AFTER.fullmatch(after)
+    return match is not None and not _OF_SORTS.search(match["more"] or "")
 
 
 def _is_tested(text: str, start: int, end: int) -> bool:

@@ -24,7 +24,7 @@ _ASSIGNED = re.compile(
     re.MULTILINE,
 )
 _QUOTED_VALUE = re.compile(r"(?:^|[\s;&`({])([A-Za-z_]\w{0,30})=[\"']([\w./~ -]{1,80})[\"']", re.MULTILINE)
-_SAID = re.compile(r"\$\(\s*(?:echo|printf)\s+(?:-\w+\s+)*[\"']?([\w./ -]{1,60})[\"']?\s*\)")
+_ECHOED = re.compile(r"\$\(\s*(?:echo|printf)\s+(?:-\w+\s+)*[\"']?([\w./ -]{1,60})[\"']?\s*\)")
 _NAMED = re.compile(r"\$(?:\{([A-Za-z_]\w*)(?::?[-=+][^}]*)?\}|([A-Za-z_]\w*))")
 _NOTHING = re.compile(
     r"(?<=[\w/.-])(?:\$\{[^}\w]?[^}]{0,20}\}|\$[@*!]|\$\(\)|``|''|\"\"|\\(?=[a-zA-Z]))(?=[\w/.-])"
@@ -165,7 +165,7 @@ def _latin_part(part: str) -> str:
 
 def undisguised(line: str, names: Mapping[str, str]) -> str:
     """A line with escapes spelt, pieces joined, variables filled in and needless quotes gone."""
-    made = _SAID.sub(r"\1", _BLANK.sub(" ", _filled(line, names)[:MOST_READ]))
+    made = _ECHOED.sub(r"\1", _BLANK.sub(" ", _filled(line, names)[:MOST_READ]))
     made = _BRACED.sub(lambda match: match[1].replace(",", " "), made)
     made = _PLUS.sub("", made)
     made = _WHOLE.sub(r"\2", _LISTED.sub(" ", made))
@@ -206,7 +206,7 @@ def _char(escape: str) -> str:
 def spelt_letters(line: str) -> str:
     """The plain letters that runs of escapes in a line spell; nobody needs escapes for those."""
     spelt = [unescaped(run[0]) for run in _ESCAPES.finditer(line) if not run[0].startswith("%")]
-    return " ".join(said for said in spelt if len(re.findall(r"[A-Za-z]", said)) >= 3 and "\\" not in said)
+    return " ".join(word for word in spelt if len(re.findall(r"[A-Za-z]", word)) >= 3 and "\\" not in word)
 
 
 def _from_codes(codes: list[str]) -> str:

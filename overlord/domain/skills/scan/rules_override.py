@@ -4,7 +4,7 @@ from overlord.domain.skills.scan.rule import Level, any_of, rule
 
 _R, _F = Level.REJECT, Level.FLAG
 _OVERRIDES, _APPROVES, _QUIET = "skill/overrides-rules", "skill/approves-itself", "skill/keeps-quiet"
-_SAYS = "This tells an agent that its rules do not count."
+_MESSAGE = "This tells an agent that its rules do not count."
 _PERSON = "This has an agent decide what people decide."
 _HIDES = "This asks an agent to keep something from people."
 _WEAK = "This makes advice of a rule that is none."
@@ -23,7 +23,7 @@ OVERRIDE_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         r"\b(?:ignore|disregard|forget|discard|dismiss)\s+(?:all\s+(?:of\s+)?|everything\s+)?the\s+(?:above|preceding|foregoing)(?=\s*(?:[.!;,]|$|and\b))",
         rf"\bthese\s+(?:new\s+)?{_ORDERS}\s+(?:replace|override|supersede|cancel|take\s+the\s+place\s+of)\b",
         r"\b(?:replaces?|overrides?|supersedes?|cancels?)\s+(?:the|your|any)\s+(?:system|developer)\s+(?:prompt|message|instructions?|rules?)\b",

@@ -5,7 +5,7 @@ from overlord.domain.skills.scan.rule import Level, any_of, rule
 _R, _F = Level.REJECT, Level.FLAG
 _OVERRIDES, _APPROVES = "skill/overrides-rules", "skill/approves-itself"
 _QUIET, _WEAKENS = "skill/keeps-quiet", "skill/weakens-checks"
-_SAYS = "This tells an agent that its rules do not count."
+_MESSAGE = "This tells an agent that its rules do not count."
 _PERSON = "This does without the person who must look."
 _HIDES = "This asks an agent to keep something from people."
 _LESS = "This makes the tests prove less."
@@ -46,11 +46,11 @@ _SUBJECT = r"(?:users?|reviewers?|admins?|administrators?|maintainers?|managers?
 _SKIPS = r"(?:@pytest\.mark\.(?:skip|xfail)|@unittest\.skip|\bpytest\.skip\b|\bt\.skip\b|\bit\.skip\b|\bxit\(|@disabled|#\[ignore\])"
 _TESTS = r"(?:tests?|test cases?|assertions?|checks?|linters?|test suite|type checks?|evaluations?|evaluator)"
 
-SPEECH_RULES = (
+INSTRUCTION_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         rf"\b{_IGNORES}\s+(?:about\s+)?{_FILLS}{{0,2}}(?:{_WHOSE}\s+{_FILLS}{{0,3}}){{1,4}}{_ORDERS}\b",
         rf"\b{_IGNORES}\s+{_FILLS}?(?:all\s+(?:of\s+)?)?(?:your|overlord's|the write)\s+{_FILLS}?{_BOUNDS}\b",
         rf"\b{_IGNORES}\s+the\s+(?:\w+\s+)?(?:instructions|system (?:prompt|message)|guard\s?rails|safeguards|scope you)\b",
@@ -62,7 +62,7 @@ SPEECH_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         rf"\b(?:your|the|all|any|previous|these|those|other|system|earlier|overlord's|scope)\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|"
         rf"{_BOUNDS})\s+(?:above\s+|here\s+)?"
         r"(?:(?:do|does|are|is|can|should|must|may|will|have|has)\s+)?(?:not|no longer|never|n't|been)\s+(?:\w+\s+)?"
@@ -77,7 +77,7 @@ SPEECH_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         r"\byou are (?:now|no longer)\s+(?:an?\s|in\s|bound|the\s|limited|restricted|subject|under|required|called|acting|free|root|admin|dan\b)",
         r"\b(?:enter|enable|activate|switch (?:in)?to)\s+(?:developer|god|dan|jailbreak|unrestricted|maintenance|root)\s+mode\b",
         r"\bdo anything now\b|\bjailbreak\b|\brole-?play as\b|\bpretend (?:that )?(?:you|there (?:is|are) no)\b",
@@ -99,7 +99,7 @@ SPEECH_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         rf"\b(?:there are|you have|there is)\s+no\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|{_BOUNDS})\b(?! for| in| to)",
         r"\bno (?:rules?|restrictions?) appl(?:y|ies)\b|\bwrite (?:any|every|to any) files? outside\b",
         r"\b(?:outside|beyond|regardless of|in spite of|despite|whatever)\s+(?:your|the|its|any)\s+(?:\w+\s+)?(?:scope|rules|"
@@ -109,7 +109,7 @@ SPEECH_RULES = (
     rule(
         _OVERRIDES,
         _R,
-        _SAYS,
+        _MESSAGE,
         r"\bignor(?:iere|ier|a|ez|e|are|e-se)\s+(?:(?:alle|todas?|toutes?|tutte|as|las|los|les|le|die|sämtliche|tous|todos)\s+){0,3}"
         r"(?:vorherigen|vorigen|bisherigen|obigen|früheren|instrucciones|instrucções|instruções|consignes|istruzioni|reglas|regras|"
         r"règles|regole|anweisungen|regeln|instructions\s+pr[ée]c)",

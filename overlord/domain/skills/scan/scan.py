@@ -33,20 +33,20 @@ from overlord.domain.skills.scan.rules_intent import INTENT_RULES
 from overlord.domain.skills.scan.rules_override import OVERRIDE_RULES
 from overlord.domain.skills.scan.rules_platform import PLATFORM_RULES
 from overlord.domain.skills.scan.rules_program import PROGRAM_RULES
-from overlord.domain.skills.scan.rules_speech import SPEECH_RULES
+from overlord.domain.skills.scan.rules_speech import INSTRUCTION_RULES
 from overlord.domain.skills.scan.rules_world import WORLD_RULES
 from overlord.domain.skills.scan.slow_pattern import slow_patterns
 from overlord.domain.text.plain import visible
 
-SAID: Sequence[Rule] = (*SPEECH_RULES, *OVERRIDE_RULES, *INTENT_RULES)
-RULES: Sequence[Rule] = (*SAID, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES, *PLATFORM_RULES)
+ALL_PROSE_RULES: Sequence[Rule] = (*INSTRUCTION_RULES, *OVERRIDE_RULES, *INTENT_RULES)
+RULES: Sequence[Rule] = (*ALL_PROSE_RULES, *COMMAND_RULES, *PROGRAM_RULES, *WORLD_RULES, *PLATFORM_RULES)
 _MIDST = re.compile(
     r"\b(?:cannot|can|could|may|might|not|never|who|that|which|they|people|nobody|would)$", re.IGNORECASE
 )
 """After which words a line goes on with what somebody else does, or nobody."""
 _IN_WORDS = re.compile(r"[\w\s,.'’-]+")
 _DISGUISED = " It is written so that it does not look like that."
-_TOLD_APART = 12
+_SHOWN_APART = 12
 MANY_FINDINGS = 200
 """After so many of a file, only what is graver than all of them is looked for: the verdict is the same."""
 _GRAVITY = {Level.NOTE: 0, Level.FLAG: 1, Level.REJECT: 2}
@@ -65,16 +65,19 @@ class _Find:
     @property
     def key(self) -> tuple[int, str]:
         """The same for what a rule finds in a line, and in the paragraph the line is a part of."""
-        return self.rule, self.text[self.start : self.end][:_TOLD_APART]
+        return self.rule, self.text[self.start : self.end][:_SHOWN_APART]
 
     @property
-    def is_speech(self) -> bool:
-        return self.rule < len(SAID) or _IN_WORDS.fullmatch(self.text, self.start, self.end) is not None
+    def is_prose(self) -> bool:
+        return (
+            self.rule < len(ALL_PROSE_RULES)
+            or _IN_WORDS.fullmatch(self.text, self.start, self.end) is not None
+        )
 
     @property
-    def begins_speech(self) -> bool:
+    def begins_prose(self) -> bool:
         """Whether it is the first that an agent is told in its line."""
-        return self.is_speech and not self.text[: self.start].strip()
+        return self.is_prose and not self.text[: self.start].strip()
 
 
 def scan(text: str, node: yaml.Node | None = None) -> tuple[SkillFinding, ...]:
@@ -134,7 +137,7 @@ class _Reader:
             )
             if (is_settled and not find.disguised) or self._is_known(line, find):
                 continue
-            is_part = find.begins_speech and number in continued
+            is_part = find.begins_prose and number in continued
             if is_part and _MIDST.search(continued[number]):
                 continue
             for finding in _judged(line, find):
@@ -154,7 +157,7 @@ class _Reader:
     def _finds(self, line: LogicalLine) -> tuple[_Find, ...]:
         key = (line.text, line.is_code)
         if key not in self._known:
-            rules = SAID if line.is_code else RULES
+            rules = ALL_PROSE_RULES if line.is_code else RULES
             self._known[key] = tuple(_finds(line.text, rules, self._names))
         return self._known[key]
 
@@ -164,7 +167,7 @@ def _finds(text: str, rules: Sequence[Rule], names: Mapping[str, str]) -> Iterat
     plain: Counter[tuple[int, str]] = Counter()
     for reading in readings(text, names):
         left = Counter(plain)
-        for number, rule in enumerate(SAID if reading.in_words else rules):
+        for number, rule in enumerate(ALL_PROSE_RULES if reading.in_words else rules):
             for match in rule.pattern.finditer(reading.text):
                 key = (number, match[0])
                 if not reading.disguised:
@@ -217,8 +220,8 @@ def _judged(line: LogicalLine, find: _Find) -> Iterator[SkillFinding]:
     if find.disguised:
         message += _DISGUISED
     else:
-        standing = forbidden(line.header, find.text, find.start, find.end, is_speech=find.is_speech)
-        level, message = standing.of(level, message)
+        prohibition = forbidden(line.header, find.text, find.start, find.end, is_prose=find.is_prose)
+        level, message = prohibition.of(level, message)
     yield shown_finding(rule.name, level, message, number, line.text)
 
 

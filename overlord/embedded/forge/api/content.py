@@ -30,8 +30,8 @@ async def list_files(call: Call) -> Response:
 
 def _changed(directory: Path, base: str, head: str) -> list[dict[str, Any]]:
     """What head changes since it left base."""
-    told = bare.git(directory, "diff", "--raw", "--no-abbrev", "-z", "-M", f"{base}...{head}", "--")
-    fields, found = iter(told.decode(errors="replace").split("\0")[:-1]), []
+    output = bare.git(directory, "diff", "--raw", "--no-abbrev", "-z", "-M", f"{base}...{head}", "--")
+    fields, found = iter(output.decode(errors="replace").split("\0")[:-1]), []
     for words in fields:
         _, _, old, new, status = words.split()
         path = next(fields)
@@ -59,11 +59,11 @@ async def get_tree(call: Call) -> Response:
     try:
         directory = call.state.directory(repository.name)
         sha = await asyncio.to_thread(bare.git, directory, "rev-parse", "--verify", f"{name}^{{tree}}")
-        told = await asyncio.to_thread(bare.git, directory, "ls-tree", "-z", "-l", sha.decode().strip())
+        output = await asyncio.to_thread(bare.git, directory, "ls-tree", "-z", "-l", sha.decode().strip())
     except bare.GitError:
         raise missing() from None
     api, _ = call.shape.addresses(repository.name)
-    entries = [_of_tree(api, entry) for entry in told.decode(errors="replace").split("\0")[:-1]]
+    entries = [_of_tree(api, entry) for entry in output.decode(errors="replace").split("\0")[:-1]]
     tree = sha.decode().strip()
     return reply({"sha": tree, "url": f"{api}/git/trees/{tree}", "tree": entries, "truncated": False})
 

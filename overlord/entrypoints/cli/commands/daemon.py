@@ -55,4 +55,4 @@ def demo(
     if clean:
         demo_clean.show(asyncio.run(demo_clean.clean(environment().get("DOCKER_HOST") or None)))
         return
-    raise typer.Exit(asyncio.run(story.tell(runner)))
+    raise typer.Exit(asyncio.run(story.run_demo(runner)))

@@ -69,8 +69,8 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
         show_text(line(f"held against it: {describe(finding)}"))
     earlier = f" (the last {len(found.told)} of {len(found.told) + found.earlier})" if found.earlier else ""
     show_text(f"What happened{earlier}:")
-    for told in found.told:
-        show_text(f"  {told.at:%Y-%m-%d %H:%M:%S}Z  {line(told.sentence)}")
+    for entry in found.told:
+        show_text(f"  {entry.at:%Y-%m-%d %H:%M:%S}Z  {line(entry.sentence)}")
     show_text(f"It has cost {cost_text(found.view.cost)}.")
 
 
@@ -98,7 +98,7 @@ def cost(
         table(("day", "repository", "cost"), rows)
     name = "Today" if days == 1 else f"The last {days} days"
     show_text(f"{name}: {cost_text(found.total)}. Days are those of UTC.")
-    _say_caps(found.caps)
+    _show_caps(found.caps)
 
 
 def _job_cost(job: str, *, json: bool) -> None:
@@ -112,10 +112,10 @@ def _job_cost(job: str, *, json: bool) -> None:
     if found.sessions:
         table(("session", "cost"), [(share.name, cost_text(share.cost)) for share in found.sessions])
     show_text(f"Job {found.job.id}, {found.job.issue_ref}: {cost_text(found.total)}.")
-    _say_caps(found.caps)
+    _show_caps(found.caps)
 
 
-def _say_caps(caps: Sequence[Cap]) -> None:
+def _show_caps(caps: Sequence[Cap]) -> None:
     for cap in caps:
         show_text(line(cap_text(cap)))
 

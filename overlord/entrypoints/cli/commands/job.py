@@ -48,7 +48,7 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     settings, problem = state.settings_or_why()
     with state.reading() as connection:
         found = overview.status(connection, settings, at=datetime.now(UTC))
-    if problem and not any(problem in said for said in found.settings):
+    if problem and not any(problem in setting for setting in found.settings):
         found = replace(found, settings=(*found.settings, f"The settings do not load: {problem}"))
     waiting = [asked.decision for asked in found.waiting]
     if json:
@@ -72,10 +72,10 @@ def status(json: Json = False, _repo: Repo = "") -> None:
     for pause in found.pauses:
         show_text(line(pause.line))
     for outage in found.outages:
-        said = outage.line(found.at)
-        show_text(line(f"{said[:1].upper()}{said[1:]}."))
-    for said in found.settings:
-        show_text(line(said))
+        setting = outage.line(found.at)
+        show_text(line(f"{setting[:1].upper()}{setting[1:]}."))
+    for setting in found.settings:
+        show_text(line(setting))
     for space in found.poll_errors:
         show_text(line(f"{space.name}: {'paused ' if space.is_gone else ''}{space.trouble}"))
 

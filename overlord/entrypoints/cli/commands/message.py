@@ -40,8 +40,8 @@ def message(
     show_text(line(f"{sent.outcome()}{advice}"))
     if not sent.is_under_way or not wait:
         return
-    said = _awaited(sent, wait) if state.is_heard() else ""
-    show_text(line(said or f"It has not read it yet; `overlord why {sent.job_id}` tells when it has."))
+    answer = _awaited(sent, wait) if state.is_heard() else ""
+    show_text(line(answer or f"It has not read it yet; `overlord why {sent.job_id}` tells when it has."))
 
 
 def _awaited(sent: SteeringMessage, wait_s: float) -> str:

@@ -193,7 +193,7 @@ def _in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
             except OverlordError:
                 if not local_session.interruption.came.is_set():
                     raise
-                local_session.screen.say("Stopped. `overlord resume` goes on with what was begun.")
+                local_session.screen.write("Stopped. `overlord resume` goes on with what was begun.")
                 return INTERRUPTED
 
     raise typer.Exit(asyncio.run(sitting()))

@@ -43,15 +43,15 @@ def explain(text: str) -> None:
     if job is None:
         assert isinstance(target, IssueRef), "a number of no job is not known"
         space = space_named(target.space, settings.repositories)
-        told = asyncio.run(_of_issue(settings, RepositoryName(space), target.number))
+        inference = asyncio.run(_of_issue(settings, RepositoryName(space), target.number))
         show_text(f"No job works on {space}#{target.number} yet. If it were taken up now, its first session")
     else:
-        told = asyncio.run(_of_job(settings, job))
+        inference = asyncio.run(_of_job(settings, job))
         show_text(f"Job {job.id}, {job.issue_ref}, has had no session. Its first one, as things are now,")
-    show_text(f"may write {line(told.allowed.scope.describe())} (at {told.base[:12]}).")
-    for reason in lines(told.allowed.reasons):
+    show_text(f"may write {line(inference.allowed.scope.describe())} (at {inference.base[:12]}).")
+    for reason in lines(inference.allowed.reasons):
         show_text(f"  {line(reason)}")
-    if told.allowed.needs_approval:
+    if inference.allowed.needs_approval:
         show_text("Its contract asks a person first.")
 
 
@@ -130,16 +130,16 @@ async def _read_issue(forge: "GitHubForge", name: RepositoryName, number: int) -
 async def _foretold(
     settings: Settings, git: "GitMirrors", facts: "Facts", phase: str, base: Sha | None
 ) -> _Foretold:
-    from overlord.engine.scope.allow import composed, is_told_by_issue
+    from overlord.engine.scope.allow import composed, is_scope_in_issue
     from overlord.engine.scope.infer import worked_out
 
     if base is None:
         raise Refused(f"{facts.space} has no commit to start from")
-    contract, told = contract_for(settings, facts.space), None
-    if is_told_by_issue(settings, contract, phase, facts.issue, facts):
+    contract, inference = contract_for(settings, facts.space), None
+    if is_scope_in_issue(settings, contract, phase, facts.issue, facts):
         labels = settings.space(facts.space).scope_map
-        told = await worked_out(git, facts.space, facts.issue, base, labels)
-    return _Foretold(allowed=composed(settings, contract, phase, facts, told), base=base)
+        inference = await worked_out(git, facts.space, facts.issue, base, labels)
+    return _Foretold(allowed=composed(settings, contract, phase, facts, inference), base=base)
 
 
 @asynccontextmanager

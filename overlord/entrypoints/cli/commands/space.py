@@ -65,8 +65,8 @@ def add(
     if name is None or not is_full_name(name):
         raise typer.BadParameter("give a repository as owner/repo, or its address")
     own: dict[str, Any] = {"base_branch": base_branch} if base_branch else {}
-    for said in given or ():
-        own = merged_over(own, _value(said))
+    for assignment in given or ():
+        own = merged_over(own, _value(assignment))
     settings = state.loaded_settings()
     _ensure_database()
     with state.reading() as connection:
@@ -159,10 +159,10 @@ def show(repository: Named, json: Json = False) -> None:
         show_text(
             f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
         )
-    _say_values(found)
+    _show_values(found)
 
 
-def _say_values(found: Sequence[SpaceValue]) -> None:
+def _show_values(found: Sequence[SpaceValue]) -> None:
     """What somebody said of it before what is so by default."""
     lines = [item for item in found if item.source != DEFAULT]
     show_text("Differs from the default:" if lines else "Nothing differs from the default.")

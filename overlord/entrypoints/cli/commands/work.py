@@ -99,8 +99,8 @@ def scope(
         command = commands.WidenScope(job_id=meant.id, patterns=wider, actor=person())
         return meant, commands.widen_scope(connection, command, at=datetime.now(UTC))
 
-    meant, told = state.write(Failpoint.DECISION_ANSWERED, widen)
-    show_text(f"Job {meant.id} may write {line(told)}.")
+    meant, outcome = state.write(Failpoint.DECISION_ANSWERED, widen)
+    show_text(f"Job {meant.id} may write {line(outcome)}.")
 
 
 def pause(
@@ -158,9 +158,9 @@ def resume(
 
 def _resume_work(space: str) -> None:
     command = commands.ResumeWork(space=state.space(space) if space else None, actor=person())
-    held = state.write(
+    paused = state.write(
         Failpoint.WORK_RESUMED, lambda c: commands.resume_work(c, command, at=datetime.now(UTC))
     )
     show_text(f"Going on: {command.space or 'everything'}.")
-    for other in held:
+    for other in paused:
         show_text(line(other.line))

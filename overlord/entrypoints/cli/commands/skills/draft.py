@@ -83,9 +83,9 @@ def _show_draft(draft: SkillDraft, *, json: bool) -> None:
         place = f" line {item.line}" if item.line else ""
         show_text(line(f"  {item.level} {item.rule}{place}: {item.message}"))
     note = "merged, and not as it was approved" if draft.is_altered else "note"
-    for told, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
+    for label, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
         if words:
-            show_text(line(f"{told}: {words}"))
+            show_text(line(f"{label}: {words}"))
     if draft.issue_number is not None:
         show_text(f"its issue is {draft.space}#{draft.issue_number}")
     if draft.edited_by:

@@ -20,7 +20,7 @@ def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None
     """The skills that were seen at each repository's base when a job began there."""
     found = _read_skills(space)
     if json:
-        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        as_json([{"skill": skill, "standing": statistics} for skill, statistics in found])
     elif not found:
         show_text("No repository's base had a skill yet when a job began there.")
     else:
@@ -31,11 +31,11 @@ def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None
                 skill.origin,
                 skill.state,
                 skill.space,
-                f"{standing.loaded} of {standing.offered}",
-                percent(standing.rate),
+                f"{statistics.loaded} of {statistics.offered}",
+                percent(statistics.rate),
                 age(skill.changed_at),
             )
-            for skill, standing in found
+            for skill, statistics in found
         ]
         table(("name", "version", "origin", "at base", "repository", "loaded", "went well", "since"), rows)
 
@@ -46,34 +46,34 @@ def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> 
     if not found:
         raise Refused(f"no skill of the name {name!r} was seen; `overlord skills list` names them")
     if json:
-        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        as_json([{"skill": skill, "standing": statistics} for skill, statistics in found])
         return
-    for skill, standing in found:
+    for skill, statistics in found:
         show_text(
             f"{skill.name} {skill.version}, {skill.origin}, in {skill.space}: {line(skill.description)}"
         )
         show_text(f"{skill.path}, {skill.state} · first seen {age(skill.first_seen_at)} ago")
-        show_text(f"{standing.told}\n")
+        show_text(f"{statistics.sentence}\n")
 
 
 def stats(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
     found = _read_skills(space)
     if json:
-        as_json([{"skill": skill, "standing": standing} for skill, standing in found])
+        as_json([{"skill": skill, "standing": statistics} for skill, statistics in found])
         return
     rows = [
         (
             skill.name,
             skill.version,
             skill.space,
-            str(standing.offered),
-            str(standing.loaded),
-            f"{standing.well} of {standing.ended} ({percent(standing.rate)})",
-            f"{standing.others_well} of {standing.others} ({percent(standing.baseline)})",
-            "worse" if standing.is_worse else "",
+            str(statistics.offered),
+            str(statistics.loaded),
+            f"{statistics.well} of {statistics.ended} ({percent(statistics.rate)})",
+            f"{statistics.others_well} of {statistics.others} ({percent(statistics.baseline)})",
+            "worse" if statistics.is_worse else "",
         )
-        for skill, standing in found
+        for skill, statistics in found
     ]
     if rows:
         table(("name", "version", "repository", "offered", "loaded", "went well", "others", ""), rows)

@@ -43,13 +43,13 @@ def _files(paths: list[str]) -> dict[str, bool]:
 
 def _reviews(files: dict[str, bool]) -> "tuple[SkillReview, ...]":
     """What is held against each; a file that is named in two ways is in no conflict with itself."""
-    from overlord.domain.skills.review import beside_each_other, misplaced
+    from overlord.domain.skills.review import misplaced, with_conflicts
 
     places = {file: os.path.realpath(file) for file in files}
     judged: dict[str, SkillReview] = {}
     for file, is_read in files.items():
         judged.setdefault(places[file], _review(file) if is_read else misplaced(file))
-    known = dict(zip(judged, beside_each_other(list(judged.values())), strict=True))
+    known = dict(zip(judged, with_conflicts(list(judged.values())), strict=True))
     return tuple(replace(known[place], file=file) for file, place in places.items())
 
 
@@ -67,10 +67,10 @@ def _review(file: str) -> "SkillReview":
         with Path(file).open("rb") as opened:
             review = review_skill(opened.read(MAX_BYTES + 1), file)
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) else None
-        return unreadable(file, f"The file cannot be read: {told or error}.")
-    beside = () if Path(file).suffix == ".yaml" else misplaced(file).findings
-    return replace(review, findings=(*beside, *review.findings))
+        reason = error.strerror if isinstance(error, OSError) else None
+        return unreadable(file, f"The file cannot be read: {reason or error}.")
+    misplaced_findings = () if Path(file).suffix == ".yaml" else misplaced(file).findings
+    return replace(review, findings=(*misplaced_findings, *review.findings))
 
 
 def _as_json(review: "SkillReview") -> dict[str, object]:
