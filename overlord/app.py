@@ -122,7 +122,7 @@ class Overlord:
                         await self.wakeup.wait(seen, timeout_s=self._nap_s())
 
     async def pursue(self, step: Callable[[], Awaitable[Result | None]]) -> Result:
-        """Repeat one step until it has a result, with session APIs open and the runner heard; no job is moved beside it."""
+        """Repeat one step until it has a result, with session APIs open and the runner followed; no job is moved meanwhile."""
         async with self.concurrently("runner_events", self._follow_runner):
             while True:
                 seen = self.wakeup.count

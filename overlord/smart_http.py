@@ -131,7 +131,7 @@ class _Question:
             body = await self._next()
             if self._taken > self._max_bytes:
                 raise _TooLarge
-            # A backend that has heard enough closes its end; what it has to say about that is its answer.
+            # A backend that has read enough closes its end; what it has to say about that is its answer.
             with suppress(BrokenPipeError, ConnectionResetError):
                 if body and not into.is_closing():
                     into.write(body)
@@ -177,7 +177,7 @@ class _Answer:
             self._seen = (self._seen + chunk)[-LAST_WORDS_BYTES:]
 
     async def finish(self, words: str) -> None:
-        """The end of it. `words` are the backend's last, which no client hears."""
+        """The end of it. `words` are the backend's last, which no client gets."""
         is_limit = bool(_LIMIT_REACHED.search(self._seen + words.encode()))
         if self._is_push and self._refusal and is_limit and self._held == _FLUSH:
             await self._more(_packet(_PROGRESS, self._refusal))
@@ -299,7 +299,7 @@ _TOO_LARGE = _Refusal(status=413, text="this push is larger than this server tak
 
 
 def _refusal(scope: Scope, path_info: str, repository: Path, max_request_bytes: int) -> _Refusal | None:
-    """What is wrong with a request before git hears of it."""
+    """What is wrong with a request before git gets it."""
     if service_of(scope, path_info) is None or not repository.is_dir():
         return _Refusal(status=404, text="not found")
     if scope["method"] != ("GET" if path_info == "/info/refs" else "POST"):
@@ -366,7 +366,7 @@ def _parse_head(head: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
 
 async def refuse(send: Send, status: int, text: str) -> None:
     """An answer that git shows to who asked, if it was about what a push begins with."""
-    # Without `Connection: close` the server goes on to read what a client still sends, so that it hears this.
+    # Without `Connection: close` the server goes on to read what a client still sends, so that it reads this.
     body = text.encode() + b"\n"
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),

@@ -64,7 +64,7 @@ def instructions(brief: Brief, fence: str) -> str:
         f"{number}. {_in_one_line(finding)}" for number, finding in enumerate(brief.findings, start=1)
     )
     return (
-        f"{who}\nThis is a revision. Your branch holds earlier work; mend exactly what is held against it, and say of each "
+        f"{who}\nThis is a revision. Your branch holds earlier work; fix exactly what the findings name, and say of each "
         f"number in task_complete's replies what you did about it, or why not:\n"
         f"{_fenced(fence, 'findings', findings, ISSUE_CHARS)}\n"
     )

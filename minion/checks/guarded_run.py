@@ -61,7 +61,7 @@ class GuardedRun:
         self._doubt = ""
 
     def take(self, line: bytes) -> bytes:
-        """Hear one line; what to answer, or nothing. What is no line of the runner's ends the belief in the run."""
+        """Handle one line; what to answer, or nothing. What is no line of the runner's ends the belief in the run."""
         self._bytes += len(line)
         if self._doubt or self._bytes > MOST_BYTES:
             self._doubt = self._doubt or "it told too much"

@@ -1,7 +1,7 @@
 """What is wrong with a model that gives no reply, and what a person can do: the one place that reads endpoints' refusals.
 
 Endpoints do not agree on statuses: an unknown model is 404 at one and 400 at another, a spent account 402 or 429. So the code and
-the words are read too. What is not known for certain is no fault: the session hears of it, and decides.
+the words are read too. What is not known for certain is no fault: the session gets the answer, and decides.
 """
 
 import json

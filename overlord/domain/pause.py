@@ -9,7 +9,7 @@ EVERYTHING = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """What runs goes on and is judged, labels and comments are heard; no session is begun."""
+    """What runs goes on and is judged, labels and comments are read; no session is begun."""
 
     space: str
     """EVERYTHING, or a repository's name."""

@@ -1,6 +1,6 @@
 """How long sessions have run and been silent, and questions been open, as this daemon has seen it on its monotonic clock.
 
-The wall clock jumps, machines are suspended, and while no daemon ran nobody could have heard a session: none of that counts.
+The wall clock jumps, machines are suspended, and while no daemon ran nobody could have received a sign of life: none of that counts.
 """
 
 from collections.abc import Sequence

@@ -198,7 +198,7 @@ def _in_turn(connection: sqlite3.Connection, parts: Parts, waiting: Sequence[Wai
 def _to_poll(
     connection: sqlite3.Connection, parts: Parts, flags: Mapping[str, Space], at: datetime
 ) -> Iterator[str]:
-    """The spaces whose turn it is, and those of issues that people wish to see worked on."""
+    """The spaces whose turn it is, and those of issues that people want worked on."""
     wished = {work_request.space for work_request in work_requests.waiting(connection)}
     for name in parts.settings.repositories:
         hinted, space = parts.hints.is_due(name, parts.clock.monotonic()), flags.get(name, Space(name=name))

@@ -185,7 +185,7 @@ class Tick:
         return Progress.IDLE
 
     async def _talk(self, chat_output: ChatOutput) -> dict[str, Act]:
-        """What there is to hear, to compile and to say in the chat."""
+        """What there is to read, to compile and to post in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         has_requests, due, opened, self._is_behind = await parts.database.read(
             lambda c: (
@@ -295,7 +295,7 @@ class Tick:
         return moved
 
     def _other_trouble(self, key: str, job_id: JobId) -> str:
-        """What something else of the job is put off for."""
+        """Why something else of the job is retried later."""
         others = (delay for other, delay in self._delays.items() if other != key and delay.job_id == job_id)
         return next((delay.trouble for delay in others), "")
 

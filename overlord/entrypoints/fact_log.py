@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class Chronicle:
-    """Where it is in the ledger. `hear` is told of the same facts, once they are logged."""
+    """Where it is in the ledger. `listener` is called with the same facts, once they are logged."""
 
     def __init__(self, running: Overlord, after: int, listener: Listener | None = None) -> None:
         self._running = running

@@ -38,7 +38,7 @@ log = structlog.get_logger()
 
 
 class Tracer:
-    """Hears facts and sends what they amount to."""
+    """Receives facts and sends spans made of them."""
 
     def __init__(self, running: Overlord, exporter: OtlpExporter) -> None:
         self._running = running
@@ -159,7 +159,7 @@ def exporter_for(settings: Settings, instance: str) -> OtlpExporter | None:
 
 @contextlib.asynccontextmanager
 async def traced(running: Overlord) -> AsyncIterator[Listener | None]:
-    """Send spans while the block runs, if the settings ask for it; gives who is to hear of facts."""
+    """Send spans while the block runs, if the settings ask for it; gives what is to be called with facts."""
     exporter = exporter_for(running.parts.settings, running.parts.home.instance())
     if exporter is None:
         yield None

@@ -24,7 +24,7 @@ from overlord.wakeup import Wakeup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionApiParts:
-    """`bell` is rung when a session says what moves its job, and heard while one waits for an answer."""
+    """`wakeup` is notified when a session reports what moves its job, and waited for while one waits for an answer."""
 
     current: CurrentSettings
     home: Home

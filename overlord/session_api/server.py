@@ -186,7 +186,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
 
 
 async def _disconnected(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody hears it
+    return Response(status_code=400)  # nobody reads it
 
 
 async def _unwell(_request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""The settings of the chat: where it is, how Overlord signs in, whose word counts, when the briefing comes."""
+"""The settings of the chat: where it is, how Overlord signs in, who may give commands, when the briefing comes."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -56,7 +56,7 @@ class Slack(Section):
 
     @property
     def by_socket(self) -> bool:
-        """Whether Overlord calls Slack to hear people (Socket Mode), and Slack does not call us."""
+        """Whether Overlord calls Slack to receive requests (Socket Mode), and Slack does not call us."""
         return bool(self.app_token.get_secret_value())
 
     def problem(self) -> str:

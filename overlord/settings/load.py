@@ -196,7 +196,7 @@ class Settings(Section):
         )
 
     def approvers(self, name: str) -> tuple[str, ...]:
-        """Whose word counts for a repository in the chat; of no repository, those for all."""
+        """Who may decide for a repository in the chat; of no repository, those for all."""
         return self.space(name).approvers
 
     def extent(self, name: str) -> Extent:

@@ -78,7 +78,7 @@ class SpaceSettings(Section):
     submodules: bool
     lfs: bool
     approvers: tuple[Approver, ...]
-    """Whose word counts for this repository in the chat."""
+    """Who may decide for this repository in the chat."""
     four_eyes: bool
 
     @field_validator("scope")

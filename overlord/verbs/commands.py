@@ -117,7 +117,7 @@ class WorkOn:
 
 
 def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> WorkRequest:
-    """Written down only: the tick reads the issue and answers the wish, seconds later where a daemon runs.
+    """Written down only: the tick reads the issue and answers the request, seconds later where a daemon runs.
 
     Raises Refused when a job works on it already, or its repository cannot be found.
     """
@@ -139,7 +139,7 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseWork:
-    """Begin nothing new for now. What runs goes on and is judged; labels and comments are heard, and their jobs queue."""
+    """Begin nothing new for now. What runs goes on and is judged; labels and comments are read, and their jobs queue."""
 
     space: str | None
     """A repository, as the settings spell it; None for everything."""

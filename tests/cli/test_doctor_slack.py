@@ -1,4 +1,4 @@
-"""What `overlord doctor` says of Slack: tokens, scopes, the channel, and whose word counts."""
+"""What `overlord doctor` says of Slack: tokens, scopes, the channel, and the approvers."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

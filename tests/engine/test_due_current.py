@@ -1,4 +1,4 @@
-"""What a pass takes up of jobs that a pause holds, and of spaces with issues that people wish to see worked on."""
+"""What a pass takes up of jobs that a pause holds, and of spaces with issues that people want worked on."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Whose word counts in the chat: approvers of a space or of everything, by id, by group, by workspace. Everybody else is told
+"""Who may give commands in the chat: approvers of a space or of everything, by id, by group, by workspace. Everybody else is told
 kindly and in private, nothing changes, and it is written down that somebody tried."""
 
 import json

@@ -43,7 +43,7 @@ async def test_approved_in_the_chat_it_is_worked_on_and_its_card_says_what_becam
     assert card.plain.splitlines() == [
         f"💡 Proposal p1: Give Minions what they lack: “{LACK}”",
         f"Tool fix for {REPO}",
-        "Minions could not go on, and what people answered did not mend it: 2 times at 1 issue.",
+        "Minions could not go on, and what people answered did not fix it: 2 times at 1 issue.",
         f"> {LACK}",
         "Proposed: Make the repository's tests and tools work with what a session has, or say in its instructions what to do"
         " without it.",

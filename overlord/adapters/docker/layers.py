@@ -34,7 +34,7 @@ _AMBIGUOUS = re.compile(r".*\..*|.*[+-]")
 """What apt takes for a pattern, or for an order to remove, when there is no package of that name."""
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:@-]{0,300}")
 _FORGOTTEN = ("MINION_VARIABLES", "MINION_CACHE", "MINION_ID", "OVERLORD_URL")
-"""What a setup's container was told and no other is to hear from its image."""
+"""What a setup's container was told and no other may read from its image."""
 
 # Another image gets the Minion and its tools, on a Python of its own (3.11 or newer).
 _MINION_INTO = f"""\

@@ -88,7 +88,7 @@ class DockerRunner:
             self._notes.take(launch.session, Note.STARTED)  # its reply was lost
             return
         await self._check(name, asked)
-        # Listen before there is something to hear; if the engine lets us wait for that, looking must do.
+        # Listen before there is something to receive; if the engine lets us wait for that, looking must do.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_S):
                 await listening.wait()

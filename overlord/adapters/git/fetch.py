@@ -1,4 +1,4 @@
-"""Fetching from an external service: of a whole history or a part, with a credential that only the external service's own address hears."""
+"""Fetching from an external service: of a whole history or a part, with a credential that only the external service's own address gets."""
 
 import re
 import tempfile

@@ -14,7 +14,7 @@ Arguments = TypeVarTuple("Arguments")
 
 if sys.version_info < (3, 12):
     UNKNOWN = 255
-    """What a child is said to have ended with whose end somebody else has heard of; asyncio's own word."""
+    """What a child is said to have ended with whose end somebody else has collected; asyncio's own word."""
 
     class _Watcher(asyncio.PidfdChildWatcher):
         """Python 3.11's is good for one loop alone; this one, like the later ones, for whichever is running."""

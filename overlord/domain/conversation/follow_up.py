@@ -65,7 +65,7 @@ def of_review(review: Review) -> RequestedChange:
 
 
 def of_thread(remarks: Sequence[ReviewComment]) -> RequestedChange:
-    """What a thread comes to, by its last comment; `said` are those of its comments that are to be heard."""
+    """What a thread comes to, by its last comment; `said` are those of its comments that count."""
     last = remarks[-1]
     words = [without_hidden(comment.body).text for comment in remarks]
     finding = Finding(

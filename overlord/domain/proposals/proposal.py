@@ -138,7 +138,7 @@ class EnhancementProposal:
     """When its issue was first about to be opened."""
     issue_number: int | None = None
     wish_id: int | None = None
-    """The wish for work on that issue."""
+    """The request for work on that issue."""
     note: str = ""
     """Why an approved one rests: a person may have it taken up again."""
 
@@ -203,7 +203,7 @@ _PROPOSED: Mapping[Trigger, _Proposed] = {
     Trigger.BLOCKER: _Proposed(
         type=ProposalType.TOOL_FIX,
         title="Give Minions what they lack: {}",
-        seen="Minions could not go on, and what people answered did not mend it: {}.",
+        seen="Minions could not go on, and what people answered did not fix it: {}.",
         action="Make the repository's tests and tools work with what a session has, or say in its instructions what to do"
         " without it.",
         risk=Level.MEDIUM,
@@ -241,7 +241,7 @@ _BY_CHECK: Mapping[str, tuple[ProposalType, str, Level]] = {
     ),
     "lint": (
         ProposalType.TOOL_FIX,
-        "Have the linter's complaint mended by a tool, as a formatter that runs before each commit, or say in the"
+        "Have the linter's complaint fixed by a tool, as a formatter that runs before each commit, or say in the"
         " repository's instructions how it is avoided.",
         Level.LOW,
     ),

@@ -41,7 +41,7 @@ def address(words: str, parent: str, forge: str) -> str:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Scheme, host and port: who hears a credential that is sent there."""
+    """Scheme, host and port: who gets a credential that is sent there."""
     parts = _split(url)
     usual = {"https": 443, "http": 80}.get(parts.scheme)
     return parts.scheme, parts.hostname or "", parts.port or usual

@@ -113,7 +113,7 @@ def unjustified(answers: Sequence[ClaimAnswer], claims: Sequence[Claim]) -> list
             rule=asked[one.number].rule,
             file=asked[one.number].finding.file,
             message=redacted(visible(f"{asked[one.number].finding.message} {one.reason}")),
-            suggestion="Put the test back as it was and mend the code, unless the issue asks for exactly this.",
+            suggestion="Put the test back as it was and fix the code, unless the issue asks for exactly this.",
         )
         for one in answers
         if not one.justified

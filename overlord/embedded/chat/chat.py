@@ -213,7 +213,7 @@ class EmbeddedChat:
     async def mention(
         self, user: str, text: str, *, channel: str | None = None, thread: str | None = None
     ) -> Delivered:
-        """Speak to the app; returns once it has heard of it, or could not be reached. `ts` is the message."""
+        """Speak to the app; returns once it has received that, or could not be reached. `ts` is the message."""
         return await self.people.mention(user, text, channel=channel or self.channel, thread=thread)
 
     async def say(
@@ -261,7 +261,7 @@ class EmbeddedChat:
         return await self.people.view_closed(view, user)
 
     async def open_home(self, user: str) -> Delivered:
-        """Open the app's Home tab; returns once the app has heard of it, or could not be reached."""
+        """Open the app's Home tab; returns once the app has received that, or could not be reached."""
         return await self.people.open_home(user)
 
     async def click_home(self, user: str, button: str | Button) -> Delivered:

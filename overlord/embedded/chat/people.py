@@ -61,7 +61,7 @@ class People:
         return delivered
 
     async def mention(self, user: str, text: str, *, channel: str, thread: str | None = None) -> Delivered:
-        """Speak to the app by its name; it hears of that twice, as a mention and as a message."""
+        """Speak to the app by its name; it receives that twice, as a mention and as a message."""
         delivered = await self._post(user, f"<@{self.workspace.bot.id}> {typed(text)}", channel, thread)
         message = self.workspace.standing[delivered.ts]
         event = self.workspace.event(message, {**self.workspace.shape(message), "type": "app_mention"})
@@ -163,7 +163,7 @@ class People:
     # Home tabs
 
     async def open_home(self, user: str) -> Delivered:
-        """Open the app's Home tab; the app hears of that each time."""
+        """Open the app's Home tab; the app receives an event each time."""
         person = self._person(user)
         view = self.interactions.homes.get(person.id)
         shape = self.interactions.shape(view) if view is not None else None
@@ -206,7 +206,7 @@ class People:
         return delivered
 
     async def view_closed(self, view: View, user: str) -> Delivered:
-        """Close a modal without sending it; the app hears of it if it has asked to."""
+        """Close a modal without sending it; the app receives an event if it has asked for one."""
         person, view = self._person(user), self._open(view, user)
         self.interactions.close(view)
         shape = self.interactions.shape(view)

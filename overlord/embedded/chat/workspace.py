@@ -46,7 +46,7 @@ class Workspace:
         self.whispers: list[Message] = []
         """What was shown to one person only, oldest first."""
         self.deliver: Callable[[Json], None] = _nobody
-        """Is told each event that the app may hear of."""
+        """Is called with each event that the app may receive."""
         self.revision = 0
         """Rises with whatever people would see."""
         self._changed = asyncio.Event()

@@ -1,1 +1,1 @@
-"""The chat: what is said there is heard, and what is shown there is kept true."""
+"""The chat: requests are carried out, and what is shown there is kept up to date."""

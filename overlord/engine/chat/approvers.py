@@ -1,4 +1,4 @@
-"""Whose word counts in the chat: members of our own workspace may look; who may decide, the settings name for each space."""
+"""Who may give commands in the chat: members of our own workspace may look; who may decide, the settings name for each space."""
 
 from overlord.domain.chat.message import ChatUser
 from overlord.domain.identifiers import UserId

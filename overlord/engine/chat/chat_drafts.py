@@ -32,7 +32,7 @@ from overlord.verbs.skill import (
 def approve(
     connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
-    """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
+    """Say yes for an approver; what became of it. Raises NotFound, Refused."""
     command = ApproveDraft(draft_id=number, by=by, reason=reason, digest=digest)
     draft = approve_draft(connection, command, at=at)
     return f"Draft {draft.label}: approved. An issue is opened in {draft.space}."
@@ -41,7 +41,7 @@ def approve(
 def reject(
     connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
-    """Say no for somebody whose word counts. Raises NotFound, Refused."""
+    """Say no for an approver. Raises NotFound, Refused."""
     command = RejectDraft(draft_id=number, by=by, reason=reason, digest=digest)
     draft = reject_draft(connection, command, at=at)
     return f"Draft {draft.label}: rejected."
@@ -50,7 +50,7 @@ def reject(
 def retire(
     connection: sqlite3.Connection, space: str, name: str, *, by: Person, reason: str, at: datetime
 ) -> str:
-    """Have it drafted that a skill goes, for somebody whose word counts. Raises Refused."""
+    """Have it drafted that a skill goes, for an approver. Raises Refused."""
     command = RetireSkill(space=space, name=name, by=by, reason=reason)
     draft = retire_skill(connection, command, at=at)
     return f"Draft {draft.label} would retire {name} of {space}: it is put to you here once it is judged."

@@ -18,7 +18,7 @@ from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_pro
 def approve(
     connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
-    """Say yes for somebody whose word counts; what became of it. Raises NotFound, Refused."""
+    """Say yes for an approver; what became of it. Raises NotFound, Refused."""
     command = ApproveProposal(proposal_id=number, by=by, reason=reason, digest=digest)
     proposal = approve_proposal(connection, command, at=at)
     if proposal.is_drafted:
@@ -31,7 +31,7 @@ def approve(
 def reject(
     connection: sqlite3.Connection, number: int, *, by: Person, reason: str, digest: str | None, at: datetime
 ) -> str:
-    """Say no for somebody whose word counts. Raises NotFound, Refused."""
+    """Say no for an approver. Raises NotFound, Refused."""
     command = RejectProposal(proposal_id=number, by=by, reason=reason, digest=digest)
     proposal = reject_proposal(connection, command, at=at)
     return f"Proposal {proposal.name}: rejected. It comes back only with twice the evidence."

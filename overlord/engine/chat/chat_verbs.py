@@ -46,7 +46,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What was done, in a sentence; and the wish that the forge still has to grant, if it is one."""
+    """What was done, in a sentence; and the work request that still needs an answer of the forge, if there is one."""
 
     said: str
     wish_id: int | None = None
@@ -113,7 +113,7 @@ def space_of_decision(connection: sqlite3.Connection, decision: Decision) -> str
 
 
 class NotTheirs(Refused):
-    """Who asks is not one whose word counts for that; that somebody tried is written down."""
+    """Who asks may not decide that; the attempt is written down."""
 
 
 def check_eyes(

@@ -1,4 +1,4 @@
-"""What people said in the chat: written down before it was acknowledged, it is obeyed once and answered once.
+"""What people said in the chat: written down before it was acknowledged, it is carried out once and answered once.
 
 An answer that only its reader sees cannot be looked for afterwards: it is noted before it is sent, so that a crash may lose
 one and never repeats one. A mention is answered in its thread, where it is found again.
@@ -257,7 +257,7 @@ async def form_for(parts: Parts, chat_output: ChatOutput, request: Request) -> F
 
 
 async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> Progress:
-    """See whether the forge was asked about what somebody wishes to see worked on; or a message was read."""
+    """See whether the forge was asked about what somebody wants worked on; or a message was read."""
     if request.message_id is not None:
         return await _read_or_not(parts, request, request.message_id)
     work_request = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))

@@ -1,1 +1,1 @@
-"""What people say at issues and pull requests, heard and answered."""
+"""What people write at issues and pull requests: processed and answered."""

@@ -1,4 +1,4 @@
-"""Comments made at an issue since its job began: those of people whose word counts stand in the next brief, after those that the
+"""Comments made at an issue since its job began: those of writers stand in the next brief, after those that the
 job began with.
 
 They are read when a later session is prepared, not when they are polled: a comment made a moment before *Try again* is to be in that

@@ -1,6 +1,6 @@
 """Commands in comments: read once, carried out when whoever gives them may write to the repository, and acknowledged.
 
-What a command does and that that it was read are one transaction; the reaction and the reply follow, also after a crash.
+What a command does and that it was read are one transaction; the reaction and the reply follow, also after a crash.
 """
 
 import sqlite3
@@ -44,7 +44,7 @@ REPLY = "<!-- overlord:reply {} -->"
 
 
 async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
-    """Hear what was said in a space since it was last asked; whether that moved anything."""
+    """Process what was written in a space since it was last asked; whether that moved anything."""
     space = await parts.database.read(lambda c: spaces.get(c, name))
     since = space.heard_at or parts.clock.now() - LOOKS_BACK  # what is older was not for us
     posted = await parts.forge.comments_since(name, since)

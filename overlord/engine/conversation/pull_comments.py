@@ -68,7 +68,7 @@ def _job_at(connection: sqlite3.Connection, space: str, number: int) -> Job | No
 
 
 def take(connection: sqlite3.Connection, processed: ProcessedComment, body: str) -> None:
-    """Remember what is asked for, and that it was heard; where nobody works there any more, that is said."""
+    """Remember what is asked for, and that it was processed; where nobody works there any more, that is said."""
     job = _job_at(connection, processed.space, processed.number)
     if job is None or not job.is_open:
         text = f" (job {job.id}: {state_in_words(job.state)})" if job is not None else ""

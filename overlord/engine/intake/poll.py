@@ -30,7 +30,7 @@ from overlord.verbs import commands
 
 
 async def poll(parts: Parts, name: RepositoryName) -> Progress:
-    """Look at issues that people wish to see worked on; ask a space whose turn it is for labelled ones and for the fate of
+    """Look at issues that people want worked on; ask a space whose turn it is for labelled ones and for the fate of
     its pull requests.
 
     Raises what the forge answers when it asks to be left alone for a while.

@@ -1,6 +1,6 @@
-"""Issues that people wish to see worked on: each is read, and claimed or told why not, in one transaction with the answer.
+"""Issues that people want worked on: each is read, and claimed or told why not, in one transaction with the answer.
 
-Whoever asks is one whose word counts: the interface that took the wish has seen to that.
+Whoever asks may do so: the interface that took the request has checked that.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from overlord.verbs import commands
 
 PATIENCE = timedelta(hours=1)
-"""For so long the forge is asked about a wish; then whoever wished is told that it does not answer."""
+"""For so long the forge is asked about a request; then whoever asked is told that it does not answer."""
 
 
 async def grant(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:

@@ -126,7 +126,7 @@ def in_doubt(job: Job) -> str:
 
 
 def _is_wished(job: Job) -> bool:
-    """Whether a work label beside this job is a person's wish for what comes next, and not what it was taken up with."""
+    """Whether a work label beside this job is a person's request for what comes next, and not what it was taken up with."""
     if not job.is_open:
         return job.projected.startswith(UNSURE)  # its end is told late, and people may have gone on since
     return job.state in WITH_PEOPLE and job.projected.removeprefix(UNSURE).startswith(job.state)

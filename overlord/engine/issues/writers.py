@@ -1,4 +1,4 @@
-"""Whose word counts: those who may write to the repository, and the bots that the settings list."""
+"""Who may give commands at the forge: those who may write to the repository, and the bots that the settings list."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""An approved proposal becomes an issue, once, and a wish that it is worked on: what people do with any other issue holds for it."""
+"""An approved proposal becomes an issue, once, and a request that it is worked on: what people do with any other issue holds for it."""
 
 import sqlite3
 

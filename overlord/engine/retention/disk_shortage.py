@@ -1,4 +1,4 @@
-"""The disk runs low: nothing new is begun, what runs goes on, and people hear of it once; then the same of its end."""
+"""The disk runs low: nothing new is begun, what runs goes on, and people are told once; then the same of its end."""
 
 import sqlite3
 from datetime import datetime

@@ -294,7 +294,7 @@ def chat_app(slack: Slack, listener: ChatListener, chat_output: ChatOutput) -> A
         token = slack.bot_token.get_secret_value()
         try:
             us = await chat_output.identity()
-        except (ChatUnavailable, ChatRefused):  # presses and commands are heard all the same
+        except (ChatUnavailable, ChatRefused):  # presses and commands arrive all the same
             return AuthorizeResult(enterprise_id=None, team_id=None, bot_token=token)
         return AuthorizeResult(
             enterprise_id=None, team_id=us.team, bot_user_id=us.user, bot_id="", bot_token=token
@@ -308,7 +308,7 @@ def chat_app(slack: Slack, listener: ChatListener, chat_output: ChatOutput) -> A
             token=slack.bot_token.get_secret_value(), base_url=slack.api_url, logger=_bolt_log
         ),
         authorize=authorized,
-        process_before_response=True,  # else Bolt acknowledges events before anybody has heard them
+        process_before_response=True,  # else Bolt acknowledges events before anybody has taken them
         attaching_function_token_enabled=False,
         attaching_conversation_kwargs_enabled=False,
     )

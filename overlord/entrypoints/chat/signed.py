@@ -91,7 +91,7 @@ class SignedRequests:
             return _unsigned()
         response = await self._handled(request, body)
         if response.status_code >= 500:
-            self._seen.pop(seal, None)  # nobody heard it, and it is sent again as it was
+            self._seen.pop(seal, None)  # nobody took it, and it is sent again as it was
         return response
 
     async def _handled(self, request: Request, body: bytes) -> Response:

@@ -1,4 +1,4 @@
-"""How Overlord hears people: by a socket that it opens to Slack, or by signed requests to the operator's listener."""
+"""How requests of people arrive: by a socket that it opens to Slack, or by signed requests to the operator's listener."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ PING_S = 10.0
 
 @contextlib.asynccontextmanager
 async def talking(running: Overlord) -> AsyncIterator[ASGIApp | None]:
-    """Hear people while the block runs, if there is a chat. Gives what answers Slack's signed requests, where it is by those."""
+    """Take requests of people while the block runs, if there is a chat. Gives what answers Slack's signed requests, where it is by those."""
     chat_output, slack = running.parts.chat_output, running.parts.settings.slack
     if chat_output is None:
         yield None

@@ -1,4 +1,4 @@
-"""What `overlord doctor` looks at in Slack: the tokens, their scopes, the channel, and whose word counts. It says nothing there."""
+"""What `overlord doctor` looks at in Slack: the tokens, their scopes, the channel, and the approvers. It says nothing there."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ async def _channel(permissions: SlackPermissions, channel: str) -> Finding:
 
 
 async def _hearing(permissions: SlackPermissions, settings: Settings) -> Finding:
-    """How people are heard."""
+    """How requests of people arrive."""
     if not settings.slack.by_socket:
         if not settings.listen.address:
             text = "signed requests need listen.address (OVERLORD_LISTEN); or set SLACK_APP_TOKEN for Socket Mode"

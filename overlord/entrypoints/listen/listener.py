@@ -158,4 +158,4 @@ async def _error_response(_request: Request, error: Exception) -> Response:
 
 
 async def _disconnected(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody hears it
+    return Response(status_code=400)  # nobody reads it

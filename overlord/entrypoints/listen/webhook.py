@@ -26,7 +26,7 @@ UNSIGNED = "this is not signed with the webhook's secret"
 
 
 class Webhook:
-    """`hear` is called with the repository of each new event, as the settings of then (`repositories`) spell it."""
+    """`notify` is called with the repository of each new event, as the settings of then (`repositories`) spell it."""
 
     def __init__(
         self,

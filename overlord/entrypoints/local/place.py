@@ -1,5 +1,5 @@
 """Where the runs of one repository are kept: an Overlord home of its own under `OVERLORD_HOME/local/`, with the forge it
-works with. Its database, lock and bell are its own, so a daemon on the same OVERLORD_HOME is not in the way.
+works with. Its database, lock and wakeup socket are its own, so a daemon on the same OVERLORD_HOME is not in the way.
 """
 
 import fcntl

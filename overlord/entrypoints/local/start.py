@@ -40,7 +40,7 @@ class WorkRequest:
     budget_usd: float | None = None
 
     def over(self, record: Record) -> Record:
-        """A run with these wishes."""
+        """A run with these options."""
         return replace(
             record,
             scope=self.scope or record.scope,

@@ -38,7 +38,7 @@ def conceal(values: Iterable[str]) -> None:
 
 def configure_logs(*, json: bool, level: int = logging.INFO, console: bool = False) -> None:
     """Send every line of this process to standard error: as plain sentences, unless with every field, as JSON or for a `console`.
-    What libraries say is heard from WARNING on."""
+    What libraries log counts from WARNING on."""
     chain: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,

@@ -28,7 +28,7 @@ def as_json(value: Any) -> None:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """JSON in ASCII: what a terminal would obey, controls beyond ASCII and direction marks too, stays escaped."""
+    """JSON in ASCII: what a terminal would act on, controls beyond ASCII and direction marks too, stays escaped."""
     return json.dumps(value, default=_json_value, indent=indent)
 
 

@@ -35,14 +35,14 @@ LONGEST_REST_S = 86_400.0
 PASSED_ON = frozenset({400, 401, 403, 404})
 """Refusals whose status means the same to a session; of others, 402 is its own budget's and 429 would be waited out."""
 GIVEN_UP = 424
-"""What a session hears that is not to try again, whatever the endpoint's own status is."""
+"""The status a session gets that is not to try again, whatever the endpoint's own status is."""
 WAITED_OUT = frozenset({429, 500, 502, 503, 504})
 """Statuses clients try again by themselves; other passing troubles are told as 503."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Failed:
-    """An attempt without a reply: what the session hears if it was the last one, why, and how long the endpoint wants to rest."""
+    """An attempt without a reply: what the session gets if it was the last one, why, and how long the endpoint wants to rest."""
 
     response: Response
     fault: ModelFault

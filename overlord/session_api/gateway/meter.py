@@ -1,5 +1,5 @@
 """One request to one endpoint, paid for: what it can cost at most is set aside before it is sent, and what it did cost is
-put in its place when it is over, however it ends. The exchange is on record before the session hears its end.
+put in its place when it is over, however it ends. The exchange is on record before the session gets the end of its reply.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Looks after the models that repositories work with: once at the daemon's start, and again while one gives no replies.
 
 A daemon does not refuse to start because a model rests: it says so and goes on. It asks again by itself, because sessions that have
-given up do not, and people are to hear that they can go on.
+given up do not, and people are to be told that they can go on.
 """
 
 import asyncio

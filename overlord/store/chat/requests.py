@@ -1,4 +1,4 @@
-"""Requests: what people said to Overlord in the chat. Each is written down before it is acknowledged, obeyed once, answered once."""
+"""Requests: what people said to Overlord in the chat. Each is written down before it is acknowledged, carried out once, answered once."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class RequestKind(StrEnum):
 class RequestState(StrEnum):
     HEARD = "heard"
     AWAITED = "awaited"
-    """Obeyed, and what became of it is not known yet."""
+    """Carried out, and the outcome is not known yet."""
     CARRIED_OUT = "obeyed"
     ANSWERED = "answered"
 
@@ -67,7 +67,7 @@ class Request:
 
 
 def receive(connection: sqlite3.Connection, request: Request) -> bool:
-    """Write one down, and let go of what was answered long ago; False for one that was heard before."""
+    """Write one down, and let go of what was answered long ago; False for one that was received before."""
     _forget(connection, before=request.at - KEPT)
     if connection.execute("SELECT 1 FROM requests WHERE key = ?", (request.key,)).fetchone():
         return False
@@ -77,7 +77,7 @@ def receive(connection: sqlite3.Connection, request: Request) -> bool:
 
 
 def unanswered(connection: sqlite3.Connection) -> list[Request]:
-    """Those that are still to be obeyed or answered, oldest first."""
+    """Those that are still to be carried out or answered, oldest first."""
     return select(connection, Request, "SELECT * FROM requests WHERE state != 'answered' ORDER BY id")
 
 

@@ -1,4 +1,4 @@
-"""Changes that people asked for in the conversation of a pull request: kept from when the comment is heard, so that a round can be
+"""Changes that people asked for in the conversation of a pull request: kept from when the comment is processed, so that a round can be
 made of them whatever the job is at then."""
 
 import sqlite3
@@ -9,7 +9,7 @@ from overlord.store.rows import insert, select
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentRequest:
-    """One comment by somebody whose word counts, as it stood when it was heard."""
+    """One comment by a writer, as it stood when it was processed."""
 
     space: str
     comment_id: int
@@ -20,7 +20,7 @@ class CommentRequest:
 
 
 def add(connection: sqlite3.Connection, asked: CommentRequest) -> None:
-    """Remember it, in the transaction that remembers the comment as heard."""
+    """Remember it, in the transaction that remembers the comment as processed."""
     columns = {name: getattr(asked, name) for name in asked.__dataclass_fields__}
     insert(connection, "comment_requests", columns)
 

@@ -1,4 +1,4 @@
-"""Comments that Overlord has heard: each counts once, and what is owed to whoever wrote it is kept until it is given."""
+"""Comments that Overlord has processed: each counts once, and what is owed to whoever wrote it is kept until it is given."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ class ProcessedComment:
 
 
 def is_known(connection: sqlite3.Connection, space: str, comment_id: int) -> bool:
-    """Whether a comment was heard before."""
+    """Whether a comment was processed before."""
     query = "SELECT 1 FROM hearings WHERE space = ? AND comment_id = ?"
     return connection.execute(query, (space, comment_id)).fetchone() is not None
 
 
 def place_of(connection: sqlite3.Connection, space: str, comment_id: int) -> int:
-    """The issue or pull request that a comment was heard at. Raises NotFound."""
+    """The issue or pull request that a processed comment was written at. Raises NotFound."""
     query = "SELECT number FROM hearings WHERE space = ? AND comment_id = ?"
     row = connection.execute(query, (space, comment_id)).fetchone()
     if row is None:
-        raise NotFound(f"no comment {comment_id} of {space} was heard")
+        raise NotFound(f"no comment {comment_id} of {space} was processed")
     return int(row["number"])
 
 

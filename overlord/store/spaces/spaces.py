@@ -14,7 +14,7 @@ class Space:
     trouble: str = ""
     polled_at: datetime | None = None
     heard_at: datetime | None = None
-    """What was changed before that among the comments has been heard."""
+    """Comments that were changed before that have been processed."""
     seen_at: datetime | None = None
     """What was changed before that among the issues has been seen."""
     begun_at: datetime | None = None
@@ -66,7 +66,7 @@ def pause(connection: sqlite3.Connection, name: str, *, paused: bool) -> None:
 
 
 def note_heard(connection: sqlite3.Connection, name: str, *, at: datetime) -> None:
-    """Comments that were changed before this have been heard."""
+    """Comments that were changed before this have been processed."""
     _set_time(connection, name, "heard_at", at)
 
 

@@ -1,4 +1,4 @@
-"""Wishes: issues that a person wants worked on, label or not. Only the forge can show an issue, so the tick grants them."""
+"""Work requests: issues that a person wants worked on, label or not. Only the forge can show an issue, so the tick answers them."""
 
 import sqlite3
 from dataclasses import dataclass

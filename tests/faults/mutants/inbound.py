@@ -78,7 +78,7 @@ INBOUND = (
         name="a stranger's later comment is in no brief",
         file="overlord/engine/conversation/issue_comments.py",
         before="if len(found) < MOST and await writers",
-        after="if True or await standing",
+        after="if True or await writers",
         tests=(
             "tests/engine/test_dispatch.py::test_what_people_who_count_said_at_the_issue_since_is_in_the_next_brief",
         ),

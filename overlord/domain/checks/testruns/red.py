@@ -23,10 +23,10 @@ REWRITTEN, GONE, SKIPPED = "red-test-rewritten", "red-test-gone", "red-test-skip
 LEFT, FAILING_BEFORE = "red-test-left", "failing-before"
 RED_RULES = frozenset({REWRITTEN, GONE, SKIPPED})
 _SUGGESTIONS = {
-    REWRITTEN: "Put the test back as it is at base, and mend the code until it passes.",
-    GONE: "Put the test back as it is at base, with all its cases, and mend the code until it passes.",
-    SKIPPED: "Let the test run, and mend the code until it passes.",
-    LEFT: "Mend the code until it passes, or name it in your summary and say why it cannot pass with this task.",
+    REWRITTEN: "Put the test back as it is at base, and fix the code until it passes.",
+    GONE: "Put the test back as it is at base, with all its cases, and fix the code until it passes.",
+    SKIPPED: "Let the test run, and fix the code until it passes.",
+    LEFT: "Fix the code until it passes, or name it in your summary and say why it cannot pass with this task.",
 }
 
 

@@ -1,6 +1,6 @@
 """`overlord job transcript|diff|logs`: what was done in a job's sessions, while it is done and afterwards.
 
-What is shown comes from models, commands and repositories: it is printed without control characters, and obeyed by nobody.
+What is shown comes from models, commands and repositories: it is printed without control characters, and acted on by nobody.
 """
 
 import asyncio

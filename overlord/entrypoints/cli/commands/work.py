@@ -109,7 +109,7 @@ def pause(
 ) -> None:
     """Begin nothing new in a repository, or at all; `overlord resume` ends that.
 
-    What runs goes on and is judged. Labels and comments are heard, and their jobs queue.
+    What runs goes on and is judged. Labels and comments are read, and their jobs queue.
     """
     command = commands.PauseWork(space=state.space(space) if space else None, actor=person(), reason=reason)
     made = state.write(Failpoint.WORK_PAUSED, lambda c: commands.pause_work(c, command, at=datetime.now(UTC)))
