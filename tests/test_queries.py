@@ -240,16 +240,16 @@ def test_a_job_is_meant_by_its_number_its_issue_or_its_pull_request(store: sqlit
         IssueRef(number=9): second.id,
         IssueRef(number=7, space="ACME/calc"): second.id,
     }
-    assert {target: overview.job_meant(store, target).id for target in meant} == meant
+    assert {target: jobs.meant(store, target).id for target in meant} == meant
     for missing in (JobRef(number=3), IssueRef(number=8), IssueRef(number=7, space=OTHER)):
         with pytest.raises(NotFound):
-            overview.job_meant(store, missing)
+            jobs.meant(store, missing)
     third = claimed(store, 7, space=OTHER)
     with pytest.raises(Refused, match="say in which repository: acme/calc#7 or acme/other#7"):
-        overview.job_meant(store, IssueRef(number=7))
-    assert overview.job_meant(store, IssueRef(number=7, space=OTHER)).id == third.id
+        jobs.meant(store, IssueRef(number=7))
+    assert jobs.meant(store, IssueRef(number=7, space=OTHER)).id == third.id
     end(store, third, EventName.STOPPED, at=NOW)
-    assert overview.job_meant(store, IssueRef(number=7)).id == second.id, "the open one counts"
+    assert jobs.meant(store, IssueRef(number=7)).id == second.id, "the open one counts"
 
 
 def test_asking_changes_nothing(store: sqlite3.Connection, tmp_path: Path) -> None:

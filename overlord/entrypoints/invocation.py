@@ -34,6 +34,8 @@ EVERYWHERE = (
         "stop",
         "scope",
         "answer",
+        "approve",
+        "reject",
         "message",
         "job",
         "ledger",

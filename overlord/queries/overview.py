@@ -37,8 +37,6 @@ from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import name_of
 from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
-from overlord.domain.text.reference import JobRef, Target
-from overlord.errors import NotFound, Refused
 from overlord.settings.load import Settings, added_repositories, source_of
 from overlord.settings.space import OVER_ALL, SECTIONS
 from overlord.store import decisions, job_history, jobs, ledger, sessions
@@ -330,21 +328,3 @@ def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> B
         proposed=tuple(proposals.raised_since(connection, since)),
         drafts=tuple(drafts.waiting(connection)),
     )
-
-
-def job_meant(connection: sqlite3.Connection, target: Target) -> Job:
-    """The job that is meant: by its number, or by its issue or pull request, where the open one counts before older ones.
-
-    Raises NotFound, and Refused where several repositories have such an issue in work and none was named.
-    """
-    if isinstance(target, JobRef):
-        return jobs.get(connection, target.number)
-    found = job_history.at_number(connection, target.number, target.space)
-    open_ones = [job for job in found if job.is_open]
-    if len({job.space for job in open_ones or found}) > 1:
-        raise Refused(
-            f"say in which repository: {' or '.join(sorted({job.issue_ref for job in open_ones or found}))}"
-        )
-    if not found:
-        raise NotFound(f"no job has ever worked on {target}")
-    return (open_ones or found)[0]

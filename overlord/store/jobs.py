@@ -12,8 +12,9 @@ from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobChanges, JobId, JobState, branch_name, next_state
-from overlord.errors import NotFound
-from overlord.store import decisions, ledger
+from overlord.domain.text.reference import JobRef, Target
+from overlord.errors import NotFound, Refused
+from overlord.store import decisions, job_history, ledger
 from overlord.store.rows import insert, select, update
 
 
@@ -245,3 +246,21 @@ def with_remains(connection: sqlite3.Connection) -> list[Job]:
 def unprojected_closed(connection: sqlite3.Connection) -> list[Job]:
     """Closed jobs whose last labels and comment may not stand at the forge yet."""
     return select(connection, Job, "SELECT * FROM jobs WHERE NOT is_open AND projected != state ORDER BY id")
+
+
+def meant(connection: sqlite3.Connection, target: Target) -> Job:
+    """The job that is meant: by its number, or by its issue or pull request, where the open one counts before older ones.
+
+    Raises NotFound, and Refused where several repositories have such an issue in work and none was named.
+    """
+    if isinstance(target, JobRef):
+        return get(connection, target.number)
+    found = job_history.at_number(connection, target.number, target.space)
+    open_ones = [job for job in found if job.is_open]
+    if len({job.space for job in open_ones or found}) > 1:
+        raise Refused(
+            f"say in which repository: {' or '.join(sorted({job.issue_ref for job in open_ones or found}))}"
+        )
+    if not found:
+        raise NotFound(f"no job has ever worked on {target}")
+    return (open_ones or found)[0]

@@ -12,62 +12,72 @@ from functools import cache
 
 from tests.architecture.test_imports import ROOT, modules
 
-PROPOSAL_CLI, DRAFT_CLI, DECISION_CLI, SKILLS_CLI = (
-    f"overlord.entrypoints.cli.commands.{name}"
-    for name in ("proposal", "skills.draft", "decision", "skills.group")
+DRAFT_CLI, SKILLS_CLI, GIVE = (
+    f"overlord.entrypoints.cli.{name}"
+    for name in ("commands.skills.draft", "commands.skills.group", "verb_command")
 )
-PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS, OBEY = (
+DRAFT_CHAT, PLAN, CHAT_COMMAND, REQUESTS_STEP = (
     f"overlord.engine.chat.{name}"
-    for name in ("chat_proposals", "chat_drafts", "chat_verbs", "handle_requests")
+    for name in ("chat_drafts", "plan_request", "chat_command", "handle_requests")
 )
-PROPOSAL_VERB, DRAFT_VERB, VERBS = (f"overlord.verbs.{name}" for name in ("proposal", "skill", "commands"))
+PROPOSAL_VERB, DRAFT_VERB, VERBS, VERB, ANSWERING, DECIDE, REGISTRY = (
+    f"overlord.verbs.{name}"
+    for name in ("proposal", "skill", "commands", "verb", "answering", "decide", "registry")
+)
+ANSWER, MESSAGE, RETIRE = (f"overlord.verbs.declared.{name}" for name in ("answer", "message", "retire"))
 PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS = (
     f"overlord.store.{name}"
     for name in ("proposals.proposals", "skills.drafts", "decisions", "chat.requests", "rows")
 )
-CHAT_REPLIES, HEAR = "overlord.engine.chat.chat_replies", "overlord.engine.conversation.process_comments"
+COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
+    f"overlord.engine.conversation.{name}"
+    for name in ("process_comments", "comment_command", "pull_comments")
+)
+JOB_CLI, WORK_CLI, SPACE_CLI = (
+    f"overlord.entrypoints.cli.commands.{name}" for name in ("job", "work", "space")
+)
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 PERSON = "overlord.domain.person"
 
 CALLERS: Mapping[str, set[str]] = {
     # A person is made where the command line runs as somebody, and where it was looked at who wrote in the chat.
-    f"{PERSON}.Person": {PROPOSAL_CLI, DRAFT_CLI, OBEY},
+    f"{PERSON}.Person": {GIVE, DRAFT_CLI, REQUESTS_STEP},
     f"{PERSON}.Interface": {PERSON},
     # What a person says is one record and one verb.
-    f"{PROPOSAL_VERB}.ApproveProposal": {PROPOSAL_CLI, PROPOSAL_CHAT},
-    f"{PROPOSAL_VERB}.RejectProposal": {PROPOSAL_CLI, PROPOSAL_CHAT},
-    f"{PROPOSAL_VERB}.approve_proposal": {PROPOSAL_CLI, PROPOSAL_CHAT},
-    f"{PROPOSAL_VERB}.reject_proposal": {PROPOSAL_CLI, PROPOSAL_CHAT},
+    f"{PROPOSAL_VERB}.ApproveProposal": {DECIDE},
+    f"{PROPOSAL_VERB}.RejectProposal": {DECIDE},
+    f"{PROPOSAL_VERB}.approve_proposal": {DECIDE},
+    f"{PROPOSAL_VERB}.reject_proposal": {DECIDE},
     # The store's way to write it down is the verb's alone.
     f"{PROPOSALS}.approve": {PROPOSAL_VERB},
     f"{PROPOSALS}.reject": {PROPOSAL_VERB},
     # The same of drafts of skills, which a person edits as well.
-    f"{DRAFT_VERB}.ApproveDraft": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.RejectDraft": {DRAFT_CLI, DRAFT_CHAT},
+    f"{DRAFT_VERB}.ApproveDraft": {DECIDE},
+    f"{DRAFT_VERB}.RejectDraft": {DECIDE},
     f"{DRAFT_VERB}.EditDraft": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.RetireSkill": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.approve_draft": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.reject_draft": {DRAFT_CLI, DRAFT_CHAT},
+    f"{DRAFT_VERB}.RetireSkill": {RETIRE},
+    f"{DRAFT_VERB}.approve_draft": {DECIDE},
+    f"{DRAFT_VERB}.reject_draft": {DECIDE},
     f"{DRAFT_VERB}.edit_draft": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.retire_skill": {DRAFT_CLI, DRAFT_CHAT},
+    f"{DRAFT_VERB}.retire_skill": {RETIRE},
     f"{DRAFTS}.approve": {DRAFT_VERB},
     f"{DRAFTS}.reject": {DRAFT_VERB},
     f"{DRAFTS}.edit": {DRAFT_VERB},
     # A draft begins with a person's word: to a proposal, or to a skill by its name.
     f"{DRAFTS}.request": {PROPOSAL_VERB, DRAFT_VERB},
+    # A declared verb is given by an interface that knows who gives it, and by nobody else.
+    f"{VERB}.Context": {GIVE, PLAN, COMMENTS},
+    f"{REGISTRY}.Command": {REGISTRY, GIVE, WORK_CLI, SPACE_CLI, PULL_COMMENTS},
+    f"{REGISTRY}.command_of": {CHAT_COMMAND, COMMENT_COMMAND},
+    f"{REGISTRY}.command_about": {PLAN, JOB_CLI},
+    f"{GIVE}.give": {GIVE, JOB_CLI, WORK_CLI, SPACE_CLI},
+    f"{DECIDE}.approve": {"overlord.verbs.declared.approve"},
+    f"{DECIDE}.reject": {"overlord.verbs.declared.reject"},
+    f"{ANSWERING}.answer": {ANSWER, DECIDE, MESSAGE, PLAN},
     # In the chat, what was pressed or typed comes here once it is known who did.
-    f"{PROPOSAL_CHAT}.approve": {PROPOSAL_CHAT, CHAT_VERBS},
-    f"{PROPOSAL_CHAT}.reject": {PROPOSAL_CHAT, CHAT_VERBS},
-    f"{PROPOSAL_CHAT}.pressed": {OBEY},
-    f"{DRAFT_CHAT}.approve": {DRAFT_CHAT, CHAT_VERBS},
-    f"{DRAFT_CHAT}.reject": {DRAFT_CHAT, CHAT_VERBS},
-    f"{DRAFT_CHAT}.retire": {CHAT_VERBS},
-    f"{DRAFT_CHAT}.pressed": {OBEY},
-    f"{CHAT_VERBS}.ACTS": {OBEY},
-    f"{CHAT_VERBS}.GivenCommand": {OBEY},
+    f"{DRAFT_CHAT}.edit": {PLAN},
+    f"{PLAN}.plan": {REQUESTS_STEP},
     # What the command line does for whoever types it, nobody else has it do.
-    f"{PROPOSAL_CLI}.approve": set(),
-    f"{PROPOSAL_CLI}.reject": set(),
     f"{DRAFT_CLI}.approve": {SKILLS_CLI},
     f"{DRAFT_CLI}.reject": {SKILLS_CLI},
     f"{DRAFT_CLI}.edit": {SKILLS_CLI},
@@ -75,13 +85,13 @@ CALLERS: Mapping[str, set[str]] = {
     # What is a person's word in the chat is what Slack brought.
     f"{REQUESTS}.receive": {"overlord.entrypoints.chat.bolt"},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
-    f"{VERBS}.AnswerDecision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},
-    f"{VERBS}.answer_decision": {VERBS, CHAT_VERBS, CHAT_REPLIES, HEAR, DECISION_CLI, START, WORK},
+    f"{VERBS}.AnswerDecision": {VERBS, ANSWERING, START, WORK},
+    f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
     f"{DECISIONS}.answer": {VERBS},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, PROPOSAL_CHAT, DRAFT_CHAT, CHAT_VERBS, CHAT_REPLIES,
+    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DRAFT_CHAT, PLAN, VERB,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}
@@ -111,6 +121,7 @@ _RUNS_TEXT = {
     "sys.modules",
 }
 """Ways to a module that no list of names can follow."""
+# The registry of verbs imports the modules of its own folder, which are read here like any other.
 _IN_CONTAINERS = "overlord.adapters.docker.profile_check"
 """Runs Overlord's own program inside a container, where there is no database."""
 _DYNAMIC = {ROWS, "overlord.store.retention"}
@@ -272,7 +283,7 @@ def _unfollowed(source: Source) -> Iterator[str]:
         if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
             yield from (f"{name}.{node.attr}" for name in source.resolved(node.value) & WATCHED)
         named = source.resolved(node) or ({node.id} if isinstance(node, ast.Name) else set())
-        if named & _RUNS_TEXT and source.module != _IN_CONTAINERS:
+        if named & _RUNS_TEXT and source.module not in {_IN_CONTAINERS, REGISTRY}:
             yield f"{ast.unparse(node)}, which nobody can follow"
         if _text(node).partition(":")[0] in WATCHED:
             yield f"{_text(node)}, by a string"

@@ -37,7 +37,9 @@ ERRORS = frozenset(
         "NotDrafted",
         "BadParameter",
         "CommentCommandError",
-        "ChatCommandError",
+        "CommandError",
+        "NotAllowed",
+        "misread",
     }
 )
 FINDINGS = frozenset({"bad", "warn"})

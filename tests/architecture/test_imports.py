@@ -61,6 +61,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"overlord.entrypoints"},
 }
 ALLOWED["engine"] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
 ALLOWED["app"] |= {
     "minion",
@@ -143,6 +144,12 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposal",
         "skill",
         "space",
+        "right",
+        "verb",
+        "answering",
+        "decide",
+        "declared",
+        "registry",
     ),
     "engine": (
         "runtime",

@@ -26,17 +26,17 @@ def test_nobody_gets_past_that_list() -> None:
 
 
 ROGUES = {
-    "what the chat does": "from overlord.engine.chat import chat_proposals\ndef step(c, n):\n    chat_proposals.approve(c, n, actor='slack:U1', reason='')",
+    "what the chat does": "from overlord.engine.chat import plan_request\ndef step(c, parts, request, by):\n    plan_request.plan(c, parts, request).act(c, by)",
     "the store under another name": "from overlord.domain import person\nfrom overlord.store.proposals import proposals as rows\n"
     "def step(c, p):\n    rows.approve(c, p, by=person.Person.of('cli:alice'), reason='')",
     "the store's function": "from overlord.store.proposals.proposals import approve\ndef step(c, p, by):\n    approve(c, p, by=by, reason='')",
-    "what the chat does to drafts": "from overlord.engine.chat import chat_drafts\ndef step(c, n):\n    chat_drafts.approve(c, n, actor='slack:U1')",
+    "what the chat does to drafts": "from overlord.engine.chat import chat_drafts\ndef step(c, n, r):\n    chat_drafts.edit(c, by=None, number=n, request=r)",
     "the row": "from overlord.store import rows\ndef step(c, n):\n    rows.update(c, 'proposals', n, dict(status='approved', decided_by='x'))",
     "the verb": "from overlord.verbs import proposal as verbs\ndef step(c, order, at):\n    verbs.approve_proposal(c, order, at=at)",
     "a whole dotted name": "import overlord.store.skills.drafts\ndef step(c, d, by):\n    overlord.store.skills.drafts.approve(c, d, by=by)",
     "an import in a function": "def step(c, p, by):\n    from overlord.store.proposals import proposals as q\n    q.reject(c, p, by=by)",
-    "a name that another module has": "from overlord.engine.chat import handle_requests\ndef step(c, p, by):\n    handle_requests.proposals.approve(c, p, by=by)",
-    "a function that another module has": "from overlord.engine.chat.chat_proposals import approve_proposal as do\ndef step(c, o):\n    do(c, o)",
+    "a name that another module has": "from overlord.engine.chat import plan_request\ndef step(c, p, by):\n    plan_request.proposals.approve(c, p, by=by)",
+    "a function that another module has": "from overlord.verbs.decide import approve_proposal as do\ndef step(c, o):\n    do(c, o)",
     "everything of a module": "from overlord.verbs.skill import *\ndef step(c, o, at):\n    approve_draft(c, o, at=at)",
     "a relative import": "from ..store.skills import drafts\ndef step(c, d, by):\n    drafts.approve(c, d, by=by)",
     "another name for a module": "from overlord.store.proposals import proposals\nq = proposals\ndef step(c, p, by):\n    q.approve(c, p, by=by)",
@@ -59,7 +59,9 @@ ROGUES = {
     "a row of a table in a variable": "from overlord.store.rows import update as put\nT = 'drafts'\ndef step(c, n):\n    put(c, T, n, {'state': 'approved'})",
     "a row, by keyword": "from overlord.store.rows import update\ndef step(c, n):\n    update(c, table='drafts', key=n, changes={'state': 'approved'})",
     "a row that somebody wrote in the chat": "from overlord.store.chat import requests\ndef step(c, press):\n    requests.receive(c, press)",
-    "what the command line does": "from overlord.entrypoints.cli.commands import proposal\ndef step():\n    proposal.approve(1)",
+    "what the command line does": "from overlord.entrypoints.cli import verb_command\ndef step(command):\n    verb_command.give(command)",
+    "a declared verb": "from overlord.verbs import registry\ndef step(context):\n    registry.command_of('approve', 'p3', 'chat').act(context)",
+    "who gives a verb": "from overlord.verbs.verb import Context as C\ndef step(c, by):\n    return C(connection=c, by=by)",
     "the answer to a decision": "from overlord.verbs import commands as verbs\ndef step(c, at):\n    verbs.answer_decision(c, verbs.AnswerDecision(decision_id=1), at=at)",
 }  # fmt: skip
 

@@ -79,7 +79,7 @@ def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Ov
     home = filled(waits)
     assert overlord("skills", "approve", "d1", "--digest", "0" * 16).code == 5
     said = overlord("skills", "approve", "d1", "good")
-    assert (said.code, said.out) == (0, "Draft d1 is approved; the daemon opens an issue in acme/calc.\n")
+    assert (said.code, said.out) == (0, "Draft d1: approved. An issue is opened in acme/calc.\n")
     assert (stored(home).decided_by, stored(home).said) == ("cli:alice", "good")
     again = overlord("skills", "reject", "d1")
     assert (again.code, again.err) == (5, "overlord: draft d1 is approved, decided by cli:alice\n")

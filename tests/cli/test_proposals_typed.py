@@ -44,7 +44,7 @@ def test_a_yes_is_written_down_with_who_gave_it_and_counts_once(filled: Filled, 
     said = overlord("proposals", "approve", "p1", "good idea")
     assert (said.code, said.out) == (
         0,
-        "Proposal p1 is approved; the daemon opens an issue in acme/calc.\n",
+        "Proposal p1: approved. An issue is opened in acme/calc.\n",
     )
     found = stored(home)
     assert (found.status, found.decided_by, found.reason) == ("approved", "cli:alice", "good idea")
@@ -63,7 +63,10 @@ def test_a_yes_is_written_down_with_who_gave_it_and_counts_once(filled: Filled, 
 def test_a_no_is_kept_with_its_reason(filled: Filled, overlord: Overlord) -> None:
     home = filled(propose)
     assert overlord("proposals", "reject", "p1", "not\nfor us", "--digest", "0" * 16).code == 5
-    assert overlord("proposals", "reject", "p1", "not\nfor us").out == "Proposal p1 is rejected.\n"
+    assert (
+        overlord("proposals", "reject", "p1", "not\nfor us").out
+        == "Proposal p1: rejected. It comes back only with twice the evidence.\n"
+    )
     assert stored(home).reason == "not for us"
     assert overlord("proposals", "list").out == "Nothing is proposed.\n"
     assert "rejected" in overlord("proposals", "list", "--all").out

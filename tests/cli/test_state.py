@@ -272,7 +272,7 @@ def test_stopping_a_job_writes_the_fact_and_rings_the_bell(
     filled(story)
     with heard(home) as ear:
         said = overlord("job", "stop", "1", "--reason", "not [needed] any more")
-        assert (said.code, said.out) == (0, "Job 1 is cancelled.\n")
+        assert (said.code, said.out) == (0, "Stopped job 1, acme/calc#7. What it made stays.\n")
         assert ear.recv(16)
     reader = open_reader(home.database)
     [entry] = [entry for entry in ledger.entries(reader) if entry.name == "stopped"]
@@ -355,7 +355,7 @@ def test_an_answers_text_is_no_markup(overlord: Overlord, filled: Filled) -> Non
         ((Verb.ADD_BUDGET,), ("add_budget", "lots"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "0"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "9" * 5000), "say how much to add"),
-        ((Verb.DROP,), ("grant",), "takes drop; not grant"),
+        ((Verb.DROP,), ("grant",), "takes another answer: say `overlord decisions answer 1 drop`"),
     ],
 )
 def test_an_answer_that_says_too_little_is_refused(

@@ -181,14 +181,20 @@ def test_what_cannot_be_is_said_with_what_can(
 def test_a_pause_is_written_and_ended(overlord: Overlord, filled: Filled, home: Home) -> None:
     filled(nothing)
     said = overlord("pause", "calc", "--reason", "a [red]release[/]")
-    assert (said.code, said.out) == (0, "Paused: acme/calc. `overlord resume acme/calc` ends it.\n")
-    assert overlord("pause").out == "Paused: everything. `overlord resume --all` ends it.\n"
+    assert (said.code, said.out) == (
+        0,
+        "Paused: acme/calc. What runs goes on; new work queues until `overlord resume acme/calc`.\n",
+    )
+    assert (
+        overlord("pause").out
+        == "Paused: everything. What runs goes on; new work queues until `overlord resume --all`.\n"
+    )
     shown = overlord("status").out
     assert "Everything is paused by alice\nacme/calc: Paused by alice: a [red]release[/]\n" in shown
     assert overlord("queue").out.endswith("acme/calc: Paused by alice: a [red]release[/]\n")
     assert [pause["space"] for pause in json.loads(overlord("status", "--json").out)["pauses"]] == ["", REPO]
     ended = overlord("resume", "--all").out
-    assert ended == "Going on: everything.\nacme/calc: Paused by alice: a [red]release[/]\n"
+    assert ended == "Going on: everything. Still paused: acme/calc.\n"
     assert overlord("resume", "acme/calc").out == "Going on: acme/calc.\n"
     assert read(home, pauses.every) == {}
     assert actors(home) == [(name, "cli:alice") for name in ("paused", "paused", "resumed", "resumed")]
@@ -205,7 +211,7 @@ def test_resume_without_a_repository_is_about_local_runs(home: Home, tmp_path: P
 
 def test_a_job_is_stopped_by_its_issue(overlord: Overlord, filled: Filled, home: Home) -> None:
     filled(story)
-    assert overlord("stop", "#7", "--reason", "no").out == "Job 1 is cancelled.\n"
+    assert overlord("stop", "#7", "--reason", "no").out == "Stopped job 1, acme/calc#7. What it made stays.\n"
     assert ("stopped", "cli:alice") in actors(home)
 
 
@@ -221,7 +227,7 @@ def test_a_scope_is_widened(overlord: Overlord, filled: Filled, home: Home) -> N
 
 def test_a_job_is_tried_again(overlord: Overlord, filled: Filled) -> None:
     filled(ask)
-    assert overlord("job", "retry", "1").out == "Decision 1: Try again.\n"
+    assert overlord("job", "retry", "1").out == "Job 1, acme/calc#7, has another try.\n"
 
 
 def test_why_tells_where_a_job_stands(overlord: Overlord, filled: Filled) -> None:
@@ -295,7 +301,11 @@ def test_nothing_was_spent(overlord: Overlord, filled: Filled) -> None:
     ("words", "verb", "out"),
     [
         (("approve", "1"), Verb.RETRY, "Decision 1: Try again.\n"),
-        (("approve", "1", "the index is up"), Verb.RETRY, "Decision 1: the index is up (Try again).\n"),
+        (
+            ("approve", "1", "the index is up"),
+            Verb.RETRY,
+            "Decision 1: the index is up. The next session reads it.\n",
+        ),
         (("reject", "1"), Verb.DROP, "Decision 1: Drop it.\n"),
     ],
 )

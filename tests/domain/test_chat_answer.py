@@ -22,7 +22,7 @@ from overlord.domain.chat.message import (
     Part,
     Span,
 )
-from overlord.domain.conversation.command import ChatCommandError
+from overlord.domain.conversation.argument import CommandError
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import (
     Cap,
@@ -327,7 +327,7 @@ def test_what_was_done_and_what_was_not() -> None:
         answer.refused_message("job 3 has ended already: cancelled"),
         answer.refused_message("decision 5 has no plain no: say `overlord decisions answer 5 keep`."),
         answer.refused_message("there is no job 9; `overlord job list --all` shows every job"),
-        answer.misread_message(ChatCommandError("Say which.", "stop 7", "stop #42")),
+        answer.misread_message(CommandError("Say which.", "stop 7", "stop #42")),
     ]
     assert "".join(map(plain, said)) == snapshot("""\
 Job 3 is cancelled.
@@ -337,36 +337,6 @@ There is no job 9; `/overlord history` shows every job.
 Say which.
 - `/overlord stop 7`
 - `/overlord stop #42`
-""")
-
-
-def test_help_names_every_verb() -> None:
-    assert plain(answer.help_message()) == snapshot("""\
-# What I understand
-- `/overlord work on #42`  work on an issue, label or not
-- `/overlord stop #42`  end its job; what it made stays
-- `/overlord retry #42`  try again what its job waits for
-- `/overlord scope #42 +src/**`  let its job write more
-- `/overlord pause owner/repo`  begin nothing new there; pause everything for all
-- `/overlord resume owner/repo`  go on there; resume everything for all
-- `/overlord status`  what is going on
-- `/overlord queue`  what starts next, and what it waits for
-- `/overlord history`  what ended lately
-- `/overlord why #42`  where its job stands, and how it came there
-- `/overlord cost week`  what was spent: today, week, or #42
-- `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
-- `/overlord decisions`  what waits for a person
-- `/overlord proposals`  what Overlord would improve, and waits to be told
-- `/overlord skills`  the skills there are, and how work goes that loads them
-- `/overlord drafts`  skills that are drafted, and wait for a person or are under way
-- `/overlord approve 5`  say yes to a decision; approve p3 to a proposal, approve d3 to a draft
-- `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well
-- `/overlord retire say-why`  draft that a skill goes; retire owner/repo say-why where several have it
-- `/overlord answer 5 use the second one`  answer one in words
-- `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
-- `/overlord brief`  the morning briefing, now
-- `/overlord help`  this list
-(Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)
 
 

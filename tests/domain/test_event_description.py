@@ -21,6 +21,7 @@ DATA: dict[str, Json] = {
     "pull": 3,
     "said": "accepted",
     "reason": "not needed",
+    "number": 7,
     "decision": 4,
     "proposal": 2,
     "draft": 5,

@@ -192,14 +192,20 @@ async def test_what_cannot_be_done_is_said_in_a_reply(body: str, said: str) -> N
 
 
 @pytest.mark.parametrize("association", ["NONE", "CONTRIBUTOR"])
-async def test_a_stranger_commands_nothing_and_is_told_nothing(association: str) -> None:
+async def test_a_stranger_commands_nothing_and_is_told_why_once(association: str) -> None:
     async with made_memory_world() as world:
         world.forge.add_user("mallory", association=association)  # type: ignore[arg-type]
         number = await world.forge.open_issue(REPO, "add() subtracts")
-        comment = await say(world, number, "/overlord work", author="mallory")
+        first = await say(world, number, "/overlord work", author="mallory")
+        second = await say(world, number, "/overlord stop", author="mallory")
+        await say(world, number, "Why does @overlord-agent not answer?", author="mallory")
+        await say(world, number, "/overlord frobnicate", author="mallory")
         assert await world.jobs() == []
-        assert reactions(world, comment) == []
-        assert replies(world, number) == []
+        assert (reactions(world, first), reactions(world, second)) == (["confused"], [])
+        [reply] = replies(world, number)
+        assert f"only people who may write to {REPO} can give Overlord commands" in reply
+        facts = await world.read(lambda c: list(ledger.entries(c)))
+        assert [entry.actor for entry in facts if entry.name == "comment_refused"] == ["github:mallory"] * 2
 
 
 async def test_bots_command_nothing_unless_they_are_listed() -> None:

@@ -95,7 +95,7 @@ async def test_the_whole_story_in_the_chat() -> None:
         await world.settle()
         assert (
             await world.read(skill_uses.statistics, known)
-        ).told == "1 of 1 job went well, beside no others yet"
+        ).sentence == "1 of 1 job went well, beside no others yet"
         assert "1 of 1 job went well" in await talk.command("skills")
         assert await told(world) == [
             f"draft_requested by slack:{talk.alice}",

@@ -148,7 +148,7 @@ async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
         assert "Only approvers decide that" in await talk.command(
             f"retire {REPO} say-why", by=talk.chat.add_user("bob")
         )
-        assert "Say whose, as in retire acme/calc say-why" in await talk.command("retire say-why")
+        assert "Say whose, as in `/overlord retire acme/calc say-why`" in await talk.command("retire say-why")
         assert "o repository has a skill of that name" in await talk.command("retire say-how")
         said = await talk.command(f"retire {REPO} say-why nobody needs it")
         assert f"Draft d1 would retire say-why of {REPO}" in said

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.budgets.budget import Unit, cost_text, usd_text
@@ -25,7 +26,7 @@ from overlord.domain.chat.message import (
     Span,
 )
 from overlord.domain.chat.proposal_card import type_in_words
-from overlord.domain.conversation.command import USAGES, ChatCommandError
+from overlord.domain.conversation.argument import CommandError
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision
 from overlord.domain.evaluation import describe
@@ -56,16 +57,22 @@ MOST_CHARS = 140
 Failpoint = tuple[Span, ...]
 
 
-def help_message() -> ChatMessage:
-    """Every verb, and how it is typed."""
-    items = [
-        (Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in USAGES.values()
-    ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How a command is typed, and what it does."""
+
+    form: str
+    means: str
+
+
+def help_message(usages: Sequence[Usage]) -> ChatMessage:
+    """Every command, and how it is typed."""
+    items = [(Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in usages]
     note = "Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words."
     return _composed("What I understand", Bullets(tuple(items)), Note(note))
 
 
-def misread_message(error: ChatCommandError) -> ChatMessage:
+def misread_message(error: CommandError) -> ChatMessage:
     """What to type instead."""
     ways = Bullets(tuple((Code(f"/overlord {example}"),) for example in error.examples))
     return _composed(str(error), ways, has_heading=False)

@@ -11,6 +11,7 @@ _HERE: tuple[tuple[str, str], ...] = (
     (r"decisions (?:list|show \d+)", "decisions"),
     (r"proposals (approve|reject) ([^`]+)", r"\1 \2"),
     (r"proposals (?:list|show \w+)", "proposals"),
+    (r"skills retire (\S+) --space (\S+)", r"retire \2 \1"),
     (r"skills (approve|reject|retire) ([^`]+)", r"\1 \2"),
     (r"skills drafts(?: \w+)?", "drafts"),
     (r"skills list", "skills"),

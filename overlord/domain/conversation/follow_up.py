@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Finding
-from overlord.domain.conversation.comment_command import command_lines
+from overlord.domain.conversation.comment_text import command_lines
 from overlord.domain.repositories.forge import FailedCheck, Review, ReviewComment, ReviewState
 from overlord.domain.text.hidden_text import without_hidden
 from overlord.domain.text.plain import plain_line, quoted, visible

@@ -9,9 +9,9 @@ import asyncio
 from dataclasses import replace
 
 from minion.protocol import Comment, Issue
-from overlord.domain.conversation.comment_command import CommentCommandError, command_in, is_delivered
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import issue_without_hidden
+from overlord.engine.conversation.comment_command import CommentCommandError, command_in
 from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeRefused
@@ -52,4 +52,4 @@ def _is_delivered(comment: Comment, *, is_processed: bool) -> bool:
         return True
     if command is None:
         return OURS in comment.body or is_processed  # that was a mention
-    return is_delivered(command)
+    return command.is_delivered

@@ -4,8 +4,7 @@ What a command does and that it was read are one transaction; the reaction and t
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -13,17 +12,14 @@ import structlog
 
 from minion.protocol import Issue
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.contracts.contract import Contract
 from overlord.domain.conversation.comment import PostedComment, Reaction
-from overlord.domain.conversation.comment_command import CommentCommand, CommentCommandError, CommentVerb
-from overlord.domain.conversation.comment_request import CommentRequest
-from overlord.domain.conversation.decision_words import OPENS, answer_in
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words
-from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
-from overlord.domain.job import Job
 from overlord.domain.text.plain import defused_line
 from overlord.engine.conversation import pull_comments
+from overlord.engine.conversation.comment_command import CommentCommand, CommentCommandError
+from overlord.engine.conversation.comment_request import CommentRequest
 from overlord.engine.issues import claim
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.writers import OURS, Writers
@@ -32,11 +28,12 @@ from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
 from overlord.failpoints import Failpoint
-from overlord.store import decisions, jobs, ledger
-from overlord.store.conversation import processed_comments, steering
+from overlord.store import jobs, ledger
+from overlord.store.conversation import processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.spaces import spaces
-from overlord.verbs import commands, message
+from overlord.verbs.right import Interface, NotAllowed
+from overlord.verbs.verb import CommentPlace, Context
 
 log = structlog.get_logger()
 
@@ -71,7 +68,7 @@ async def _take_in(parts: Parts, name: RepositoryName, posted: PostedComment) ->
         space=name, comment_id=posted.id, number=posted.number, author=author, at=parts.clock.now()
     )
     if not await Writers(parts, name).counts(author, is_bot=posted.is_bot, text=body):
-        await _remember(parts, processed)
+        await _refuse(parts, processed, asked)
         return Progress.IDLE
     if asked is None:
         await _remember(parts, replace(processed, reaction=Reaction.CONFUSED, reply=complaint, is_owed=True))
@@ -99,6 +96,26 @@ async def _remember(parts: Parts, processed: ProcessedComment) -> None:
     await parts.database.write(Failpoint.COMMENT_PROCESSED, lambda c: processed_comments.add(c, processed))
 
 
+async def _refuse(
+    parts: Parts, processed: ProcessedComment, asked: CommentCommand | CommentRequest | None
+) -> None:
+    """A command of somebody who may not give one: why is said once to each at an issue, and each attempt is written down. Words that
+    only mention Overlord are nothing to be refused."""
+    is_command = isinstance(asked, CommentCommand) and not asked.is_mention
+    why = f"only people who may write to {processed.space} can give Overlord commands"
+
+    def refuse(connection: sqlite3.Connection) -> None:
+        done = processed
+        if is_command:
+            _note_refusal(connection, processed, why)
+            if not processed_comments.is_answered(connection, processed):
+                reply = _refusal(NotAllowed(why))
+                done = replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
+        processed_comments.add(connection, done)
+
+    await parts.database.write(Failpoint.COMMENT_PROCESSED, refuse)
+
+
 async def _is_edited_since(parts: Parts, name: RepositoryName, number: int, at: datetime) -> bool:
     """Whether an issue's text is another one than what somebody saw at this time, or may be."""
     edited_at = await parts.forge.edited_at(name, number)
@@ -113,12 +130,8 @@ async def _carry_out(
     written_at: datetime,
 ) -> None:
     """Do it and remember it, or remember why not."""
-    act, at = _ACTS[command.verb], parts.clock.now()
-    issue, base = (
-        await _evaluation_input(parts, name, processed.number)
-        if command.verb is CommentVerb.WORK
-        else (None, "")
-    )
+    is_work = command.command is not None and command.command.name == "work"
+    issue, base = await _evaluation_input(parts, name, processed.number) if is_work else (None, "")
     # Asked after the text was read: an edit between the two is one too.
     if issue is not None and await _is_edited_since(parts, name, processed.number, written_at):
         reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
@@ -126,30 +139,51 @@ async def _carry_out(
         return
 
     def carry_out(connection: sqlite3.Connection) -> None:
-        context = _CommandContext(
-            contract=parts.contract(name),
-            processed=processed,
-            command=command,
+        place = CommentPlace(
+            space=name,
+            number=processed.number,
+            comment_id=processed.comment_id,
             written_at=written_at,
             live=jobs.live_at(connection, name, processed.number),
-            at=at,
             issue=issue,
-            base=base,
-            priority=parts.settings.space(name).labels.priority,
-            four_eyes=parts.settings.space(name).four_eyes,
+            base_branch=base,
+            is_mention=command.is_mention,
+        )
+        context = Context(
+            connection=connection,
+            current_settings=lambda: parts.settings,
+            contract=parts.contract,
+            interface=Interface.COMMENT,
+            at=parts.clock.now(),
+            actor=f"github:{processed.author}",
+            comment=place,
         )
         connection.execute("SAVEPOINT command")
         try:
-            reply = act(connection, context)
+            reply = _done(connection, context, command)
             done = replace(processed, reaction=Reaction.DONE, reply=reply, is_owed=True)
         except (Refused, NotFound) as error:
             connection.execute("ROLLBACK TO command")
-            text = f"That cannot be done: {defused_line(in_chat(str(error)))}."
-            done = replace(processed, reaction=Reaction.CONFUSED, reply=text, is_owed=True)
+            done = replace(processed, reaction=Reaction.CONFUSED, reply=_refusal(error), is_owed=True)
+            if isinstance(error, NotAllowed):
+                _note_refusal(connection, done, str(error))
         connection.execute("RELEASE command")
         processed_comments.add(connection, done)
 
     await parts.database.write(Failpoint.COMMENT_PROCESSED, carry_out)
+
+
+def _refusal(error: Exception) -> str:
+    text = in_chat(str(error)).rstrip(".")
+    return f"That cannot be done: {defused_line(f'{text[:1].lower()}{text[1:]}')}."
+
+
+def _note_refusal(connection: sqlite3.Connection, processed: ProcessedComment, why: str) -> None:
+    data: dict[str, Json] = {"space": processed.space, "number": processed.number, "reason": why}
+    event = LedgerEvent(
+        name=EventName.COMMENT_REFUSED, at=processed.at, actor=f"github:{processed.author}", data=data
+    )
+    ledger.append(connection, event)
 
 
 async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> tuple[Issue | None, str]:
@@ -160,145 +194,23 @@ async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> 
     return await claim.snapshot(parts, name, state.issue), await claim.base_branch(parts, name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CommandContext:
-    """A command with all that carrying it out needs."""
-
-    contract: Contract
-    processed: ProcessedComment
-    command: CommentCommand
-    written_at: datetime
-    live: Job | None
-    """The open job of the issue or pull request the comment stands at."""
-    at: datetime
-    issue: Issue | None
-    """What there is to work on, where that is asked for and the issue is open."""
-    base: str
-    priority: str
-    """The label of what is urgent."""
-    four_eyes: bool
-
-    @property
-    def actor(self) -> str:
-        return f"github:{self.processed.author}"
-
-    @property
-    def job(self) -> Job:
-        """The live job; raises Refused when there is none."""
-        if self.live is None:
-            raise Refused(f"no job works on #{self.processed.number} now")
-        return self.live
+def _done(connection: sqlite3.Connection, context: Context, asked: CommentCommand) -> str:
+    """What is said of it, where a reaction is too little. Raises NotFound, Refused."""
+    if asked.command is None:
+        return _explain(connection, context)
+    done = asked.command.act(context)
+    return in_chat(done.text) if done.needs_reply else ""
 
 
-def _work(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    if context.live is not None:
-        issue = context.issue or context.live.issue
-        command = commands.ResumeJob(job_id=context.live.id, actor=context.actor, issue=issue)
-        commands.resume_job(connection, command, at=context.at)
-        return ""
-    if context.issue is None:
-        raise Refused(f"#{context.processed.number} is no open issue")
-    jobs.claim(
-        connection,
-        space=context.processed.space,
-        issue=context.issue,
-        base_branch=context.base,
-        contract=context.contract,
-        at=context.at,
-        actor=context.actor,
-        is_urgent=context.priority in context.issue.labels,
-    )
-    return ""
-
-
-def _stop(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    commands.stop_job(connection, commands.StopJob(job_id=context.job.id, actor=context.actor), at=context.at)
-    return ""
-
-
-def _retry(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    commands.retry_job(
-        connection, commands.RetryJob(job_id=context.job.id, actor=context.actor), at=context.at
-    )
-    return ""
-
-
-def _scope(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    _check_eyes(connection, context)
-    command = commands.WidenScope(
-        job_id=context.job.id, patterns=context.command.patterns, actor=context.actor
-    )
-    commands.widen_scope(connection, command, at=context.at)
-    return ""
-
-
-def _answer_decision(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    decision = _decision_meant(connection, context)
-    verb, text = answer_in(decision, context.command.text)
-    is_opened = verb in OPENS and (decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT)
-    if is_opened:
-        _check_eyes(connection, context)
-    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=context.actor)
-    commands.answer_decision(connection, command, at=context.at)
-    return ""
-
-
-def _send_message(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    asked = message.answerable(connection, context.job.id, before=context.written_at)
-    if context.command.is_mention and asked is not None:
-        return _answer_decision(
-            connection, replace(context, command=replace(context.command, decision=asked.id))
-        )
-    command = message.SendMessage(
-        job_id=context.job.id,
-        text=context.command.text,
-        actor=context.actor,
-        comment_id=context.processed.comment_id,
-    )
-    sent = message.send_message(connection, command, at=context.at)
-    if sent.is_under_way:
-        return ""  # a reply tells once it was read
-    steering.mark_acknowledged(connection, sent.id)
-    return f"{sent.outcome()}{in_chat(message.how_to_answer(connection, context.job.id))}"
-
-
-def _decision_meant(connection: sqlite3.Connection, context: _CommandContext) -> Decision:
-    """The one that is named, or the one its job waits for since before the comment. Raises Refused for any other."""
-    number, asked = context.command.decision, decisions.waiting(connection, context.job.id)
-    if number is not None:
-        if not any(item.id == number for item in asked):
-            raise Refused(f"job {context.job.id} waits for no decision {number} now")
-        return decisions.get(connection, number)
-    shown = [item for item in asked if item.created_at.replace(microsecond=0) <= context.written_at]
-    if len(shown) != 1:
-        which = " or ".join(f"`/overlord answer {item.id} …`" for item in asked)
-        raise Refused(f"say which decision that answers: {which}" if asked else "nothing waits for an answer")
-    return shown[0]
-
-
-def _check_eyes(connection: sqlite3.Connection, context: _CommandContext) -> None:
-    if context.four_eyes and ledger.asked_for_by(connection, context.job.id) == context.actor:
-        raise Refused("you asked for this work, so somebody else is to say that it may write more")
-
-
-def _explain(connection: sqlite3.Connection, context: _CommandContext) -> str:
-    job = context.live or jobs.last_for(connection, context.processed.space, context.processed.number)
+def _explain(connection: sqlite3.Connection, context: Context) -> str:
+    place = context.comment
+    assert place is not None, "it is asked in a comment"
+    job = place.live or jobs.last_for(connection, place.space, place.number)
     if job is None:
-        raise Refused(f"no job has ever worked on #{context.processed.number}")
-    story = story_of(connection, job, context.contract)
+        raise Refused(f"no job has ever worked on #{place.number}")
+    story = story_of(connection, job, context.contract(place.space))
     reason = f": {defused_line(job.reason)}" if job.reason else ""
     return f"Job {job.id} is {state_in_words(job.state)}{reason}.\n\n{evidence_card(story)}"
-
-
-_ACTS: Mapping[CommentVerb, Callable[[sqlite3.Connection, _CommandContext], str]] = {
-    CommentVerb.WORK: _work,
-    CommentVerb.STOP: _stop,
-    CommentVerb.RETRY: _retry,
-    CommentVerb.SCOPE: _scope,
-    CommentVerb.EXPLAIN: _explain,
-    CommentVerb.ANSWER: _answer_decision,
-    CommentVerb.MESSAGE: _send_message,
-}
 
 
 async def _acknowledge(parts: Parts, name: RepositoryName, hearing: ProcessedComment) -> None:

@@ -11,17 +11,19 @@ from enum import StrEnum
 
 from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.comment import PostedComment, Reaction
-from overlord.domain.conversation.comment_command import CommentCommand, CommentVerb, command_in
-from overlord.domain.conversation.comment_request import CommentRequest, names_of, request_in, words_in
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
 from overlord.domain.text.hidden_text import without_hidden
+from overlord.engine.conversation.comment_command import CommentCommand, command_in
+from overlord.engine.conversation.comment_request import CommentRequest, names_of, request_in, words_in
 from overlord.engine.runtime.parts import Parts
 from overlord.store import job_history, jobs
 from overlord.store.conversation import comment_requests, processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment
+from overlord.verbs.declared.message import Message
+from overlord.verbs.registry import Command
 
 BODY_CHARS = 20_000
 
@@ -40,7 +42,8 @@ async def understood(
     names = names_of(await parts.forge.login(name)) if is_mention else frozenset[str]()
     request = request_in(body, names)
     if place is _Place.ISSUE and isinstance(request, CommentRequest):
-        return CommentCommand(verb=CommentVerb.MESSAGE, text=words_in(body, names), is_mention=True)
+        words = Message(job=None, words=words_in(body, names))
+        return CommentCommand(command=Command(name="message", arguments=words), is_mention=True)
     return request
 
 

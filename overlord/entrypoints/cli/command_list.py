@@ -1,6 +1,7 @@
 """Every command of `overlord`, in the order it is listed: its name, its one line of help, and where it is.
 
-A new command is a function in this folder and a loader here, or in the module of its group.
+A verb's command is derived from its declaration (`verbs/declared/`). Any other new command is a function in this folder and a loader
+here, or in the module of its group.
 """
 
 from typing import Annotated
@@ -9,6 +10,7 @@ import typer
 
 from overlord.entrypoints.cli.exit_code import EXIT_CODES
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
+from overlord.entrypoints.cli.verb_list import add_verbs
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -80,20 +82,7 @@ def brief() -> Loaded:
     return inquiry.brief
 
 
-@app.command()
-def work() -> Loaded:
-    """Have an issue worked on, label or not; one whose job waits goes on."""
-    from overlord.entrypoints.cli.commands import work
-
-    return work.work
-
-
-@app.command()
-def stop() -> Loaded:
-    """End a job. Its session is stopped; branch, pull request and evidence stay."""
-    from overlord.entrypoints.cli.commands import work
-
-    return work.stop
+add_verbs(app)
 
 
 @app.command()
@@ -102,30 +91,6 @@ def scope() -> Loaded:
     from overlord.entrypoints.cli.commands import work
 
     return work.scope
-
-
-@app.command()
-def answer() -> Loaded:
-    """Answer a decision, with one of its answers or in words of your own. The first answer counts, from wherever it comes."""
-    from overlord.entrypoints.cli.commands import decision
-
-    return decision.answer
-
-
-@app.command()
-def message() -> Loaded:
-    """Say something to a job's Minion: it reads it before its next turn; where none is at work, the next one's brief has it."""
-    from overlord.entrypoints.cli.commands import message
-
-    return message.message
-
-
-@app.command()
-def pause() -> Loaded:
-    """Begin nothing new in a repository, or at all; `overlord resume` ends that."""
-    from overlord.entrypoints.cli.commands import work
-
-    return work.pause
 
 
 @app.command()
@@ -258,7 +223,7 @@ def space() -> Loaded:
 
 @app.command()
 def proposals() -> Loaded:
-    """Proposals: what Overlord would improve, and waits to be told."""
+    """Proposals: what Overlord would improve, and waits for an answer."""
     from overlord.entrypoints.cli.commands import proposal
 
     return proposal.app

@@ -30,6 +30,12 @@ def is_known(connection: sqlite3.Connection, space: str, comment_id: int) -> boo
     return connection.execute(query, (space, comment_id)).fetchone() is not None
 
 
+def is_answered(connection: sqlite3.Connection, like: ProcessedComment) -> bool:
+    """Whether the same author was answered at the same issue or pull request before."""
+    query = "SELECT 1 FROM hearings WHERE space = ? AND number = ? AND author = ? AND reply <> ''"
+    return connection.execute(query, (like.space, like.number, like.author)).fetchone() is not None
+
+
 def place_of(connection: sqlite3.Connection, space: str, comment_id: int) -> int:
     """The issue or pull request that a processed comment was written at. Raises NotFound."""
     query = "SELECT number FROM hearings WHERE space = ? AND comment_id = ?"

@@ -9,8 +9,8 @@ import typer
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.chat.answer import cap_text
 from overlord.domain.chat.briefing import SECTIONS, suggestion
-from overlord.domain.conversation.command import Span
 from overlord.domain.conversation.decision_words import answer_command
+from overlord.domain.conversation.look_argument import Span
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import Cap
@@ -19,6 +19,7 @@ from overlord.entrypoints.cli.commands.state import Meant, Repo
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.terminal.show import age, as_json, line, show_command, show_text, table
 from overlord.queries import overview
+from overlord.store import jobs
 
 
 def queue(json: Json = False, _repo: Repo = "") -> None:
@@ -51,7 +52,7 @@ def why(job: Meant, json: Json = False, _repo: Repo = "") -> None:
     """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
     target = state.target(job)
     with state.reading() as connection:
-        job_id = overview.job_meant(connection, target).id
+        job_id = jobs.meant(connection, target).id
         found = overview.why(connection, job_id, at=datetime.now(UTC), is_local=state.is_local())
     if json:
         as_json(found)
@@ -104,7 +105,7 @@ def cost(
 def _job_cost(job: str, *, json: bool) -> None:
     settings, target = state.settings(), state.target(job)
     with state.reading() as connection:
-        number = overview.job_meant(connection, target).id
+        number = jobs.meant(connection, target).id
         found = overview.job_cost(connection, settings, number, at=datetime.now(UTC))
     if json:
         as_json(found)

@@ -12,6 +12,7 @@ from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import JobView, age_text
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
+from overlord.domain.text.reference import JobRef
 from overlord.engine.issues.job_summary import story_of
 from overlord.entrypoints.cli.commands import job_work, state
 from overlord.entrypoints.cli.commands.state import Repo
@@ -22,16 +23,13 @@ from overlord.entrypoints.terminal.show import (
     card,
     console,
     line,
-    person,
     show_command,
     show_text,
     table,
 )
-from overlord.failpoints import Failpoint
 from overlord.queries import overview
 from overlord.settings.load import contract_for
 from overlord.store import evidence, jobs, ledger
-from overlord.verbs import commands
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
 
@@ -125,19 +123,19 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
 @app.command()
 def stop(number: Number, reason: Reason = "", _repo: Repo = "") -> None:
     """End a job. Its session is stopped; branch, pull request and evidence stay."""
-    command = commands.StopJob(job_id=number, actor=person(), reason=reason)
-    job = state.write(Failpoint.JOB_STOPPED, lambda c: commands.stop_job(c, command, at=datetime.now(UTC)))
-    console.print(f"Job {job.id} is {job.state}.")
+    from overlord.entrypoints.cli.verb_command import give
+    from overlord.verbs.registry import command_about
+
+    give(command_about("stop", JobRef(number=number), reason))
 
 
 @app.command()
 def retry(number: Number, _repo: Repo = "") -> None:
     """Try again what a job waits for, as the answer of its decision that does."""
-    command = commands.RetryJob(job_id=number, actor=person())
-    decision = state.write(
-        Failpoint.DECISION_ANSWERED, lambda c: commands.retry_job(c, command, at=datetime.now(UTC))
-    )
-    show_text(f"Decision {decision.id}: {line(decision.answer)}.")
+    from overlord.entrypoints.cli.verb_command import give
+    from overlord.verbs.registry import command_about
+
+    give(command_about("retry", JobRef(number=number)))
 
 
 @app.command()

@@ -1,23 +1,25 @@
 """`overlord proposals …`: what Overlord would improve, and a person's word to it."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from overlord.domain.chat.proposal_card import seen_at, type_in_words
-from overlord.domain.person import Person
+from overlord.domain.conversation.argument import ApprovalKind
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.text.reference import proposal_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
-from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
-from overlord.entrypoints.terminal.show import age, as_json, line, person, show_command, show_text, table
-from overlord.failpoints import Failpoint
+from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
+from overlord.entrypoints.cli.option import Everything, Json, numbered
+from overlord.entrypoints.terminal.show import age, as_json, line, show_command, show_text, table
 from overlord.store.proposals import proposals
-from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
 
-app = typer.Typer(help="Proposals: what Overlord would improve, and waits to be told.", no_args_is_help=True)
+app = typer.Typer(
+    cls=LazyGroup,
+    help="Proposals: what Overlord would improve, and waits for an answer.",
+    no_args_is_help=True,
+)
 
 
 _number = numbered(proposal_in, "give a proposal as p3")
@@ -26,7 +28,6 @@ _number = numbered(proposal_in, "give a proposal as p3")
 Which = Annotated[int, typer.Argument(parser=_number, metavar="P3", help="The proposal, as p3.")]
 
 
-@app.command("list")
 def list_proposals(
     everything: Everything = False,
     json: Json = False,
@@ -56,7 +57,6 @@ def list_proposals(
         table(("id", "status", "type", "repository", "what", "impact", "risk", "age"), rows)
 
 
-@app.command()
 def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     """One proposal, with what it rests on."""
     with state.reading() as connection:
@@ -90,26 +90,29 @@ def show(number: Which, json: Json = False, _repo: Repo = "") -> None:
     show_text(f"shown as {proposal.digest}")
 
 
-@app.command()
-def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+@app.command("list")
+def _list() -> Loaded:
+    """Every proposal that waits for a person, or was approved and is not done."""
+    return list_proposals
+
+
+@app.command("show")
+def _show() -> Loaded:
+    """One proposal, with what it rests on."""
+    return show
+
+
+@app.command("approve")
+def _approve() -> Loaded:
     """Say yes: an issue is opened for it and worked on; a skill is drafted first. One that rests is taken up again."""
-    command = ApproveProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
-    proposal = state.write(
-        Failpoint.PROPOSAL_DECIDED, lambda c: approve_proposal(c, command, at=datetime.now(UTC))
-    )
-    does = "drafts the skill" if proposal.is_drafted else "opens an issue"
-    show_text(f"Proposal {proposal.name} is approved; the daemon {does} in {proposal.space}.")
+    from overlord.entrypoints.cli.verb_command import verb_command
+
+    return verb_command("approve", only=ApprovalKind.PROPOSAL, help=_approve.__doc__)
 
 
-@app.command()
-def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
+@app.command("reject")
+def _reject() -> Loaded:
     """Say no. It comes back only when there is twice as much evidence for it."""
-    command = RejectProposal(proposal_id=number, by=_who(), reason=reason, digest=digest or None)
-    proposal = state.write(
-        Failpoint.PROPOSAL_DECIDED, lambda c: reject_proposal(c, command, at=datetime.now(UTC))
-    )
-    show_text(f"Proposal {proposal.name} is rejected.")
+    from overlord.entrypoints.cli.verb_command import verb_command
 
-
-def _who() -> Person:
-    return Person.of(person())
+    return verb_command("reject", only=ApprovalKind.PROPOSAL, help=_reject.__doc__)

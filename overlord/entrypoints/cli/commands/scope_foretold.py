@@ -22,9 +22,8 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import line, show_text
 from overlord.errors import ExternalServiceError, NotFound, Refused, StoreError
 from overlord.home import Home
-from overlord.queries import overview
 from overlord.settings.load import Settings, contract_for
-from overlord.store import sessions
+from overlord.store import jobs, sessions
 from overlord.store.budgets import grants
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def explain(text: str) -> None:
-    """Raises NotFound and Refused as `inquiries.job_meant` does, ExternalServiceError where the forge is needed and does not answer."""
+    """Raises NotFound and Refused as `jobs.meant` does, ExternalServiceError where the forge is needed and does not answer."""
     target = state.target(text)
     job = _known(target)
     if job is not None and _explained(job):
@@ -59,7 +58,7 @@ def _known(target: Target) -> Job | None:
     """The job that is meant; None for an issue that never had one."""
     try:
         with state.reading() as connection:
-            return overview.job_meant(connection, target)
+            return jobs.meant(connection, target)
     except (NotFound, StoreError):
         if isinstance(target, IssueRef):
             return None

@@ -13,8 +13,9 @@ from overlord.domain.inquiry import SpaceValue
 from overlord.domain.text.plain import count
 from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.reference import is_full_name, repository_in
-from overlord.entrypoints.cli.commands import state, work
+from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.option import Json
+from overlord.entrypoints.cli.verb_command import give
 from overlord.entrypoints.terminal.show import as_json, line, person, show_text, table
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
@@ -24,17 +25,31 @@ from overlord.settings.file import merged_over, nested
 from overlord.settings.load import Settings, with_added
 from overlord.store.database import Database
 from overlord.store.spaces import managed
+from overlord.verbs.declared.pause import Pause
+from overlord.verbs.declared.resume import Resume
+from overlord.verbs.registry import Command
 from overlord.verbs.space import AddSpace, RemoveSpace, add_space, remove_space
 from overlord.verbs.untested import AskAgain
 from overlord.verbs.untested import ask_again as ask_again_about_tests
 
 app = typer.Typer(help="The repositories managed by Overlord.", no_args_is_help=True)
-app.command("pause")(work.pause_space)
-app.command("resume")(work.resume_space)
-
 Named = Annotated[
     str, typer.Argument(help="A repository managed by Overlord: owner/repo, or its name alone.")
 ]
+
+
+@app.command("pause")
+def pause_space(space: Named, reason: Annotated[str, typer.Option(help="Why.")] = "") -> None:
+    """Begin nothing new in a repository, as `overlord pause`."""
+    give(Command(name="pause", arguments=Pause(space=space, reason=reason)))
+
+
+@app.command("resume")
+def resume_space(space: Named) -> None:
+    """Let a paused repository go on, as `overlord resume`."""
+    give(Command(name="resume", arguments=Resume(space=space)))
+
+
 SECRETS = "setup_secrets"
 DEFAULT = "default"
 """What a value's source is that nobody said."""

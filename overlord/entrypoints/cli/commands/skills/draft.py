@@ -11,27 +11,23 @@ from typing import Annotated
 
 import typer
 
+from overlord.domain.conversation.argument import ApprovalKind
 from overlord.domain.person import Person
 from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.domain.text.plain import visible
 from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
-from overlord.entrypoints.cli.option import Digest, Everything, Json, Why, numbered
+from overlord.entrypoints.cli.option import Digest, Everything, Json, numbered
+from overlord.entrypoints.cli.verb_command import verb_command
 from overlord.entrypoints.terminal.show import age, as_json, line, person, show_command, show_text, table
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store.skills import drafts
 from overlord.verbs.skill import (
-    ApproveDraft,
     EditDraft,
-    RejectDraft,
-    RetireSkill,
-    approve_draft,
     check_editable,
     edit_draft,
-    reject_draft,
-    retire_skill,
 )
 
 _number = numbered(draft_in, "give a draft as d3")
@@ -149,32 +145,17 @@ def _in_editor(draft: SkillDraft) -> Path:
     return place
 
 
-def approve(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
-    """Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers."""
-    command = ApproveDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
-    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: approve_draft(c, command, at=datetime.now(UTC)))
-    show_text(f"Draft {draft.label} is approved; the daemon opens an issue in {draft.space}.")
-
-
-def reject(number: Which, reason: Why = "", digest: Digest = "", _repo: Repo = "") -> None:
-    """Say no. What it was made for rests until somebody takes it up again."""
-    command = RejectDraft(draft_id=number, by=_who(), reason=reason, digest=digest or None)
-    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: reject_draft(c, command, at=datetime.now(UTC)))
-    show_text(f"Draft {draft.label} is rejected.")
-
-
-def retire(
-    name: Annotated[str, typer.Argument(help="The skill's name.")],
-    reason: Why = "",
-    space: Annotated[str, typer.Option(help="Its repository, where there are several.")] = "",
-    _repo: Repo = "",
-) -> None:
-    """Have a skill's file deleted: as a draft, which is then approved like any other."""
-    command = RetireSkill(space=state.space(space or None), name=name, by=_who(), reason=reason)
-    draft = state.write(Failpoint.DRAFT_DECIDED, lambda c: retire_skill(c, command, at=datetime.now(UTC)))
-    show_text(
-        f"Draft {draft.label} would retire {draft.name}; `overlord skills approve {draft.label}` once it is judged."
-    )
+approve = verb_command(
+    "approve",
+    only=ApprovalKind.DRAFT,
+    help="Say yes, word for word: a Minion writes the one file, and a pull request waits for its reviewers.",
+)
+reject = verb_command(
+    "reject",
+    only=ApprovalKind.DRAFT,
+    help="Say no. What it was made for rests until somebody takes it up again.",
+)
+retire = verb_command("retire")
 
 
 def _who() -> Person:

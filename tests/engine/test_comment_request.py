@@ -2,11 +2,14 @@
 
 import pytest
 
-from overlord.domain.conversation.comment_command import CommentCommand, CommentCommandError, CommentVerb
-from overlord.domain.conversation.comment_request import CommentRequest, names_of, request_in
+from overlord.engine.conversation.comment_command import CommentCommand, CommentCommandError
+from overlord.engine.conversation.comment_request import CommentRequest, names_of, request_in
+from overlord.verbs.declared.retry import Retry
+from overlord.verbs.declared.scope import WidenScope
+from overlord.verbs.registry import Command
 
 APP = names_of("overlord-agent[bot]")
-RETRY = CommentCommand(verb=CommentVerb.RETRY)
+RETRY = CommentCommand(command=Command(name="retry", arguments=Retry(job=None)))
 
 
 def test_an_app_is_named_with_and_without_its_ending() -> None:
@@ -73,7 +76,9 @@ def test_what_is_a_command_is_that_command(body: str) -> None:
 
 def test_a_scope_may_be_said_to_its_name() -> None:
     said = request_in("@overlord-agent scope +docs/**", APP)
-    assert said == CommentCommand(verb=CommentVerb.SCOPE, patterns=("docs/**",))
+    assert said == CommentCommand(
+        command=Command(name="scope", arguments=WidenScope(job=None, patterns=("docs/**",)))
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,47 @@
 
 import pytest
 
-from overlord.domain.conversation.comment_command import (
+from overlord.domain.conversation.argument import ApprovalKind, ApprovalRef
+from overlord.engine.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,
-    CommentVerb,
     command_in,
 )
+from overlord.verbs.decide import Decide
+from overlord.verbs.declared.answer import Answer
+from overlord.verbs.declared.retry import Retry
+from overlord.verbs.declared.scope import WidenScope
+from overlord.verbs.declared.stop import Stop
+from overlord.verbs.declared.work import Work
+from overlord.verbs.registry import Command
 
-STOP = CommentCommand(verb=CommentVerb.STOP)
+
+def given(name: str, arguments: object) -> CommentCommand:
+    return CommentCommand(command=Command(name=name, arguments=arguments))
+
+
+STOP = given("stop", Stop(job=None))
 
 
 @pytest.mark.parametrize(
-    "verb",
+    ("words", "wanted"),
     [
-        verb
-        for verb in CommentVerb
-        if verb not in {CommentVerb.SCOPE, CommentVerb.ANSWER, CommentVerb.MESSAGE}
+        ("stop", STOP),
+        ("work", given("work", Work(issue=None))),
+        ("retry", given("retry", Retry(job=None))),
+        ("explain", CommentCommand(command=None)),
+        ("approve", given("approve", Decide(which=None))),
+        (
+            "reject 2",
+            given(
+                "reject",
+                Decide(which=ApprovalRef(kind=ApprovalKind.DECISION, number=2)),
+            ),
+        ),
     ],
 )
-def test_a_line_of_its_own_commands(verb: CommentVerb) -> None:
-    assert command_in(f"/overlord {verb}") == CommentCommand(verb=verb)
+def test_a_line_of_its_own_commands(words: str, wanted: CommentCommand) -> None:
+    assert command_in(f"/overlord {words}") == wanted
 
 
 @pytest.mark.parametrize(
@@ -67,7 +88,7 @@ def test_what_is_quoted_shown_or_hidden_commands_nothing(body: str) -> None:
 
 
 def test_a_scope_names_patterns_each_with_a_plus() -> None:
-    wanted = CommentCommand(verb=CommentVerb.SCOPE, patterns=("docs/**", "README.md"))
+    wanted = given("scope", WidenScope(job=None, patterns=("docs/**", "README.md")))
     assert command_in("/overlord scope +docs/** `+README.md`") == wanted
 
 
@@ -77,6 +98,10 @@ def test_a_scope_names_patterns_each_with_a_plus() -> None:
         ("/overlord", "no command"),
         ("/overlord destroy everything", "no command"),
         ("/overlord stop now", "nothing after"),
+        ("/overlord retry now", "nothing after"),
+        ("/overlord reject 2 too risky", "nothing after the number"),
+        ("/overlord explain it", "nothing after"),
+        ("/overlord pause", "no command"),
         ("/overlord stop\n/overlord work", "One command"),
         ("/overlord scope", "with a plus"),
         ("/overlord scope docs", "with a plus"),
@@ -110,7 +135,8 @@ def test_what_is_not_understood_is_said_without_repeating_it(body: str, said: st
 def test_an_answer_has_the_words_of_its_line_and_of_those_below(
     body: str, decision: int | None, text: str
 ) -> None:
-    assert command_in(body) == CommentCommand(verb=CommentVerb.ANSWER, decision=decision, text=text)
+    ref = ApprovalRef(kind=ApprovalKind.DECISION, number=decision) if decision is not None else None
+    assert command_in(body) == given("answer", Answer(decision=ref, words=text))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.conversation.command import chat_command
+from overlord.engine.chat.chat_command import chat_command
 
 
 @pytest.mark.parametrize(

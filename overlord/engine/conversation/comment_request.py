@@ -7,16 +7,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from overlord.domain.conversation.command import MOST_CHARS
-from overlord.domain.conversation.comment_command import (
-    ADDRESSED,
-    USAGE,
+from overlord.domain.conversation.argument import MOST_CHARS
+from overlord.domain.conversation.comment_text import ADDRESSED, command_lines, own_words
+from overlord.engine.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,
-    CommentVerb,
     command_in,
-    command_lines,
-    own_words,
+    usage,
+)
+from overlord.engine.conversation.comment_command import (
+    names as command_names,
 )
 
 HINT = "Or say in a few words what to change: it is worked on as a reviewer's request is."
@@ -51,7 +51,7 @@ def request_in(body: str, names: Collection[str]) -> CommentCommand | CommentReq
     if (command := _named_command(lines, mention)) is not None:
         return command
     if not _has_words(mention.sub(" ", text)):
-        raise CommentCommandError(f"Nothing was asked. {USAGE} {HINT}")
+        raise CommentCommandError(f"Nothing was asked. {usage()} {HINT}")
     return CommentRequest()
 
 
@@ -85,7 +85,7 @@ def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | Co
 def _is_sentence(text: str) -> bool:
     """Whether it says something, and is no command that was mistyped."""
     words = text.split()
-    return len(words) > 1 and words[0].lower() not in set(CommentVerb) and _has_words(text)
+    return len(words) > 1 and words[0].lower() not in command_names() and _has_words(text)
 
 
 def _has_words(text: str) -> bool:

@@ -1,0 +1,217 @@
+"""What a request of the chat asks for: a verb, about a repository, as it was typed, replied or pressed. Nothing is done here."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from overlord.domain.chat.card import EVIDENCE, answer_form, rejection_form
+from overlord.domain.chat.draft_card import EDIT
+from overlord.domain.chat.message import Form
+from overlord.domain.conversation.argument import MOST_CHARS, ApprovalKind, ApprovalRef, CommandError
+from overlord.domain.conversation.decision_words import answer_in
+from overlord.domain.conversation.typed_text import typed
+from overlord.domain.decision import Decision, DecisionState, Verb
+from overlord.domain.person import Person
+from overlord.domain.proposals.proposal import ProposalStatus
+from overlord.domain.text.reference import JobRef
+from overlord.engine.chat import chat_drafts
+from overlord.engine.chat.chat_command import LookCommand, chat_command
+from overlord.engine.runtime.parts import Parts
+from overlord.errors import Refused
+from overlord.store import decisions, jobs
+from overlord.store.chat import buttons, messages
+from overlord.store.chat.buttons import KnownButton
+from overlord.store.chat.messages import Message, MessageKind
+from overlord.store.chat.requests import AT_HOME, Request, RequestKind
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts
+from overlord.verbs import answering, message, registry
+from overlord.verbs.registry import Command
+from overlord.verbs.right import Interface, Right
+from overlord.verbs.verb import Context, Done
+
+GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
+WORDLESS = "Overlord cannot read files. Write the answer in words, in the same thread."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a request does once it is known who asks."""
+
+    space: str
+    """The repository whose approvers may have it done; empty for everything."""
+    right: Right
+    act: Callable[[sqlite3.Connection, Person], Done]
+    """In one transaction. Raises NotFound, Refused."""
+
+
+def context_of(
+    connection: sqlite3.Connection, parts: Parts, by: Person | None = None, digest: str = ""
+) -> Context:
+    """What a verb of the chat looks at; without anybody who gives it, nothing can be done."""
+    return Context(
+        connection=connection,
+        current_settings=lambda: parts.settings,
+        contract=parts.contract,
+        interface=Interface.CHAT,
+        at=parts.clock.now(),
+        actor=by.actor if by is not None else "",
+        by=by,
+        digest=digest or None,
+    )
+
+
+def plan(connection: sqlite3.Connection, parts: Parts, request: Request) -> Plan | None:
+    """None where a request only looks, or is talk that is none of ours. Raises Refused, NotFound."""
+    if request.kind in {RequestKind.COMMAND, RequestKind.MENTION}:
+        return _typed(connection, parts, request)
+    if request.kind is RequestKind.REPLY:
+        return _replied(connection, parts, request)
+    return _pressed(connection, parts, request)
+
+
+def _typed(connection: sqlite3.Connection, parts: Parts, request: Request) -> Plan | None:
+    try:
+        command = chat_command(request.text)
+    except CommandError:
+        return None  # what to type instead is said with the answer
+    return None if isinstance(command, LookCommand) else _of(connection, parts, command)
+
+
+def _of(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    command: Command,
+    digest: str = "",
+    *,
+    is_quiet: bool = False,
+) -> Plan:
+    """A command as a plan; a quiet one's card says what was done."""
+
+    def act(connection: sqlite3.Connection, by: Person) -> Done:
+        done = command.act(context_of(connection, parts, by, digest))
+        return replace(done, text="", message_id=None) if is_quiet else done
+
+    return Plan(space=command.space(context_of(connection, parts)), right=command.right, act=act)
+
+
+def _answering(
+    connection: sqlite3.Connection,
+    parts: Parts,
+    decision: Decision,
+    answered: tuple[Verb, str],
+    digest: str = "",
+) -> Plan:
+    """An answer to a decision as it was shown; its card says what was answered."""
+
+    def act(connection: sqlite3.Connection, by: Person) -> Done:
+        context = context_of(connection, parts, by, digest or decision.digest)
+        return replace(answering.answer(context, decision, *answered), text="")
+
+    space = context_of(connection, parts).decision_space(decision)
+    return Plan(space=space, right=registry.find("answer").right, act=act)
+
+
+# Words in a thread: the answer to what is asked there, else a message to the job the thread is about
+
+
+def _replied(connection: sqlite3.Connection, parts: Parts, request: Request) -> Plan | None:
+    """Nobody's words are left without a word: what cannot be an answer is told to whoever wrote it, with what to type instead.
+    Talk in other threads is none of ours. Who sent a file alone took it for an answer."""
+    root = messages.at(connection, request.channel, request.thread)
+    decision, job_id = _meant(connection, root, request) if root is not None else (None, None)
+    if decision is None and job_id is None:
+        return None
+    words = typed(request.text[:MOST_CHARS])
+    if not words.strip():
+        raise Refused(WORDLESS)
+    if decision is not None:
+        return _answering(connection, parts, decision, answer_in(decision, words))
+    job = jobs.get(connection, job_id or 0)
+    if not job.is_open:
+        raise Refused(f"job {job.id} has ended already, and nobody reads this")
+    command = registry.command_about("message", JobRef(number=job.id), words)
+    return _of(connection, parts, command, is_quiet=True)
+
+
+def _meant(
+    connection: sqlite3.Connection, root: Message, request: Request
+) -> tuple[Decision | None, int | None]:
+    """The open decision that a thread is about, else its job: that of a decision's card, or of a job's thread what the job waits for
+    and words answer."""
+    if root.kind is MessageKind.DECISION:
+        decision = decisions.get(connection, root.ref)
+        return (decision if decision.state is DecisionState.OPEN else None), decision.job_id
+    if root.kind is MessageKind.JOB:
+        return message.answerable(connection, root.ref, before=request.at), root.ref
+    return None, None
+
+
+# Buttons and forms
+
+
+def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> Plan | None:
+    button, card = _button(connection, request)
+    if button.decision_id is not None:
+        decision = decisions.get(connection, button.decision_id)
+        answered = Verb(button.verb), request.text or button.text
+        return _answering(connection, parts, decision, answered, button.digest)
+    if button.verb == EVIDENCE:
+        return None
+    if card.kind is MessageKind.DRAFT and button.verb == EDIT:
+        edit = partial(
+            chat_drafts.edit, number=card.ref, request=request, digest=button.digest, at=parts.clock.now()
+        )
+        space = drafts.get(connection, card.ref).space
+        return Plan(space=space, right=registry.find("approve").right, act=edit)
+    command = _button_command(button, card, request.text)
+    return _of(connection, parts, command, button.digest, is_quiet=True)
+
+
+def _button_command(button: KnownButton, card: Message, words: str) -> Command:
+    """What a button of a card stands for: its verb, about what the card shows. Raises Refused for one that means nothing."""
+    kinds = {MessageKind.PROPOSAL: ApprovalKind.PROPOSAL, MessageKind.DRAFT: ApprovalKind.DRAFT}
+    about: ApprovalRef | JobRef
+    if card.kind in kinds:
+        about = ApprovalRef(kind=kinds[card.kind], number=card.ref)
+    else:
+        about = JobRef(number=card.ref)
+    if card.kind not in {*kinds, MessageKind.JOB} or button.verb not in registry.offered(Interface.CHAT):
+        raise Refused(GONE)
+    return registry.command_about(button.verb, about, words)
+
+
+def _button(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
+    """What a press means, of a button that stands in that message. Raises Refused for anything else."""
+    button = buttons.find(connection, request.value) if request.value else None
+    if button is None:
+        raise Refused(GONE)
+    card = messages.get(connection, button.message_id)
+    is_form = request.kind is RequestKind.FORM  # it was opened from there
+    if request.channel == AT_HOME and not is_form:
+        if card.kind is not MessageKind.DECISION:  # only these are shown there
+            raise Refused(GONE)
+        return button, card
+    if not is_form and (card.channel, card.ts) != (request.channel, request.ts):
+        raise Refused(GONE)
+    return button, card
+
+
+def form_behind(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Form]:
+    """The repository a button is about, and its form. Raises Refused, NotFound."""
+    button, card = _button(connection, request)
+    if card.kind is MessageKind.PROPOSAL:
+        proposal = proposals.get(connection, card.ref)
+        if proposal.status is not ProposalStatus.PENDING:
+            by = f", by {proposal.decided_by}" if proposal.decided_by else ""
+            raise Refused(f"proposal {proposal.name} is {proposal.status} already{by}")
+        return proposal.space, rejection_form(proposal.name, proposal.title, button.nonce)
+    if card.kind is MessageKind.DRAFT:
+        return chat_drafts.form_for(connection, button, card)
+    decision = decisions.get(connection, button.decision_id or 0)
+    if decision.state is not DecisionState.OPEN:
+        raise Refused(f"decision {decision.id} is {decision.state} and takes no answer any more")
+    context = replace(context_of(connection, parts), actor=request.actor)
+    answering.check_eyes(context, decision, Verb(button.verb))
+    return context.decision_space(decision), answer_form(decision, Verb(button.verb), button.nonce)

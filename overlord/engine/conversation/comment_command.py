@@ -1,0 +1,87 @@
+"""Commands in comments: one line of its own, `/overlord …`.
+
+`answer` and `message` take words: the rest of their line, and the lines below it with their code. A mention of Overlord's account
+is words too, those of the whole comment.
+"""
+
+from dataclasses import dataclass
+
+from overlord.domain.conversation.argument import MOST_CHARS, CommandError, word
+from overlord.domain.conversation.comment_text import ADDRESSED, own_words
+from overlord.verbs import registry
+from overlord.verbs.registry import Command
+from overlord.verbs.right import Interface
+
+EXPLAIN = "explain"
+"""The one look that a comment has: the evidence of its job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentCommand:
+    """What one comment asks for."""
+
+    command: Command | None
+    """None for `explain`."""
+    is_mention: bool = False
+    """Whether it is no command, but words that mention Overlord's account: the answer to what is asked, else a message."""
+
+    @property
+    def is_delivered(self) -> bool:
+        """Whether its words reach a session by themselves."""
+        return self.command is not None and self.command.verb.is_delivered
+
+
+class CommentCommandError(ValueError):
+    """A comment speaks to Overlord and is not understood; the message is for whoever wrote it, without their words."""
+
+
+def names() -> frozenset[str]:
+    """What a comment can ask for."""
+    return frozenset({*registry.offered(Interface.COMMENT), EXPLAIN})
+
+
+def usage() -> str:
+    """What a comment can ask for, as it is typed there."""
+    typed = [
+        verb.typed(name, Interface.COMMENT).usage
+        for name, verb in registry.offered(Interface.COMMENT).items()
+    ]
+    first, *others = (*typed, EXPLAIN)
+    return f"Commands: `/overlord {first}`, {', '.join(f'`{other}`' for other in others)}."
+
+
+def command_in(body: str) -> CommentCommand | None:
+    """The command of a comment; None when it has none. Raises CommentCommandError for more than one, or an unknown one."""
+    lines = list(own_words(body))
+    found = [
+        (number, match["words"] or "")
+        for number, (line, may_command) in enumerate(lines)
+        if may_command and (match := ADDRESSED.fullmatch(line))
+    ]
+    if not found:
+        return None
+    if len({words for _, words in found}) > 1:
+        raise CommentCommandError(_ONE)
+    place, words = found[0]
+    name = word(words, 0).lower()
+    if name not in names():
+        raise CommentCommandError(f"That is no command of Overlord's. {usage()}")
+    rest = words.strip()[len(name) :].strip()
+    if name == EXPLAIN:
+        if rest:
+            raise CommentCommandError(f"`{name}` takes nothing after it. {usage()}")
+        return CommentCommand(command=None)
+    if registry.find(name).is_delivered:
+        if len(found) > 1:
+            raise CommentCommandError(_ONE)
+        rest = "\n".join([rest, *(line for line, _ in lines[place + 1 :])]).strip()
+    if len(rest) > MOST_CHARS:
+        raise CommentCommandError(f"That is too long: {MOST_CHARS:,} characters are the most.")
+    try:
+        return CommentCommand(command=registry.command_of(name, rest, Interface.COMMENT))
+    except CommandError as error:
+        examples = " or ".join(f"`/overlord {example}`" for example in error.examples)
+        raise CommentCommandError(f"{str(error).rstrip('.')}: {examples}. {usage()}") from None
+
+
+_ONE = "One command in each comment, please: it is not clear which of them counts."

@@ -1,0 +1,235 @@
+"""Commands that are derived from verbs: their arguments, options and help are those of the declaration."""
+
+import inspect
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from minion.protocol import Scope, ScopeError
+from overlord.domain.contracts.contract import Contract
+from overlord.domain.conversation.argument import (
+    ApprovalArgument,
+    ApprovalKind,
+    Argument,
+    IssueArgument,
+    JobArgument,
+    PatternsArgument,
+    SkillArgument,
+    SkillRef,
+    SpaceArgument,
+    WordsArgument,
+    arguments_of,
+)
+from overlord.domain.decision import Verb as DecisionVerb
+from overlord.domain.person import Person
+from overlord.domain.text.reference import issue_in
+from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.terminal.show import line, person, show_text
+from overlord.errors import Refused
+from overlord.failpoints import Failpoint
+from overlord.store import jobs
+from overlord.store.conversation import steering
+from overlord.store.spaces import work_requests
+from overlord.store.spaces.work_requests import WorkRequestState
+from overlord.verbs import registry
+from overlord.verbs.registry import Command
+from overlord.verbs.right import Interface
+from overlord.verbs.verb import Context, Done
+
+_LOOKS_EVERY_S = 0.2
+_NUMBERED = {
+    ApprovalKind.DECISION: "give a decision's number",
+    ApprovalKind.PROPOSAL: "give a proposal as p3",
+    ApprovalKind.DRAFT: "give a draft as d3",
+}
+
+
+def verb_command(
+    name: str, *, only: ApprovalKind | None = None, help: str | None = ""
+) -> Callable[..., None]:
+    """The command of a verb, for Typer. `only` is the one kind that a group of commands is about, `help` what it says of that."""
+    verb = registry.find(name)
+
+    def run(**values: Any) -> None:
+        arguments = {field: _value(kind, field, values, only) for field, kind in arguments_of(verb.arguments)}
+        give(
+            Command(name=name, arguments=verb.arguments(**arguments)),
+            digest=values.get("digest", ""),
+            wait_s=values.get("wait", 0.0),
+        )
+
+    parameters = [
+        parameter
+        for field, kind in arguments_of(verb.arguments)
+        for parameter in _parameters(field, kind, only)
+    ]
+    if any(isinstance(kind, ApprovalArgument) for _, kind in arguments_of(verb.arguments)):
+        parameters.append(
+            _option("digest", str, "", help="The digest you were shown; refuses if it has changed.")
+        )
+    if verb.wait_s:
+        parameters.append(_option("wait", float, verb.wait_s, min=0, help="Seconds to wait for the outcome."))
+    if verb.has_runs:
+        parameters.append(inspect.Parameter("_repo", _KEYWORD, default="", annotation=state.Repo))
+    run.__name__, run.__doc__ = name, help or registry.help_of(name)
+    run.__annotations__ = {item.name: item.annotation for item in parameters}
+    run.__signature__ = inspect.Signature(sorted(parameters, key=_is_optional))  # type: ignore[attr-defined]
+    return run
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def _is_optional(parameter: inspect.Parameter) -> bool:
+    return parameter.default is not inspect.Parameter.empty
+
+
+def _parameters(field: str, kind: Argument, only: ApprovalKind | None) -> list[inspect.Parameter]:
+    """What is typed for one argument."""
+    shown = kind.help if only is None else f"The {only}'s number."
+    if isinstance(kind, WordsArgument) and kind.option:
+        return [_option(kind.option, str, "", help=kind.help)]
+    if isinstance(kind, SkillArgument):
+        space = _option("space", str, "", help="Its repository, where there are several.")
+        return [_argument(field, str, help=kind.help), space]
+    if isinstance(kind, PatternsArgument) or (isinstance(kind, WordsArgument) and kind.missing):
+        return [_argument(field, list[str], help=kind.help)]
+    if isinstance(kind, WordsArgument | SpaceArgument):
+        return [_argument(field, str, "", help=kind.help)]
+    if isinstance(kind, ApprovalArgument):
+        return [_argument(field, str, help=shown, metavar=_METAVARS.get(only or ApprovalKind.DECISION))]
+    return [_argument(field, str, help=kind.help)]
+
+
+_METAVARS = {ApprovalKind.DECISION: "NUMBER", ApprovalKind.PROPOSAL: "P3", ApprovalKind.DRAFT: "D3"}
+
+
+def _argument(name: str, kind: Any, default: Any = inspect.Parameter.empty, **told: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Argument(**told)]
+    return inspect.Parameter(name, _KEYWORD, default=default, annotation=annotation)
+
+
+def _option(name: str, kind: Any, default: Any, **told: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(f"--{name}", **told)]
+    return inspect.Parameter(name, _KEYWORD, default=default, annotation=annotation)
+
+
+def _value(kind: Argument, field: str, values: Mapping[str, Any], only: ApprovalKind | None) -> object:
+    """What was typed, as the verb's record has it. Raises typer.BadParameter, which is wrong usage."""
+    typed = values[kind.option if isinstance(kind, WordsArgument) and kind.option else field]
+    match kind:
+        case JobArgument():
+            return state.target(typed)
+        case IssueArgument():
+            found = issue_in(typed)
+            if found is None:
+                raise typer.BadParameter("give an issue as '#42', owner/repo#42 or its address")
+            return found
+        case SpaceArgument():
+            return typed or None
+        case PatternsArgument():
+            return patterns(typed)
+        case SkillArgument():
+            return SkillRef(name=typed, space=values["space"] or None)
+        case ApprovalArgument():
+            return _approval(kind, typed, only)
+        case WordsArgument() if kind.missing:
+            return _words(typed)
+        case _:
+            return typed
+
+
+def patterns(words: list[str]) -> tuple[str, ...]:
+    """Patterns of a scope as they are typed, each with a plus or without. Raises typer.BadParameter."""
+    try:
+        return Scope.parse(json.dumps([item.removeprefix("+") for item in words])).patterns
+    except ScopeError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _approval(kind: ApprovalArgument, word: str, only: ApprovalKind | None) -> object:
+    kinds = kind.kinds if only is None else frozenset({only})
+    found = ApprovalArgument(kinds=kinds).named(word)
+    if found is None and only is not None and only is not ApprovalKind.DECISION and word.isdecimal():
+        found = ApprovalArgument(kinds=kinds).named(f"{only[0]}{word}")
+    if found is None:
+        raise typer.BadParameter(" or ".join(text for known, text in _NUMBERED.items() if known in kinds))
+    return found
+
+
+def _words(words: list[str]) -> str:
+    """An answer by its name, with one quoted text, is that answer and no other; of anything else the words say it."""
+    first, *rest = words
+    if first in set(DecisionVerb) and len(rest) == 1 and " " in rest[0].strip():
+        return f"{first}: {rest[0]}"
+    return " ".join(words)
+
+
+def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
+    """Have a verb done by whoever types it, and show what came of it. Raises NotFound, Refused."""
+    verb, by = command.verb, Person.of(person())
+
+    def act(connection: sqlite3.Connection) -> Done:
+        context = Context(
+            connection=connection,
+            current_settings=state.settings,
+            contract=_contract,
+            interface=Interface.TERMINAL,
+            at=datetime.now(UTC),
+            actor=by.actor,
+            by=by,
+            digest=digest or None,
+        )
+        return command.act(context)
+
+    done = _written(verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint, act)
+    if done.text:
+        show_text(line(done.text))
+    if done.work_request_id is not None:
+        show_text(line(_work_answer(done.work_request_id, wait_s)))
+    if done.message_id is not None and wait_s:
+        show_text(line(_message_answer(done.message_id, wait_s)))
+
+
+def _written(point: Failpoint, act: Callable[[sqlite3.Connection], Done]) -> Done:
+    return state.write(point, act)
+
+
+def _contract(space: str) -> Contract:
+    raise AssertionError(f"no command of a person's asks for the contract of {space}")
+
+
+def _work_answer(number: int, wait_s: float) -> str:
+    """What became of a request for work. Raises Refused."""
+    if not state.is_heard():
+        return "It is written down, and taken up when the daemon runs: `overlord serve`."
+    until = time.monotonic() + wait_s
+    while True:
+        with state.reading() as connection:
+            work_request = work_requests.get(connection, number)
+        if work_request.state is not WorkRequestState.OPEN or time.monotonic() >= until:
+            break
+        time.sleep(_LOOKS_EVERY_S)
+    if work_request.state is WorkRequestState.REFUSED:
+        raise Refused(work_request.answer)
+    waits = "It is asked for; the daemon has not answered yet. `overlord status` shows what it does."
+    return work_request.answer or waits
+
+
+def _message_answer(number: int, wait_s: float) -> str:
+    """What became of a message."""
+    until = time.monotonic() + wait_s
+    while True:
+        with state.reading() as connection:
+            now = steering.get(connection, number)
+            is_open = jobs.get(connection, now.job_id).is_open
+        if not now.is_under_way or not is_open:
+            return now.outcome(is_open=is_open)
+        if not state.is_heard() or time.monotonic() >= until:
+            return f"It has not read it yet; `overlord why {now.job_id}` tells when it has."
+        time.sleep(_LOOKS_EVERY_S)

@@ -1,0 +1,44 @@
+"""Begin nothing new in a repository, or at all; `overlord resume` ends that.
+
+What runs goes on and is judged. Labels and comments are read, and their jobs queue.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from overlord.domain.conversation.argument import SpaceArgument, WordsArgument
+from overlord.failpoints import Failpoint
+from overlord.verbs import commands
+from overlord.verbs.right import Right
+from overlord.verbs.verb import Context, Done, Verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """What, and why."""
+
+    space: Annotated[str | None, SpaceArgument()] = None
+    reason: Annotated[str, WordsArgument(option="reason", help="Why; jobs that wait for its end say so.")] = (
+        ""
+    )
+
+
+def _pause(context: Context, arguments: Pause) -> Done:
+    space = context.space(arguments.space) or None
+    command = commands.PauseWork(space=space, actor=context.actor, reason=arguments.reason)
+    pause = commands.pause_work(context.connection, command, at=context.at)
+    resume = f"`overlord resume {pause.space or '--all'}`"
+    return Done(text=f"Paused: {pause.what}. What runs goes on; new work queues until {resume}.")
+
+
+VERB = Verb(
+    arguments=Pause,
+    act=_pause,
+    space=lambda context, arguments: context.space(arguments.space),
+    right=Right.APPROVER,
+    usage="pause owner/repo",
+    means="begin nothing new there; `pause everything` for all",
+    position=5,
+    failpoint=Failpoint.WORK_PAUSED,
+    has_runs=False,
+)

@@ -1,0 +1,215 @@
+"""A verb: what a person can have done, declared once. Terminal, chat and comments are derived from its declaration.
+
+Each verb is one module of `verbs/declared/`: the module's name is the verb's, its docstring is its help, `VERB` its declaration.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from minion.protocol import Issue
+from overlord.domain.conversation.argument import ApprovalKind, ApprovalRef, SkillRef, Typed
+from overlord.domain.decision import Decision
+from overlord.domain.job import Job
+from overlord.domain.person import Person
+from overlord.domain.text.reference import IssueRef, Target, space_named
+from overlord.errors import NotFound, Refused
+from overlord.failpoints import Failpoint
+from overlord.store import decisions, jobs, ledger
+from overlord.store.proposals import proposals
+from overlord.store.skills import drafts, skills
+from overlord.verbs.right import HIGHEST, Interface, NotAllowed, Right
+
+if TYPE_CHECKING:
+    from overlord.domain.contracts.contract import Contract
+    from overlord.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentPlace:
+    """Where a comment stands, and what there is of it."""
+
+    space: str
+    number: int
+    comment_id: int
+    written_at: datetime
+    live: Job | None
+    """The open job of the issue or pull request."""
+    issue: Issue | None = None
+    """What there is to work on, where work is asked for and the issue is open."""
+    base_branch: str = ""
+    is_mention: bool = False
+    """Whether its words are a message that mentions Overlord, and no command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One command in one transaction: who gives it, where, and what it can look at."""
+
+    connection: sqlite3.Connection
+    current_settings: Callable[[], "Settings"]
+    """Read when they are asked for: a command line has to load them first."""
+    contract: Callable[[str], "Contract"]
+    """The contract of a repository."""
+    interface: Interface
+    at: datetime
+    actor: str = ""
+    """Who gives it, as the ledger names them: `cli:alice`, `slack:U123`, `github:alice`."""
+    by: Person | None = None
+    """The same, where the interface knows people: a comment's author is an account."""
+    digest: str | None = None
+    """That of what the person was shown; without one, what stands now counts as shown."""
+    comment: CommentPlace | None = None
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings as they are now. Raises SettingsError."""
+        return self.current_settings()
+
+    @property
+    def person(self) -> Person:
+        """Raises NotAllowed for a comment."""
+        if self.by is None:
+            raise NotAllowed("only an approver decides that: in the chat, or on the command line")
+        return self.by
+
+    def job(self, target: Target | None) -> Job:
+        """The job that is meant; in a comment, the open one of its issue. Raises NotFound, Refused."""
+        if target is not None:
+            return jobs.meant(self.connection, target)
+        if self.comment is None or self.comment.live is None:
+            number = self.comment.number if self.comment is not None else 0
+            raise Refused(f"no job works on #{number} now")
+        return self.comment.live
+
+    def issue(self, target: IssueRef | None) -> tuple[str, int]:
+        """Repository and number of the issue that is meant. Raises NotFound, Refused."""
+        if target is None:
+            assert self.comment is not None, "elsewhere an issue is typed"
+            return self.comment.space, self.comment.number
+        return space_named(target.space, self.settings.repositories), target.number
+
+    def space(self, named: str | None) -> str:
+        """The repository that is named, as the settings spell it; empty for everything. Raises NotFound, Refused."""
+        return space_named(named, self.settings.repositories) if named is not None else ""
+
+    def skill_space(self, skill: SkillRef) -> str:
+        """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
+        if skill.space is not None:
+            return self.space(skill.space)
+        found = skills.spaces_with(self.connection, skill.name)
+        if len(found) > 1:
+            raise Refused(
+                f"say whose, as in `overlord skills retire {skill.name} --space {found[0]}`; there is {' and '.join(found)}"
+            )
+        if not found:
+            raise NotFound(
+                "no repository has a skill of that name; `overlord skills list` shows those that were seen"
+            )
+        return found[0]
+
+    def decision(self, ref: ApprovalRef | None) -> Decision:
+        """The decision that is named; in a comment, the one its job waits for since before it was written. Raises NotFound, Refused."""
+        if self.comment is None:
+            assert ref is not None, "elsewhere a decision is typed"
+            return decisions.get(self.connection, ref.number)
+        job = self.job(None)
+        asked = decisions.waiting(self.connection, job.id)
+        if ref is not None:
+            if not any(item.id == ref.number for item in asked):
+                raise Refused(f"job {job.id} waits for no decision {ref.number} now")
+            return decisions.get(self.connection, ref.number)
+        shown = [item for item in asked if item.created_at.replace(microsecond=0) <= self.comment.written_at]
+        if len(shown) != 1:
+            which = " or ".join(f"`/overlord answer {item.id} …`" for item in asked)
+            raise Refused(
+                f"say which decision that answers: {which}" if asked else "nothing waits for an answer"
+            )
+        return shown[0]
+
+    def approval_space(self, ref: ApprovalRef | None) -> str:
+        """The repository that a decision, proposal or draft is about. Raises NotFound, Refused."""
+        if ref is not None and ref.kind is ApprovalKind.PROPOSAL:
+            return proposals.get(self.connection, ref.number).space
+        if ref is not None and ref.kind is ApprovalKind.DRAFT:
+            return drafts.get(self.connection, ref.number).space
+        return self.decision_space(self.decision(ref))
+
+    def decision_space(self, decision: Decision) -> str:
+        """The repository that a decision is about."""
+        return decision.space if decision.job_id is None else jobs.get(self.connection, decision.job_id).space
+
+    def check_eyes(self, job_id: int) -> None:
+        """Raises NotAllowed where four eyes are asked for and somebody would allow what their own work asks. The operator of the
+        machine is asked by nobody."""
+        own = self.settings.space(jobs.get(self.connection, job_id).space)
+        if self.interface is Interface.TERMINAL or not own.four_eyes:
+            return
+        if ledger.asked_for_by(self.connection, job_id) == self.actor:
+            raise NotAllowed("You asked for this work, so somebody else is to approve it.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What was done, in a sentence, with commands in it as `overlord …`; and what is still to be waited for."""
+
+    text: str
+    """Empty where a card or a reaction shows it."""
+    work_request_id: int | None = None
+    """What still needs an answer of the forge."""
+    message_id: int | None = None
+    """What was said to a job, where its session is still to read it."""
+    needs_reply: bool = False
+    """Whether whoever gave the verb has to read the text, also where a reaction shows that it was done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verb:
+    """The declaration of a verb."""
+
+    arguments: type
+    """A frozen record; each field says its kind with `argument()`."""
+    act: Callable[[Context, Any], Done]
+    """Does it in one transaction. Raises NotFound, Refused."""
+    space: Callable[[Context, Any], str]
+    """The repository it is about, whose approvers may give it; empty for everything. Raises NotFound, Refused."""
+    right: Right
+    usage: str
+    """How it is typed in the chat, with an example: `stop #42`."""
+    means: str
+    """What it does, after its usage."""
+    comment_usage: str = ""
+    """The same in a comment; without it, the usage without the job, which the comment stands at."""
+    position: int
+    """Its place in lists."""
+    failpoint: Failpoint
+    """Where a command line can be stopped between its fact and what follows."""
+    failpoint_of: Callable[[Any], Failpoint] | None = None
+    """The same, where that depends on its arguments."""
+    is_delivered: bool = False
+    """Whether its words reach a session by themselves."""
+    group: str = ""
+    """The group of commands it is in on the command line; empty for a command of its own."""
+    wait_s: float = 0.0
+    """How long a command line waits for what comes of it, where that is not known at once."""
+    has_runs: bool = True
+    """Whether it is about a repository's local runs too (`--repo`)."""
+    gaps: Mapping[Interface, str] = field(default_factory=dict)
+    """Interfaces that leave it out, each with why."""
+
+    def gap(self, interface: Interface) -> str:
+        """Why an interface leaves it out; empty where it does not."""
+        if HIGHEST[interface] < self.right:
+            return "for approvers, and a comment shows only who may write"
+        return self.gaps.get(interface, "")
+
+    def typed(self, name: str, interface: Interface) -> Typed:
+        """How it is typed there."""
+        is_comment = interface is Interface.COMMENT
+        usage = self.usage
+        if is_comment:
+            usage = self.comment_usage or re.sub(r" (?:on )?(?:#42|5)(?= |$)", "", usage)
+        return Typed(name=name, usage=usage, is_comment=is_comment)

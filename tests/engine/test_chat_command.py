@@ -1,0 +1,238 @@
+"""What people type in a chat, as they type it, and what is not understood: told with what to type, never with their words."""
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
+from overlord.domain.chat.answer import help_message
+from overlord.domain.conversation.argument import (
+    MOST_CHARS,
+    ApprovalKind,
+    ApprovalRef,
+    CommandError,
+    SkillRef,
+)
+from overlord.domain.conversation.look_argument import CostOf, Span
+from overlord.domain.text.reference import IssueRef, JobRef
+from overlord.engine.chat.chat_command import LookCommand, chat_command
+from overlord.engine.chat.looks import LOOKS, Nothing, OfCost, OfJob, usages
+from overlord.verbs import registry
+from overlord.verbs.decide import Decide
+from overlord.verbs.declared.answer import Answer
+from overlord.verbs.declared.message import Message
+from overlord.verbs.declared.pause import Pause
+from overlord.verbs.declared.resume import Resume
+from overlord.verbs.declared.retire import Retire
+from overlord.verbs.declared.retry import Retry
+from overlord.verbs.declared.scope import WidenScope
+from overlord.verbs.declared.stop import Stop
+from overlord.verbs.declared.work import Work
+from overlord.verbs.registry import Command
+from overlord.verbs.right import Interface
+from tests.domain.test_chat_answer import plain
+
+ISSUE, THEIRS, JOB = IssueRef(number=42), IssueRef(number=42, space="acme/calc"), JobRef(number=7)
+FIVE = ApprovalRef(kind=ApprovalKind.DECISION, number=5)
+OFFERED = [*registry.offered(Interface.CHAT), *LOOKS]
+
+
+def looked(name: str, arguments: object) -> LookCommand:
+    return LookCommand(look=LOOKS[name], arguments=arguments)
+
+
+def given(name: str, arguments: object) -> Command:
+    return Command(name=name, arguments=arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "work on acme/calc#42",
+        "work acme/calc#42",
+        "  Work   ON  acme/calc#42. ",
+        "/work on `acme/calc#42`",
+        "work on https://github.com/acme/calc/issues/42",
+        "work on https://github.com/acme/calc/issues/42#issuecomment-1",
+        "work on <https://github.com/acme/calc/issues/42>",
+        "work on <https://github.com/acme/calc/issues/42|github.com/acme/calc/issues/42>",
+        "work on <https://github.com/acme/calc/issues/42|acme/other#7>",
+        "work on <https://git.example.org:8443/acme/calc/issues/42?a=1&amp;b=2|that>",
+        "work on “acme/calc#42”",
+        "work\u00a0on\u00a0acme/calc#42",
+        "work on acme/calc\u200b#42",
+        "\twork\non\r\nacme/calc#42",
+    ],
+)
+def test_an_issue_is_named_in_many_ways(text: str) -> None:
+    assert chat_command(text) == given("work", Work(issue=THEIRS))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", looked("help", Nothing())),
+        ("   ", looked("help", Nothing())),
+        ("help me please", looked("help", Nothing())),
+        ("work on #42", given("work", Work(issue=ISSUE))),
+        ("stop 7", given("stop", Stop(job=JOB))),
+        ("stop job 7", given("stop", Stop(job=JOB))),
+        ("stop #42 not needed, thanks", given("stop", Stop(job=ISSUE, reason="not needed, thanks"))),
+        ("retry #42", given("retry", Retry(job=ISSUE))),
+        ("why 7?", looked("why", OfJob(job=JOB))),
+        ("why https://github.com/acme/calc/pull/42/files", looked("why", OfJob(job=THEIRS))),
+        ("pause", given("pause", Pause())),
+        ("pause everything", given("pause", Pause())),
+        ("pause ALL lunch", given("pause", Pause(reason="lunch"))),
+        ("pause acme/calc", given("pause", Pause(space="acme/calc"))),
+        ("pause calc a release", given("pause", Pause(space="calc", reason="a release"))),
+        ("pause <https://github.com/acme/calc.git|acme/calc>", given("pause", Pause(space="acme/calc"))),
+        ("pause https://github.com/acme/calc.git", given("pause", Pause(space="acme/calc"))),
+        ("resume", given("resume", Resume())),
+        ("resume acme/calc", given("resume", Resume(space="acme/calc"))),
+        ("cost", looked("cost", OfCost(of=CostOf()))),
+        ("cost today", looked("cost", OfCost(of=CostOf()))),
+        ("Cost Week", looked("cost", OfCost(of=CostOf(span=Span.WEEK)))),
+        ("cost job 7", looked("cost", OfCost(of=CostOf(span=Span.JOB, job=JOB)))),
+        ("cost job #42", looked("cost", OfCost(of=CostOf(span=Span.JOB, job=ISSUE)))),
+        ("cost #42", looked("cost", OfCost(of=CostOf(span=Span.JOB, job=ISSUE)))),
+        ("scope #42 +src/**", given("scope", WidenScope(job=ISSUE, patterns=("src/**",)))),
+        (
+            "scope 7 `+src/**` +'docs/a.md' +<http://README.md|README.md> +src/<http://main.py|main.py>",
+            given("scope", WidenScope(job=JOB, patterns=("src/**", "docs/a.md", "README.md", "src/main.py"))),
+        ),
+        ("scope 7 +src/?", given("scope", WidenScope(job=JOB, patterns=("src/?",)))),
+        ("approve 5", given("approve", Decide(which=FIVE))),
+        ("approve decision #5 looks good", given("approve", Decide(which=FIVE, reason="looks good"))),
+        ("approve p3", given("approve", Decide(which=ApprovalRef(kind=ApprovalKind.PROPOSAL, number=3)))),
+        (
+            "reject draft d3 no",
+            given("reject", Decide(which=ApprovalRef(kind=ApprovalKind.DRAFT, number=3), reason="no")),
+        ),
+        ("retire say-why", given("retire", Retire(skill=SkillRef(name="say-why")))),
+        (
+            "retire acme/calc say-why nobody needs it",
+            given(
+                "retire", Retire(skill=SkillRef(name="say-why", space="acme/calc"), reason="nobody needs it")
+            ),
+        ),
+        ("reject 5: too risky", given("reject", Decide(which=FIVE, reason="too risky"))),
+        ("message #42 use port 8080", given("message", Message(job=ISSUE, words="use port 8080"))),
+        ("answer 5 use the second one", given("answer", Answer(decision=FIVE, words="use the second one"))),
+        (
+            "answer 5 ask <@U123|bob>, <#C9|dev>, <!subteam^S1|@team> or <!channel>; a &lt; b &amp;&amp; c\n\n  twice",
+            given(
+                "answer",
+                Answer(decision=FIVE, words="ask @bob, #dev, @team or @channel; a < b && c\n\n  twice"),
+            ),
+        ),
+        ("answer 5 it’s “one”", given("answer", Answer(decision=FIVE, words='it\'s "one"'))),
+        *((name, looked(name, Nothing())) for name in ("status", "queue", "history", "decisions", "brief")),
+    ],
+)
+def test_what_people_type_is_understood(text: str, wanted: Command | LookCommand) -> None:
+    assert chat_command(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "example"),
+    [
+        ("destroy everything", "do not know", "help"),
+        ("stat", "Did you mean this", "status"),
+        ("desicions", "Did you mean this", "decisions"),
+        ("status now", "takes nothing after it", "status"),
+        ("work", "Say which issue", "work on #42"),
+        ("work on 42", "Say which issue", "work on #42"),
+        ("work on #42 and #43", "takes nothing after the issue", "work on #42"),
+        ("work on #", "Say which issue", "work on #42"),
+        ("work on #0x10", "Say which issue", "work on #42"),
+        ("work on #9999999999999999999999", "Say which issue", "work on #42"),
+        ("work on #４２", "Say which issue", "work on #42"),
+        ("work on ../..#1", "Say which issue", "work on #42"),
+        ("work on https://github.com/acme/calc", "Say which issue", "work on #42"),
+        ("work on https://a:b@evil/acme/calc/issues/1", "Say which issue", "work on #42"),
+        ("stop", "Say which", "stop 7"),
+        ("stop it", "Say which", "stop owner/repo#42"),
+        ("why -7", "Say which", "why 7"),
+        ("retry 7 now", "takes nothing after", "retry #42"),
+        ("pause <!channel>", "Say what", "pause everything"),
+        ("pause a/b/c", "Say what", "pause everything"),
+        ("pause acme/..", "Say what", "pause everything"),
+        ("pause -acme/calc", "Say what", "pause everything"),
+        ("resume acme/calc now", "takes nothing after", "resume owner/repo"),
+        ("cost yesterday", "Say of what", "cost week"),
+        ("cost job", "Say of what", "cost job 7"),
+        ("cost week job", "Say of what", "cost week"),
+        ("scope", "Say which", "scope 7 +src/**"),
+        ("scope #42", "each with a plus", "scope #42 +src/** +README.md"),
+        ("scope #42 src/**", "each with a plus", "scope #42 +src/** +README.md"),
+        ("scope #42 +src -docs", "each with a plus", "scope #42 +src/** +README.md"),
+        ("scope #42 +../etc", "none that a scope can have", "scope #42 +src/**"),
+        ("scope #42 +", "none that a scope can have", "scope #42 +src/**"),
+        ("scope #42 " + " ".join(f"+d{number}" for number in range(21)), "at most 20", "scope #42 +src/**"),
+        ("approve", "Say which decision", "approve 5"),
+        ("reject it", "Say which decision", "reject 5 too risky"),
+        ("answer 5", "Say what the answer is", "answer 5 use the second one"),
+        ("answer 5  \n", "Say what the answer is", "answer 5 use the second one"),
+        ("status " * MOST_CHARS, "too long", "help"),
+        ("\x1b[2J" * 10, "do not know", "help"),
+        ("A" * 10_000_000, "too long", "help"),
+        ("<" * MOST_CHARS, "do not know", "help"),
+        ("<a|" * 1000, "do not know", "help"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_is_not_understood_is_told_with_what_to_type(text: str, said: str, example: str) -> None:
+    with pytest.raises(CommandError, match=said) as caught:
+        chat_command(text)
+    assert example in caught.value.examples
+
+
+@hypothesis.given(st.text(max_size=200), st.sampled_from(OFFERED))
+def test_nothing_of_theirs_is_ever_said_back(words: str, verb: str) -> None:
+    text = f"{verb} {words}XYZZY"
+    try:
+        chat_command(text)
+    except CommandError as error:
+        told = " ".join([str(error), *error.examples])
+        assert "XYZZY" not in told
+        for example in error.examples:
+            chat_command(example)
+
+
+def test_everything_is_explained_and_what_is_shown_can_be_typed() -> None:
+    assert len(usages()) == len(OFFERED)
+    for name, usage in zip(OFFERED, usages(), strict=True):
+        command = chat_command(usage.form)
+        known = command.name if isinstance(command, Command) else name
+        assert (known, usage.form.split()[0]) == (name, name)
+
+
+def test_help_names_every_verb() -> None:
+    assert plain(help_message(usages())) == snapshot("""\
+# What I understand
+- `/overlord work on #42`  work on an issue, label or not
+- `/overlord stop #42`  end its job; what it made stays
+- `/overlord retry #42`  try again what its job waits for
+- `/overlord scope #42 +src/**`  let its job write more
+- `/overlord pause owner/repo`  begin nothing new there; pause everything for all
+- `/overlord resume owner/repo`  go on there; resume everything for all
+- `/overlord approve 5`  say yes to a decision; approve p3 to a proposal, approve d3 to a draft
+- `/overlord reject 5 too risky`  say no to one; reject p3 or reject d3 as well
+- `/overlord retire say-why`  draft that a skill goes; retire owner/repo say-why where several have it
+- `/overlord answer 5 use the second one`  answer one in words
+- `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
+- `/overlord status`  what is going on
+- `/overlord queue`  what starts next, and what it waits for
+- `/overlord history`  what ended lately
+- `/overlord why #42`  where its job stands, and how it came there
+- `/overlord cost week`  what was spent: today, week, or #42
+- `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
+- `/overlord decisions`  what waits for a person
+- `/overlord proposals`  what Overlord would improve, and waits for an answer
+- `/overlord skills`  the skills there are, and how work goes that loads them
+- `/overlord drafts`  skills that are drafted, and wait for a person or are under way
+- `/overlord brief`  the morning briefing, now
+- `/overlord help`  this list
+(Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
+""")
