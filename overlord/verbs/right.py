@@ -1,4 +1,4 @@
-"""Who may give which verb: the one place where that is decided.
+"""Who may give which verb: the levels there are, and the one check of them.
 
 An interface finds out what somebody may at most (`Right`): the chat asks whether they are an approver, the forge whether they may
 write to the repository, and whoever can write to OVERLORD_HOME is its operator. What a verb needs is in its declaration.

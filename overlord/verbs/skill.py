@@ -10,7 +10,7 @@ from overlord.domain.skills.draft import DECIDABLE, DraftKind, DraftState, Skill
 from overlord.domain.skills.drafting import Unwritten, read_text, skill_path
 from overlord.domain.skills.verdict import SkillVerdict
 from overlord.domain.text.plain import plain_line
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 from overlord.errors import Refused
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skills

@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from overlord.domain.text.secret import find_secrets, redacted
+from overlord.domain.text.secret_detection import find_secrets, redacted
 
 ALPHABET = string.ascii_letters + string.digits
 

@@ -25,7 +25,7 @@ from overlord.domain.skills.review import SkillReview
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.plain import count, visible
 from overlord.domain.text.redaction import Redactor
-from overlord.domain.text.secret import find_secrets, redacted
+from overlord.domain.text.secret_detection import find_secrets, redacted
 
 EVIDENCE_CHARS = 200
 LONGEST_SECRET = 8000

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from minion.protocol import Finding
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.text.plain import count, visible
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 
 CHANGED_TEST, REMOVED_TEST, EXPLAINED = "changed-test", "removed-test", "red-test-explained"
 """Rules of findings that are questions."""

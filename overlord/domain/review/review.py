@@ -20,7 +20,7 @@ from overlord.domain.review.claim import Claim, ClaimAnswer, answer_problem, unj
 from overlord.domain.review.review_request import Part
 from overlord.domain.review.rubric import Rubric, Severity
 from overlord.domain.text.plain import count, visible
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 
 MAX_ANSWER_CHARS = 400_000
 EVIDENCE_CHARS = 600

@@ -13,7 +13,7 @@ from overlord.domain.skills.review import review_skill
 from overlord.domain.skills.verdict import SkillVerdict
 from overlord.domain.text.hidden_text import without_hidden_characters
 from overlord.domain.text.plain import visible
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 
 MOST_ANSWER = 64_000
 MOST_TEXT = 36_000

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.plain import visible
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 
 EVIDENCE_CHARS = 160
 

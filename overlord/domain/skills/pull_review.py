@@ -15,7 +15,7 @@ from overlord.domain.skills.review import SkillReview, review_changed, unreadabl
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.skills.verdict import SkillVerdict, verdict_of
 from overlord.domain.text.plain import count, defused_line, plain_line, visible
-from overlord.domain.text.secret import redacted
+from overlord.domain.text.secret_detection import redacted
 from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
 MOST_CHANGED = 20

@@ -7,7 +7,7 @@ from overlord.domain.skills.finding import SkillFinding, shown_finding
 from overlord.domain.skills.scan.line import LONGEST
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.hidden_character import unseen
-from overlord.domain.text.secret import find_secrets
+from overlord.domain.text.secret_detection import find_secrets
 
 MOST_LINES = 3_000
 _TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
