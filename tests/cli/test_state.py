@@ -355,7 +355,9 @@ def test_an_answers_text_is_no_markup(overlord: Overlord, filled: Filled) -> Non
         ((Verb.ADD_BUDGET,), ("add_budget", "lots"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "0"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "9" * 5000), "say how much to add"),
-        ((Verb.DROP,), ("grant",), "takes another answer: say `overlord decisions answer 1 drop`"),
+        ((Verb.DROP,), ("grant",), "takes drop; not grant"),
+        ((Verb.REPLY, Verb.DROP), ("keep", "not needed any more"), "not keep"),
+        ((Verb.REPLY,), ("drop",), "not drop"),
     ],
 )
 def test_an_answer_that_says_too_little_is_refused(

@@ -225,6 +225,14 @@ def test_a_scope_is_widened(overlord: Overlord, filled: Filled, home: Home) -> N
     assert granted.patterns == ("src/**", "docs/a.md")
 
 
+def test_a_scope_is_widened_while_the_settings_do_not_load(
+    overlord: Overlord, filled: Filled, home: Home
+) -> None:
+    filled(story)
+    (home.root / "overlord.yaml").write_text("polls: 3\n")
+    assert overlord("scope", "acme/calc#7", "+src/**").code == 0
+
+
 def test_a_job_is_tried_again(overlord: Overlord, filled: Filled) -> None:
     filled(ask)
     assert overlord("job", "retry", "1").out == "Job 1, acme/calc#7, has another try.\n"

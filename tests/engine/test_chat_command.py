@@ -104,6 +104,10 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
         ("scope 7 +src/?", given("scope", WidenScope(job=JOB, patterns=("src/?",)))),
         ("approve 5", given("approve", Decide(which=FIVE))),
         ("approve decision #5 looks good", given("approve", Decide(which=FIVE, reason="looks good"))),
+        (
+            "approve proposal 3",
+            given("approve", Decide(which=ApprovalRef(kind=ApprovalKind.PROPOSAL, number=3))),
+        ),
         ("approve p3", given("approve", Decide(which=ApprovalRef(kind=ApprovalKind.PROPOSAL, number=3)))),
         (
             "reject draft d3 no",
@@ -172,6 +176,7 @@ def test_what_people_type_is_understood(text: str, wanted: Command | LookCommand
         ("scope #42 " + " ".join(f"+d{number}" for number in range(21)), "at most 20", "scope #42 +src/**"),
         ("approve", "Say which decision", "approve 5"),
         ("reject it", "Say which decision", "reject 5 too risky"),
+        ("reject draft p3", "Say which decision", "reject 5 too risky"),
         ("answer 5", "Say what the answer is", "answer 5 use the second one"),
         ("answer 5  \n", "Say what the answer is", "answer 5 use the second one"),
         ("status " * MOST_CHARS, "too long", "help"),

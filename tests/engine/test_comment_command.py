@@ -130,6 +130,8 @@ def test_what_is_not_understood_is_said_without_repeating_it(body: str, said: st
         ),
         ("/overlord answer yes\n\n> said before\n\nand no", None, "yes\n\n\nand no"),
         ("/overlord ANSWER yes<!-- drop it -->", None, "yes"),
+        ("/overlord answer 3. use foo", None, "3. use foo"),
+        ("/overlord answer decision 5 yes", None, "decision 5 yes"),
     ],
 )
 def test_an_answer_has_the_words_of_its_line_and_of_those_below(

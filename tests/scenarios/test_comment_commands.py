@@ -205,7 +205,16 @@ async def test_a_stranger_commands_nothing_and_is_told_why_once(association: str
         [reply] = replies(world, number)
         assert f"only people who may write to {REPO} can give Overlord commands" in reply
         facts = await world.read(lambda c: list(ledger.entries(c)))
-        assert [entry.actor for entry in facts if entry.name == "comment_refused"] == ["github:mallory"] * 2
+        assert [entry.actor for entry in facts if entry.name == "comment_refused"] == ["github:mallory"]
+
+
+async def test_a_stranger_at_many_issues_is_told_why_a_few_times() -> None:
+    async with made_memory_world() as world:
+        world.forge.add_user("mallory", association="NONE")
+        numbers = [await world.forge.open_issue(REPO, f"Issue {place}") for place in range(7)]
+        for number in numbers:
+            await say(world, number, "/overlord stop", author="mallory")
+        assert [len(replies(world, number)) for number in numbers] == [1] * 5 + [0] * 2
 
 
 async def test_bots_command_nothing_unless_they_are_listed() -> None:

@@ -186,14 +186,27 @@ class ApprovalArgument:
         return f"{' or '.join(named)}.".capitalize()
 
     def read(self, words: str, typed: Typed) -> tuple[ApprovalRef | None, str]:
-        """None in a comment that names none: the decision its job waits for."""
-        skipped = int(word(words, 0).casefold() in set(ApprovalKind))
-        found = self.named(bare(word(words, skipped)))
-        if found is not None:
-            return found, after(words, skipped + 1)
+        """None in a comment that names none: the decision its job waits for. There, only a plain number names one: the words may be an
+        answer that begins with `3.`"""
         if typed.is_comment:
-            return None, words
+            found = self.named(word(words, 0))
+            return (found, after(words, 1)) if found is not None else (None, words)
+        noun = word(words, 0).casefold()
+        if noun not in set(ApprovalKind):
+            found, skipped = self.named(bare(word(words, 0))), 1
+        else:
+            found, skipped = self._of_kind(ApprovalKind(noun), bare(word(words, 1))), 2
+        if found is not None:
+            return found, after(words, skipped)
         raise typed.misread("Say which decision, by its number.", typed.usage, "decisions")
+
+    def _of_kind(self, kind: ApprovalKind, text: str) -> ApprovalRef | None:
+        """What a number means after its noun, as in `proposal 3` or `proposal p3`."""
+        number = number_in(text)
+        if number is not None:
+            return ApprovalRef(kind=kind, number=number) if kind in self.kinds else None
+        found = self.named(text)
+        return found if found is not None and found.kind is kind else None
 
     def named(self, text: str) -> ApprovalRef | None:
         """What one word names; None for anything else."""
@@ -253,9 +266,10 @@ class WordsArgument:
 
 
 def arguments_of(record: type) -> Iterator[tuple[str, Argument]]:
-    """The fields of a record of arguments, in order, each with its kind."""
+    """The fields of a record that are typed, in order, each with its kind."""
     hints = get_type_hints(record, include_extras=True)
-    return ((item.name, hints[item.name].__metadata__[0]) for item in fields(record))
+    typed = (item.name for item in fields(record) if hasattr(hints[item.name], "__metadata__"))
+    return ((name, hints[name].__metadata__[0]) for name in typed)
 
 
 Record = TypeVar("Record")

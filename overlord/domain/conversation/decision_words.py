@@ -31,14 +31,12 @@ def decision_verb(decision: Decision, *, approves: bool) -> Verb:
 
 
 def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
-    """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows (`drop: it is not needed`), a button's words,
+    """Which of a decision's answers some words are, and the text with it: one of its verbs with what follows, a button's words,
     an amount for a spent budget; else the reply, where words are an answer. Raises Refused, saying what to type, for anything
     else, and for words that could be another answer as well as a reply."""
     text = words.strip()
     first, rest = (*text.split(None, 1), "", "")[:2]
     for verb in decision.verbs:
-        if first.endswith(":") and _names(verb, first[:-1]):
-            return verb, rest
         if text.casefold() == label_of(verb).casefold():
             return verb, ""
         if _names(verb, first):

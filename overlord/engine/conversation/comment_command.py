@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from overlord.domain.conversation.argument import MOST_CHARS, CommandError, word
 from overlord.domain.conversation.comment_text import ADDRESSED, own_words
 from overlord.verbs import registry
+from overlord.verbs.decide import Decide
 from overlord.verbs.registry import Command
 from overlord.verbs.right import Interface
 
@@ -38,6 +39,13 @@ class CommentCommandError(ValueError):
 def names() -> frozenset[str]:
     """What a comment can ask for."""
     return frozenset({*registry.offered(Interface.COMMENT), EXPLAIN})
+
+
+def sentence_names() -> frozenset[str]:
+    """Those that also begin a sentence about the change (`reject the second test`): commands in the form `/overlord reject` alone."""
+    return frozenset(
+        name for name, verb in registry.offered(Interface.COMMENT).items() if verb.arguments is Decide
+    )
 
 
 def usage() -> str:

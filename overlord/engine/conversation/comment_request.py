@@ -13,6 +13,7 @@ from overlord.engine.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,
     command_in,
+    sentence_names,
     usage,
 )
 from overlord.engine.conversation.comment_command import (
@@ -85,7 +86,7 @@ def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | Co
 def _is_sentence(text: str) -> bool:
     """Whether it says something, and is no command that was mistyped."""
     words = text.split()
-    return len(words) > 1 and words[0].lower() not in command_names() and _has_words(text)
+    return len(words) > 1 and words[0].lower() not in command_names() - sentence_names() and _has_words(text)
 
 
 def _has_words(text: str) -> bool:
@@ -108,9 +109,11 @@ def _named_command(lines: Iterable[str], mention: re.Pattern[str]) -> CommentCom
             continue
         text = line.strip()[match.end() :].strip(" \t,:").rstrip(".! ")
         try:
-            return command_in(f"/overlord {text}") if text else None
+            command = command_in(f"/overlord {text}") if text else None
         except CommentCommandError:
             continue
+        if command is None or command.command is None or command.command.name not in sentence_names():
+            return command
     return None
 
 

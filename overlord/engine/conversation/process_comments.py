@@ -99,18 +99,17 @@ async def _remember(parts: Parts, processed: ProcessedComment) -> None:
 async def _refuse(
     parts: Parts, processed: ProcessedComment, asked: CommentCommand | CommentRequest | None
 ) -> None:
-    """A command of somebody who may not give one: why is said once to each at an issue, and each attempt is written down. Words that
+    """A command of somebody who may not give one: why is said, and written down, once to each at an issue and a few times a day. Words that
     only mention Overlord are nothing to be refused."""
     is_command = isinstance(asked, CommentCommand) and not asked.is_mention
     why = f"only people who may write to {processed.space} can give Overlord commands"
 
     def refuse(connection: sqlite3.Connection) -> None:
         done = processed
-        if is_command:
+        if is_command and processed_comments.may_be_refused(connection, processed):
             _note_refusal(connection, processed, why)
-            if not processed_comments.is_answered(connection, processed):
-                reply = _refusal(NotAllowed(why))
-                done = replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
+            reply = _refusal(NotAllowed(why))
+            done = replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True)
         processed_comments.add(connection, done)
 
     await parts.database.write(Failpoint.COMMENT_PROCESSED, refuse)

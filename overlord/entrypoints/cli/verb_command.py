@@ -5,6 +5,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from overlord.domain.conversation.argument import (
 )
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.person import Person
-from overlord.domain.text.reference import issue_in
+from overlord.domain.text.reference import issue_in, number_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.terminal.show import line, person, show_text
 from overlord.errors import Refused
@@ -37,6 +38,7 @@ from overlord.store.conversation import steering
 from overlord.store.spaces import work_requests
 from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
+from overlord.verbs.declared.answer import Answer
 from overlord.verbs.registry import Command
 from overlord.verbs.right import Interface
 from overlord.verbs.verb import Context, Done
@@ -58,7 +60,7 @@ def verb_command(
     def run(**values: Any) -> None:
         arguments = {field: _value(kind, field, values, only) for field, kind in arguments_of(verb.arguments)}
         give(
-            Command(name=name, arguments=verb.arguments(**arguments)),
+            Command(name=name, arguments=_as_named(verb.arguments(**arguments), values.get("words", []))),
             digest=values.get("digest", ""),
             wait_s=values.get("wait", 0.0),
         )
@@ -139,7 +141,7 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
         case ApprovalArgument():
             return _approval(kind, typed, only)
         case WordsArgument() if kind.missing:
-            return _words(typed)
+            return " ".join(typed)
         case _:
             return typed
 
@@ -155,19 +157,28 @@ def patterns(words: list[str]) -> tuple[str, ...]:
 def _approval(kind: ApprovalArgument, word: str, only: ApprovalKind | None) -> object:
     kinds = kind.kinds if only is None else frozenset({only})
     found = ApprovalArgument(kinds=kinds).named(word)
-    if found is None and only is not None and only is not ApprovalKind.DECISION and word.isdecimal():
-        found = ApprovalArgument(kinds=kinds).named(f"{only[0]}{word}")
+    if (
+        found is None
+        and only is not None
+        and only is not ApprovalKind.DECISION
+        and number_in(word) is not None
+    ):
+        found = ApprovalArgument(kinds=kinds).named(f"{only[0]}{number_in(word)}")
     if found is None:
         raise typer.BadParameter(" or ".join(text for known, text in _NUMBERED.items() if known in kinds))
     return found
 
 
-def _words(words: list[str]) -> str:
-    """An answer by its name, with one quoted text, is that answer and no other; of anything else the words say it."""
-    first, *rest = words
-    if first in set(DecisionVerb) and len(rest) == 1 and " " in rest[0].strip():
-        return f"{first}: {rest[0]}"
-    return " ".join(words)
+def _as_named(arguments: object, words: list[str]) -> object:
+    """An answer by its name, with one quoted text or none, is that answer and no other; of anything else the words say it."""
+    first, *rest = words or [""]
+    if isinstance(arguments, Answer) and first in set(DecisionVerb) and (not rest or _is_quoted(rest)):
+        return replace(arguments, named=DecisionVerb(first), words="".join(rest))
+    return arguments
+
+
+def _is_quoted(words: list[str]) -> bool:
+    return len(words) == 1 and " " in words[0].strip()
 
 
 def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:

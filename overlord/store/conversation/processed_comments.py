@@ -2,10 +2,13 @@
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from overlord.errors import NotFound
 from overlord.store.rows import insert, select
+
+MOST_REFUSALS = 5
+"""So many times in 24 hours somebody who may not give commands is told so in a repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +27,25 @@ class ProcessedComment:
     is_owed: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    number: int
+    at: datetime
+
+
 def is_known(connection: sqlite3.Connection, space: str, comment_id: int) -> bool:
     """Whether a comment was processed before."""
     query = "SELECT 1 FROM hearings WHERE space = ? AND comment_id = ?"
     return connection.execute(query, (space, comment_id)).fetchone() is not None
 
 
-def is_answered(connection: sqlite3.Connection, like: ProcessedComment) -> bool:
-    """Whether the same author was answered at the same issue or pull request before."""
-    query = "SELECT 1 FROM hearings WHERE space = ? AND number = ? AND author = ? AND reply <> ''"
-    return connection.execute(query, (like.space, like.number, like.author)).fetchone() is not None
+def may_be_refused(connection: sqlite3.Connection, like: ProcessedComment) -> bool:
+    """Whether its author is to be told why not: at an issue once, and a few times in a day, for nobody is to have Overlord write
+    without end."""
+    query = "SELECT number, at FROM hearings WHERE space = ? AND author = ? AND reply <> ''"
+    told = select(connection, _Reply, query, like.space, like.author)
+    lately = [item for item in told if item.at > like.at - timedelta(days=1)]
+    return all(item.number != like.number for item in told) and len(lately) < MOST_REFUSALS
 
 
 def place_of(connection: sqlite3.Connection, space: str, comment_id: int) -> int:

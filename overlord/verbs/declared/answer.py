@@ -13,6 +13,7 @@ from overlord.domain.conversation.argument import (
     WordsArgument,
 )
 from overlord.domain.conversation.decision_words import answer_in
+from overlord.domain.decision import Verb as DecisionVerb
 from overlord.failpoints import Failpoint
 from overlord.verbs.answering import answer
 from overlord.verbs.right import Right
@@ -31,11 +32,15 @@ class Answer:
             help="One of the answers that `decisions show` offers, and its text; else words of your own, which the next session reads.",
         ),
     ]
+    named: DecisionVerb | None = None
+    """The answer, where an interface knows for certain which is meant, and `words` are its text."""
 
 
 def _answer(context: Context, arguments: Answer) -> Done:
     decision = context.decision(arguments.decision)
-    verb, text = answer_in(decision, arguments.words)
+    verb, text = (
+        (arguments.named, arguments.words) if arguments.named else answer_in(decision, arguments.words)
+    )
     return answer(context, decision, verb, text)
 
 
