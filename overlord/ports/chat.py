@@ -4,8 +4,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
-from overlord.domain.chat.message import ChatIdentity, ChatMessage, ChatUser, Form, Posted
+from overlord.domain.chat.account import ChatIdentity, ChatUser, Posted
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
+from overlord.domain.view.form import Form
+from overlord.domain.view.view import View
 
 
 class Chat(Protocol):
@@ -16,7 +18,7 @@ class Chat(Protocol):
         """Who we are there. The cheapest call: it tells whether the token is good."""
 
     async def post(
-        self, channel: ChannelId, message: ChatMessage, *, key: str, thread: MessageTs | None = None
+        self, channel: ChannelId, message: View, *, key: str, thread: MessageTs | None = None
     ) -> Posted:
         """Post a message, into the thread of another if one is named. `key` goes with it, unseen by people: `find` finds it."""
 
@@ -25,20 +27,20 @@ class Chat(Protocol):
     ) -> MessageTs | None:
         """A message of ours posted at `since` or later with this key, in the channel or in one of its threads."""
 
-    async def edit(self, posted: Posted, message: ChatMessage) -> None:
+    async def edit(self, posted: Posted, message: View) -> None:
         """Show something else in its place, buttons too. Raises MessageMissing for one that was deleted."""
 
-    async def ephemeral(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
+    async def ephemeral(self, channel: ChannelId, user: UserId, message: View) -> None:
         """Show something to one person in a channel. It cannot be found, edited or counted on to last."""
 
-    async def respond(self, address: str, message: ChatMessage) -> None:
+    async def respond(self, address: str, message: View) -> None:
         """Answer a command or a press for its giver's eyes: `address` came with it, good for half an hour and five answers.
         Raises ChatExpired after that, ChatRefused for an address that is not the chat's."""
 
     async def ask(self, trigger: str, form: Form) -> None:
         """Open a form for who has just pressed or commanded: `trigger` came with that. Raises ChatExpired after 3 s."""
 
-    async def publish(self, user: UserId, message: ChatMessage) -> None:
+    async def publish(self, user: UserId, message: View) -> None:
         """Show this in somebody's Home tab, in place of what it showed. Raises ChatRefused where the app has none."""
 
     async def person(self, user: UserId) -> ChatUser: ...

@@ -13,17 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from overlord.adapters.slack.chat import SlackChat
-from overlord.domain.chat.message import (
-    ActionId,
-    Button,
-    Buttons,
-    ChatMessage,
-    Form,
-    FormField,
-    Paragraph,
-    Posted,
-)
+from overlord.domain.chat.account import Posted
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.view import ActionId, Button, Buttons, Paragraph, View
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.server import serve
 from overlord.errors import ExternalServiceError
@@ -51,12 +44,12 @@ class Clock:
         self.at += timedelta(**by)
 
 
-def saying(text: str, *buttons: str) -> ChatMessage:
+def saying(text: str, *buttons: str) -> View:
     """A message of one line, with buttons of these labels."""
     row = Buttons(
         tuple(Button(action=ActionId(label.lower()), label=label, value="n0nce") for label in buttons)
     )
-    return ChatMessage(summary=text, parts=(Paragraph((text,)), *([row] if buttons else [])))
+    return View(summary=text, parts=(Paragraph((text,)), *([row] if buttons else [])))
 
 
 def connect(base_url: str, token: str, clock: Clock, **more: Any) -> SlackChat:

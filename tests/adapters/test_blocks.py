@@ -20,30 +20,25 @@ from overlord.adapters.slack.blocks import (
     weight,
 )
 from overlord.adapters.slack.blocks_text import CUT, cut, cut_to_end
-from overlord.domain.chat.message import (
+from overlord.domain.identifiers import UserId
+from overlord.domain.text.plain import length, visible
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Link, Mention, Span
+from overlord.domain.view.view import (
     ActionId,
-    Bold,
     Bullets,
     Button,
     Buttons,
     ButtonStyle,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
     Heading,
-    Link,
-    Mention,
     Note,
     Output,
     Paragraph,
     Part,
     Quote,
     Rule,
-    Span,
+    View,
 )
-from overlord.domain.identifiers import UserId
-from overlord.domain.text.plain import length, visible
 from overlord.embedded.chat.block_kit import message_faults, text_fault, view_faults
 from overlord.embedded.chat.block_text import plain
 
@@ -87,7 +82,7 @@ WORDS: st.SearchStrategy[Part] = st.one_of(
 )
 PARTS = WORDS | st.builds(Buttons, st.lists(BUTTONS, max_size=4).map(tuple))
 FEW = st.lists(PARTS, max_size=10).map(tuple)
-MESSAGES = st.builds(ChatMessage, summary=HOSTILE, parts=FEW | FEW.map(lambda parts: parts * 6))
+MESSAGES = st.builds(View, summary=HOSTILE, parts=FEW | FEW.map(lambda parts: parts * 6))
 FIELDS = st.builds(
     FormField,
     name=st.sampled_from(["reason", "answer"]),
@@ -122,14 +117,14 @@ def records(value: object) -> Iterator[dict[str, Any]]:
             yield from records(item)
 
 
-def spans(message: ChatMessage) -> list[Span]:
+def spans(message: View) -> list[Span]:
     paragraphs = [part.spans for part in message.parts if isinstance(part, Paragraph)]
     items = [item for part in message.parts if isinstance(part, Bullets) for item in part.items]
     return [span for group in [*paragraphs, *items] for span in group]
 
 
 def blocks(*parts: Part) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = message_payload(ChatMessage(summary="A job", parts=parts))["blocks"]
+    found: list[dict[str, Any]] = message_payload(View(summary="A job", parts=parts))["blocks"]
     assert message_faults(found) == []
     return found
 
@@ -139,9 +134,9 @@ def button(label: str = "Stop", **more: Any) -> Button:
 
 
 @given(MESSAGES)
-@example(ChatMessage(summary="", parts=()))
-@example(ChatMessage(summary="\u200b", parts=(Paragraph(("\u200b",)), Quote(""), Output("\n"), Heading(" "))))
-def test_slack_takes_whatever_is_said(message: ChatMessage) -> None:
+@example(View(summary="", parts=()))
+@example(View(summary="\u200b", parts=(Paragraph(("\u200b",)), Quote(""), Output("\n"), Heading(" "))))
+def test_slack_takes_whatever_is_said(message: View) -> None:
     payload = message_payload(message)
     assert message_faults(payload["blocks"]) == []
     assert payload["blocks"]
@@ -159,7 +154,7 @@ def test_slack_opens_whatever_is_asked(form: Form) -> None:
 
 
 @given(MESSAGES)
-def test_only_spans_tell_people_or_lead_anywhere(message: ChatMessage) -> None:
+def test_only_spans_tell_people_or_lead_anywhere(message: View) -> None:
     payload = message_payload(message)
     acting = [record for record in records(payload["blocks"]) if record.get("type") in ACTING]
     mentioned = {span.user for span in spans(message) if isinstance(span, Mention)}
@@ -174,14 +169,14 @@ def test_only_spans_tell_people_or_lead_anywhere(message: ChatMessage) -> None:
 
 
 @given(MESSAGES)
-def test_nothing_invisible_is_sent(message: ChatMessage) -> None:
+def test_nothing_invisible_is_sent(message: View) -> None:
     payload = message_payload(message)
     texts = [record["text"] for record in records(payload) if isinstance(record.get("text"), str)]
     assert [text for text in texts if visible(text) != text] == []
 
 
 @given(MESSAGES)
-def test_buttons_are_always_kept_and_told_apart(message: ChatMessage) -> None:
+def test_buttons_are_always_kept_and_told_apart(message: View) -> None:
     made = [block for block in message_payload(message)["blocks"] if block["type"] == "actions"]
     shown = [element for block in made for element in block["elements"]]
     asked = [one for part in message.parts if isinstance(part, Buttons) for one in part.buttons]
@@ -195,7 +190,7 @@ def test_buttons_are_always_kept_and_told_apart(message: ChatMessage) -> None:
 
 
 @given(MESSAGES)
-def test_a_message_is_no_heavier_than_slack_takes(message: ChatMessage) -> None:
+def test_a_message_is_no_heavier_than_slack_takes(message: View) -> None:
     made = message_payload(message)["blocks"]
     rows = [block for block in made if block["type"] == "actions"]
     assert weight(made) <= max(ALL_BYTES, weight(rows) + 200)
@@ -210,7 +205,7 @@ LONGEST = {"header": 150, "button": 75}
 @given(SIGNS)
 def test_what_slack_escapes_fits_its_limits_and_no_entity_is_cut(text: str) -> None:
     parts = (Heading(text), Paragraph((text,)), Quote(text), Output(text), Bullets(((text,),)), Note(text))
-    said = ChatMessage(summary=text, parts=(*parts, Buttons((button(label=text),))))
+    said = View(summary=text, parts=(*parts, Buttons((button(label=text),))))
     payload = message_payload(said)
     assert length(payload["text"]) <= SUMMARY_CHARS
     assert re.fullmatch(r"(?:[^&<>]|&(?:amp|lt|gt);)*", payload["text"])
@@ -366,5 +361,5 @@ def test_half_of_a_value_is_never_sent() -> None:
 
 
 def test_a_notification_has_its_markup_taken_away() -> None:
-    payload = message_payload(ChatMessage(summary="a <!channel> &\n<https://x|y>", parts=()))
+    payload = message_payload(View(summary="a <!channel> &\n<https://x|y>", parts=()))
     assert payload["text"] == "a &lt;!channel&gt; &amp; &lt;https://x|y&gt;"

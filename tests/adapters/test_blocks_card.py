@@ -3,33 +3,29 @@
 from inline_snapshot import snapshot
 
 from overlord.adapters.slack.blocks import message_payload, view_payload
-from overlord.domain.chat.message import (
+from overlord.domain.identifiers import UserId
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Link, Mention
+from overlord.domain.view.view import (
     ActionId,
-    Bold,
     Bullets,
     Button,
     Buttons,
     ButtonStyle,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
     Heading,
-    Link,
-    Mention,
     Note,
     Output,
     Paragraph,
     Quote,
     Rule,
+    View,
 )
-from overlord.domain.identifiers import UserId
 from overlord.embedded.chat.block_kit import message_faults, view_faults
 from overlord.embedded.chat.block_text import plain
 
 
 def test_a_card_in_full() -> None:
-    card = ChatMessage(
+    card = View(
         summary="Job 7 needs a decision <now>",
         parts=(
             Heading("Job 7: may it change setup.py?"),

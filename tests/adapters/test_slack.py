@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from overlord.adapters.slack.chat import EVENT_TYPE, SLACK_HOOKS, SlackChat
 from overlord.adapters.slack.scope import EVENTS, SCOPES, bot_scopes
-from overlord.domain.chat.message import ChatIdentity, ChatUser, Posted
+from overlord.domain.chat.account import ChatIdentity, ChatUser, Posted
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.method import METHODS

@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from overlord.adapters.slack.chat import SlackChat
 from overlord.adapters.slack.refusal import MEANINGS
-from overlord.domain.chat.message import ActionId, Button, Buttons, ChatMessage
 from overlord.domain.identifiers import ChannelId, UserId
+from overlord.domain.view.view import ActionId, Button, Buttons, View
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.fault import LIMIT_WAIT_S as ASKED_WAIT_S
 from overlord.errors import ChatExpired, ChatMissing, ChatRefused, ChatUnavailable, ExternalServiceError
@@ -294,7 +294,7 @@ async def test_what_slack_does_not_take_is_said_where(people: EmbeddedChat, chat
     at = await ground(people, chat)
     odd = Button(action=ActionId("a" * 300), label="Stop")
     with pytest.raises(ChatRefused, match="action_id"):
-        await chat.post(at.channel, ChatMessage(summary="x", parts=(Buttons((odd,)),)), key="k")
+        await chat.post(at.channel, View(summary="x", parts=(Buttons((odd,)),)), key="k")
     block = {"type": "actions", "elements": [{"type": "button", "action_id": "a" * 300, "text": WORDS}]}
     with pytest.raises(ChatRefused, match=r"invalid_blocks .*json-pointer.*action_id"):
         await chat._client.write("chat.postMessage", channel=at.channel, text="x", blocks=[block])

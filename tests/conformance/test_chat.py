@@ -16,28 +16,24 @@ import httpx
 import pytest
 
 from overlord.adapters.slack.chat import SLACK_API_URL, SlackChat
-from overlord.domain.chat.message import (
+from overlord.domain.chat.account import Posted
+from overlord.domain.identifiers import ChannelId, MessageTs, UserId
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Link, Mention
+from overlord.domain.view.view import (
     ActionId,
-    Bold,
     Bullets,
     Button,
     Buttons,
     ButtonStyle,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
     Heading,
-    Link,
-    Mention,
     Note,
     Output,
     Paragraph,
-    Posted,
     Quote,
     Rule,
+    View,
 )
-from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.errors import ChatMissing, ChatRefused
 from overlord.ports.chat import Chat
@@ -142,15 +138,15 @@ def since() -> datetime:
     return utc_now() - timedelta(minutes=5)
 
 
-def saying(text: str, *labels: str) -> ChatMessage:
+def saying(text: str, *labels: str) -> View:
     row = Buttons(tuple(Button(action=ActionId("press"), label=label, value=label) for label in labels))
-    return ChatMessage(summary=text, parts=(Paragraph((text,)), *([row] if labels else [])))
+    return View(summary=text, parts=(Paragraph((text,)), *([row] if labels else [])))
 
 
 HOSTILE = "<!channel> <!here> <@U012AB3CD> <https://evil.example|ok> @everyone *b* _i_ `c` ```\n> q & &lt; \u202e\x1b[31m\x00"
 
 
-def with_everything(user: UserId) -> ChatMessage:
+def with_everything(user: UserId) -> View:
     """Every part and span there is, with words in it that mean something to a chat, and more than it takes."""
     button = Button(
         action=ActionId("press"),
@@ -167,7 +163,7 @@ def with_everything(user: UserId) -> ChatMessage:
         Link("https://github.com/acme/calc", HOSTILE),
         Mention(user),
     )
-    return ChatMessage(
+    return View(
         summary=HOSTILE * 100,
         parts=(
             Heading(HOSTILE * 9),

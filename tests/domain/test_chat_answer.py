@@ -9,19 +9,6 @@ from inline_snapshot import snapshot
 from overlord.domain.budgets.budget import NANO, Budget, Cost, Per, Spending, Unit
 from overlord.domain.chat import answer
 from overlord.domain.chat.briefing import Briefing
-from overlord.domain.chat.message import (
-    Bold,
-    Bullets,
-    ChatMessage,
-    Code,
-    Heading,
-    Link,
-    Moment,
-    Note,
-    Paragraph,
-    Part,
-    Span,
-)
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import (
@@ -45,6 +32,8 @@ from overlord.domain.inquiry import (
 )
 from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
+from overlord.domain.view.span import Bold, Code, Link, Moment, Span
+from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
 from tests.records import NOW, REPO, a_decision, a_finding, a_job, a_session, an_issue, later
 
 WEB = "https://github.com"
@@ -95,7 +84,7 @@ def told(part: Part) -> str:
     raise AssertionError(part)
 
 
-def plain(message: ChatMessage) -> str:
+def plain(message: View) -> str:
     return "\n".join(map(told, message.parts)) + "\n"
 
 
@@ -346,7 +335,7 @@ def test_a_long_list_says_how_much_more_there_is() -> None:
     assert (len(points.items), points.items[-1]) == (11, ("and 3 more",))
 
 
-def hostile_messages() -> list[ChatMessage]:
+def hostile_messages() -> list[View]:
     job = replace(JOB, issue=an_issue(title=HOSTILE), state=JobState.WAITING, reason=HOSTILE)
     decision = a_decision(title=HOSTILE, body=HOSTILE, blocks=HOSTILE)
     asked, view = OpenDecision(decision=decision, space=REPO, issue_number=7), a_view(job=job, session=None)
@@ -377,7 +366,7 @@ def spans_of(part: Part) -> list[Span]:
 
 
 @pytest.mark.parametrize("message", hostile_messages(), ids=lambda message: message.summary[:20])
-def test_hostile_words_are_text_on_one_line_and_cut(message: ChatMessage) -> None:
+def test_hostile_words_are_text_on_one_line_and_cut(message: View) -> None:
     spans = [one for part in message.parts for one in spans_of(part)]
     assert any("evil" in span(one) for one in spans), "they are shown"
     for one in spans:

@@ -1,7 +1,8 @@
 """Overlord's own Markdown as parts of a chat message."""
 
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.chat.message import Bold, Bullets, Output, Paragraph, Quote
+from overlord.domain.view.span import Bold
+from overlord.domain.view.view import Bullets, Output, Paragraph, Quote
 
 
 def test_a_heading_is_bold_and_an_issues_number_is_not() -> None:

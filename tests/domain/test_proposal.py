@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from overlord.domain.chat.card import Place
-from overlord.domain.chat.message import Link, Paragraph
 from overlord.domain.chat.proposal_card import issue_body, proposal_card, seen_at
 from overlord.domain.event import EventName
 from overlord.domain.person import Interface, Person
@@ -27,6 +26,8 @@ from overlord.domain.proposals.proposal import (
     propose,
     rationale,
 )
+from overlord.domain.view.span import Link
+from overlord.domain.view.view import Paragraph
 
 AT = datetime(2026, 11, 22, 8, tzinfo=UTC)
 HOSTILE = "@everyone closes #1 ![x](https://evil.example/x.png) <b>\u202eend</b> " + "x" * 5000

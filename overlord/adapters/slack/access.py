@@ -6,7 +6,7 @@ from datetime import datetime
 from overlord.adapters.slack.chat import SLACK_HOOKS, SlackChat
 from overlord.adapters.slack.client import SlackClient
 from overlord.adapters.slack.scope import SOCKET_METHOD
-from overlord.domain.chat.message import ChatIdentity, ChatUser
+from overlord.domain.chat.account import ChatIdentity, ChatUser
 from overlord.domain.identifiers import ChannelId, UserId
 
 

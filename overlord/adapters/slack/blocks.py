@@ -32,31 +32,27 @@ from slack_sdk.models.blocks import (
     RichTextSectionElement,
 )
 from slack_sdk.models.blocks import Block as Model
-from slack_sdk.models.views import View
+from slack_sdk.models.views import View as SlackView
 
 from overlord.adapters.slack.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
-from overlord.domain.chat.message import (
-    Bold,
+from overlord.domain.text.plain import count, visible
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mention, Moment, Pull, Span
+from overlord.domain.view.view import (
     Bullets,
     Button,
     Buttons,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
+    Fields,
     Heading,
-    Link,
-    Mention,
-    Moment,
     Note,
     Output,
     Paragraph,
     Part,
     Quote,
     Rule,
-    Span,
+    Table,
+    View,
 )
-from overlord.domain.text.plain import count, visible
 from overlord.errors import ChatRefused
 
 Block = dict[str, Any]
@@ -84,7 +80,7 @@ NOTHING = "(nothing)"
 USER = re.compile(r"[UW][A-Z0-9]{2,31}")
 
 
-def message_payload(message: ChatMessage) -> Block:
+def message_payload(message: View) -> Block:
     """`text` and `blocks` of a message. `text` is what notifications show, and Slack parses it: it is escaped."""
     blocks = _blocks(message.parts, MESSAGE_BLOCKS) or [_rich(_section([_text_element(NOTHING)]))]
     return {"text": escaped(title(message.summary, SUMMARY_CHARS)) or NOTHING, "blocks": blocks}
@@ -95,7 +91,7 @@ def view_payload(form: Form) -> Block:
     inputs = [_input(field) for field in form.fields]
     above = [part for part in form.parts if not isinstance(part, Buttons)]
     return _dict(
-        View(
+        SlackView(
             type="modal",
             callback_id=form.action,
             private_metadata=_opaque(form.value, WINDOW_VALUE_CHARS),
@@ -107,10 +103,10 @@ def view_payload(form: Form) -> Block:
     )
 
 
-def home_payload(message: ChatMessage) -> Block:
+def home_payload(message: View) -> Block:
     """What somebody's Home tab shows."""
     blocks = _blocks(message.parts, VIEW_BLOCKS, most_bytes=HOME_BYTES)
-    return _dict(View(type="home", blocks=blocks or [_rich(_section([_text_element(NOTHING)]))]))
+    return _dict(SlackView(type="home", blocks=blocks or [_rich(_section([_text_element(NOTHING)]))]))
 
 
 def weight(blocks: Sequence[Block]) -> int:
@@ -186,8 +182,17 @@ def _block(part: Part, chars: int) -> Block | None:
         case Output(text):
             words = cut_to_end(text.strip("\r\n").rstrip(), min(chars, OUTPUT_CHARS)) or NOTHING
             return _rich(RichTextPreformattedElement(elements=[_text_element(words)]))
+        case Fields(fields):
+            return _points([(Bold(name), ": ", *spans) for name, spans in fields], chars) if fields else None
+        case Table(_, rows):
+            return _points([_row_spans(row) for row in rows], chars) if rows else None
         case Rule() | Buttons():
             return _dict(DividerBlock())
+
+
+def _row_spans(row: Sequence[Sequence[Span]]) -> list[Span]:
+    """A row of a table in one line: a message has no room for columns."""
+    return [span for index, cell in enumerate(row) for span in ((" · ", *cell) if index else cell)]
 
 
 def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
@@ -253,6 +258,10 @@ def _plainly(span: Span) -> tuple[str, str]:
             return user, ""
         case Moment():
             return span.words, ""
+        case Issue(space, number) | Pull(space, number):
+            return f"{space}#{number}", "code"
+        case Command(ref):
+            return " ".join(("/overlord", ref.name, *ref.arguments)), "code"
     return span, ""
 
 
@@ -350,7 +359,7 @@ def _context_block(text: str) -> Block:
     return _dict(ContextBlock(elements=[_plain_text(text)]))
 
 
-def _dict(model: Model | View) -> Block:
+def _dict(model: Model | SlackView) -> Block:
     """As JSON, held against Slack's limits by the library. What breaks one is a defect of ours: everything was cut before.
 
     Raises ChatRefused then, as when Slack itself says no.

@@ -15,8 +15,10 @@ from overlord.adapters.slack.payload import (
     WhoPayload,
     parsed,
 )
-from overlord.domain.chat.message import ChatIdentity, ChatMessage, ChatUser, Form, Posted
+from overlord.domain.chat.account import ChatIdentity, ChatUser, Posted
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
+from overlord.domain.view.form import Form
+from overlord.domain.view.view import View
 from overlord.errors import ChatUnavailable
 from overlord.failpoints import Failpoint, outward
 
@@ -56,7 +58,7 @@ class SlackChat:
 
     @outward(Failpoint.POST_MESSAGE)
     async def post(
-        self, channel: ChannelId, message: ChatMessage, *, key: str, thread: MessageTs | None = None
+        self, channel: ChannelId, message: View, *, key: str, thread: MessageTs | None = None
     ) -> Posted:
         answer = await self._client.write(
             "chat.postMessage",
@@ -84,17 +86,17 @@ class SlackChat:
         return MessageTs(max(found, key=float)) if found else None
 
     @outward(Failpoint.EDIT_MESSAGE)
-    async def edit(self, posted: Posted, message: ChatMessage) -> None:
+    async def edit(self, posted: Posted, message: View) -> None:
         payload = message_payload(message)
         await self._client.write("chat.update", channel=posted.channel, ts=posted.ts, **payload, **LITERALLY)
 
     @outward(Failpoint.EPHEMERAL)
-    async def ephemeral(self, channel: ChannelId, user: UserId, message: ChatMessage) -> None:
+    async def ephemeral(self, channel: ChannelId, user: UserId, message: View) -> None:
         payload = message_payload(message)
         await self._client.write("chat.postEphemeral", channel=channel, user=user, **payload, **LITERALLY)
 
     @outward(Failpoint.RESPOND)
-    async def respond(self, address: str, message: ChatMessage) -> None:
+    async def respond(self, address: str, message: View) -> None:
         how = {"response_type": "ephemeral", "replace_original": False, **WITHOUT_PREVIEWS}
         await self._client.send(address, {**message_payload(message), **how})
 
@@ -103,7 +105,7 @@ class SlackChat:
         await self._client.write("views.open", trigger_id=trigger, view=view_payload(form))
 
     @outward(Failpoint.PUBLISH_HOME)
-    async def publish(self, user: UserId, message: ChatMessage) -> None:
+    async def publish(self, user: UserId, message: View) -> None:
         await self._client.write("views.publish", user_id=user, view=home_payload(message))
 
     async def person(self, user: UserId) -> ChatUser:

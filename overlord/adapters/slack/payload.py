@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from overlord.domain.chat.message import ChatIdentity, ChatUser
+from overlord.domain.chat.account import ChatIdentity, ChatUser
 from overlord.domain.identifiers import UserId
 from overlord.domain.text.plain import plain_line
 from overlord.errors import ChatUnavailable

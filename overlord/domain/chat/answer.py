@@ -12,19 +12,6 @@ from overlord.domain.chat.answer_draft import drafts_list
 from overlord.domain.chat.briefing import SECTIONS, Briefing, suggestion
 from overlord.domain.chat.card import MARKS, Place, cut
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.chat.message import (
-    Bold,
-    Bullets,
-    ChatMessage,
-    Code,
-    Heading,
-    Link,
-    Moment,
-    Note,
-    Paragraph,
-    Part,
-    Span,
-)
 from overlord.domain.chat.proposal_card import type_in_words
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.conversation.pull_card import state_in_words
@@ -48,6 +35,8 @@ from overlord.domain.job import Job
 from overlord.domain.pause import Pause
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
 from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Code, Link, Moment, Span
+from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
 
 MOST_SHOWN = 10
 """Of anything in one list; how many more there are is said."""
@@ -65,31 +54,31 @@ class Usage:
     means: str
 
 
-def help_message(usages: Sequence[Usage]) -> ChatMessage:
+def help_message(usages: Sequence[Usage]) -> View:
     """Every command, and how it is typed."""
     items = [(Code(f"/overlord {usage.form}"), f"  {usage.means.replace('`', '')}") for usage in usages]
     note = "Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words."
     return _composed("What I understand", Bullets(tuple(items)), Note(note))
 
 
-def misread_message(error: CommandError) -> ChatMessage:
+def misread_message(error: CommandError) -> View:
     """What to type instead."""
     ways = Bullets(tuple((Code(f"/overlord {example}"),) for example in error.examples))
     return _composed(str(error), ways, has_heading=False)
 
 
-def refused_message(why: str) -> ChatMessage:
+def refused_message(why: str) -> View:
     """What cannot be done, and why: an error's sentence."""
     text = cut_line(why, 1000).rstrip(".")
     return _composed(f"{text[:1].upper()}{text[1:]}.", has_heading=False)
 
 
-def done_message(text: str) -> ChatMessage:
+def done_message(text: str) -> View:
     """What was done, in a sentence."""
     return _composed(text, has_heading=False)
 
 
-def status_message(status: Status, *, web: str = "") -> ChatMessage:
+def status_message(status: Status, *, web: str = "") -> View:
     """Open jobs and what they do, what waits for people, what gives trouble."""
     jobs = [
         (
@@ -123,7 +112,7 @@ def status_message(status: Status, *, web: str = "") -> ChatMessage:
     return _composed(f"{count(len(status.jobs), 'open job')}, {_waits(status.waiting)}", *parts)
 
 
-def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMessage:
+def managed_repositories_message(found: Sequence[ManagedRepository]) -> View:
     """The repositories managed by Overlord."""
     items = [
         (
@@ -138,7 +127,7 @@ def managed_repositories_message(found: Sequence[ManagedRepository]) -> ChatMess
     return _composed(f"{len(found)} repositories in my care", shown)
 
 
-def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
+def space_message(name: str, values: Sequence[SpaceValue]) -> View:
     """What one repository is worked on by: what is said for it or for all, and of the rest only that it is the default."""
     lines = [item for item in values if item.source != "default"]
     rest = ", ".join(item.key for item in values if item.source == "default")
@@ -147,7 +136,7 @@ def space_message(name: str, values: Sequence[SpaceValue]) -> ChatMessage:
     return _composed(f"What {name} is worked on by", shown, Note(cut_line(f"As by default: {rest}.", 2500)))
 
 
-def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
+def queue_message(queue: Queue, *, web: str = "") -> View:
     """What is begun next, and what it waits for."""
     items = [
         (
@@ -165,7 +154,7 @@ def queue_message(queue: Queue, *, web: str = "") -> ChatMessage:
     )
 
 
-def history_message(history: History, *, web: str = "") -> ChatMessage:
+def history_message(history: History, *, web: str = "") -> View:
     """What ended lately."""
     items = [
         (
@@ -182,7 +171,7 @@ def history_message(history: History, *, web: str = "") -> ChatMessage:
     return _composed("What ended lately", listed(items, "No job has ended yet."))
 
 
-def why_message(why: Why, *, web: str = "") -> ChatMessage:
+def why_message(why: Why, *, web: str = "") -> View:
     """Where a job stands, and how it came there."""
     job = why.view.job
     text = f": {cut_line(why.view.doing)}" if why.view.doing else ""
@@ -211,7 +200,7 @@ def _moment(at: datetime) -> Moment:
     return Moment(int(at.timestamp()), day=True)
 
 
-def cost_message(costs: Costs) -> ChatMessage:
+def cost_message(costs: Costs) -> View:
     """What was spent today, or over some days."""
     is_today = len(costs.days) == 1
     parts: list[Part] = []
@@ -223,13 +212,13 @@ def cost_message(costs: Costs) -> ChatMessage:
     return _composed(f"{name}: {cost_text(costs.total)}", *parts, Note("Days are those of UTC."))
 
 
-def job_cost_message(cost: JobCost) -> ChatMessage:
+def job_cost_message(cost: JobCost) -> View:
     """What one job has cost, session by session."""
     parts = [*_shares(cost.sessions), *caps_of(cost.caps)]
     return _composed(f"Job {cost.job.id}, {cost.job.issue_ref}: {cost_text(cost.total)}", *parts)
 
 
-def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> ChatMessage:
+def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> View:
     """What waits for a person."""
     return _composed(
         _waits(waiting).capitalize(),
@@ -238,7 +227,7 @@ def decisions_message(waiting: Sequence[OpenDecision], at: datetime) -> ChatMess
     )
 
 
-def proposals_message(open_proposals: Sequence[EnhancementProposal], at: datetime) -> ChatMessage:
+def proposals_message(open_proposals: Sequence[EnhancementProposal], at: datetime) -> View:
     """What Overlord would improve: what waits for a person, and what was approved and is not done."""
     waiting = [item for item in open_proposals if item.status is ProposalStatus.PENDING]
     under_way = [item for item in open_proposals if item.status is not ProposalStatus.PENDING]
@@ -262,7 +251,7 @@ def _proposed(proposal: EnhancementProposal, at: datetime) -> Failpoint:
     )
 
 
-def brief_message(briefing: Briefing, *, web: str = "") -> ChatMessage:
+def brief_message(briefing: Briefing, *, web: str = "") -> View:
     """The morning briefing, for a person who reads it over a coffee."""
     parts: list[Part] = []
     for kind, name in SECTIONS.items():
@@ -394,6 +383,6 @@ def _since(moment: datetime, at: datetime) -> float:
     return (at - moment).total_seconds()
 
 
-def _composed(text: str, *parts: Part, has_heading: bool = True) -> ChatMessage:
+def _composed(text: str, *parts: Part, has_heading: bool = True) -> View:
     first: Part = Heading(text) if has_heading else Paragraph((text,))
-    return ChatMessage(summary=text, parts=(first, *(part for part in parts if part != Bullets(()))))
+    return View(summary=text, parts=(first, *(part for part in parts if part != Bullets(()))))

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from overlord.domain.chat.card import cut
-from overlord.domain.chat.message import Bold, Bullets, ChatMessage, Heading, Note, Paragraph, Part, Span
 from overlord.domain.inquiry import age_text
 from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Span
+from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
 
 MOST_SHOWN = 10
 """Of each list; how many more there are is said."""
 
 
-def drafts_message(open_drafts: Sequence[SkillDraft], at: datetime) -> ChatMessage:
+def drafts_message(open_drafts: Sequence[SkillDraft], at: datetime) -> View:
     """Skills on their way: what waits for a person, and what is under way or went no further."""
     waiting = [item for item in open_drafts if item.state is DraftState.WAITING]
     others = [item for item in open_drafts if item.state is not DraftState.WAITING]
@@ -23,7 +24,7 @@ def drafts_message(open_drafts: Sequence[SkillDraft], at: datetime) -> ChatMessa
         parts += [Heading("On their way"), drafts_list(others, at)]
     if waiting:
         parts.append(Note("/overlord approve d3, or reject d3 and why. What a card shows is edited there."))
-    return ChatMessage(summary=text, parts=tuple(parts))
+    return View(summary=text, parts=tuple(parts))
 
 
 def drafts_list(found: Sequence[SkillDraft], at: datetime) -> Part:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from overlord.domain.chat.message import Bold, Bullets, ChatMessage, Heading, Note, Paragraph, Part, Span
 from overlord.domain.skills.record import SkillRecord, SkillStatistics
 from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Span
+from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
 
 MOST_SHOWN = 20
 
 
-def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> ChatMessage:
+def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> View:
     """The skills at base of every repository, and how the jobs went that loaded them."""
     text = f"{count(len(found), 'skill')} at base"
     parts: list[Part] = [Heading(text)]
@@ -27,7 +28,7 @@ def skills_message(found: Sequence[tuple[SkillRecord, SkillStatistics]]) -> Chat
         parts.append(Note("A job went well that was merged and for which nobody had to be asked on the way."))
     else:
         parts.append(Paragraph(("No repository's base had one yet when a job began there.",)))
-    return ChatMessage(summary=text, parts=tuple(parts))
+    return View(summary=text, parts=tuple(parts))
 
 
 def _line(skill: SkillRecord, statistics: SkillStatistics) -> tuple[Span, ...]:

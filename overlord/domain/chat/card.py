@@ -9,27 +9,6 @@ from minion.protocol import SessionKind
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.chat.message import (
-    ActionId,
-    Bold,
-    Bullets,
-    Button,
-    Buttons,
-    ButtonStyle,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
-    Heading,
-    Link,
-    Mention,
-    Moment,
-    Note,
-    Paragraph,
-    Part,
-    Quote,
-    Span,
-)
 from overlord.domain.conversation.pull_card import Story, evidence_card, state_in_words
 from overlord.domain.decision import (
     SCOPE_GRANT_LIFETIME,
@@ -46,6 +25,21 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.scope.approval import EXAMPLE
 from overlord.domain.session import SessionState
 from overlord.domain.text.plain import visible
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Link, Mention, Moment, Span
+from overlord.domain.view.view import (
+    ActionId,
+    Bullets,
+    Button,
+    Buttons,
+    ButtonStyle,
+    Heading,
+    Note,
+    Paragraph,
+    Part,
+    Quote,
+    View,
+)
 
 PRESS, FILL, OPEN = ActionId("press"), ActionId("fill"), ActionId("open")
 """A press that counts, one that opens a form, one that only leads somewhere."""
@@ -115,7 +109,7 @@ class Place:
         return f"{self.web}/{job.space}/pull/{job.pull_number}" if self.web and job.pull_number else ""
 
 
-def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
+def job_card(story: Story, place: Place, value: ValueOf) -> View:
     """A job's one message: where it stands, what is done now, what was checked, and the buttons that fit."""
     job = story.job
     text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
@@ -130,7 +124,7 @@ def job_card(story: Story, place: Place, value: ValueOf) -> ChatMessage:
     parts.append(Note(_figures(story)))
     if buttons := _job_buttons(story, place, value):
         parts.append(Buttons(buttons))
-    return ChatMessage(summary=f"{text} · {job.issue_ref}: {state}", parts=tuple(parts))
+    return View(summary=f"{text} · {job.issue_ref}: {state}", parts=tuple(parts))
 
 
 def _now(story: Story) -> list[Part]:
@@ -192,23 +186,23 @@ def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ..
     return tuple(buttons)
 
 
-def story_message(sentences: Sequence[tuple[datetime, str]]) -> ChatMessage:
+def story_message(sentences: Sequence[tuple[datetime, str]]) -> View:
     """What has happened to a job since its thread was last told, oldest first."""
     lines = tuple((_moment(at), f"  {cut(sentence, _REASON)}") for at, sentence in sentences)
-    return ChatMessage(summary=cut(sentences[-1][1], _REASON), parts=(Bullets(lines),))
+    return View(summary=cut(sentences[-1][1], _REASON), parts=(Bullets(lines),))
 
 
 def _moment(at: datetime, *, day: bool = False) -> Moment:
     return Moment(int(at.timestamp()), day=day)
 
 
-def notice(sentence: str) -> ChatMessage:
+def notice(sentence: str) -> View:
     """One thing that everybody is to know."""
     text = cut(sentence[:1].upper() + sentence[1:], _REASON).rstrip(".")
-    return ChatMessage(summary=text, parts=(Paragraph((f"{text}.",)),))
+    return View(summary=text, parts=(Paragraph((f"{text}.",)),))
 
 
-def evidence_message(story: Story, place: Place) -> ChatMessage:
+def evidence_message(story: Story, place: Place) -> View:
     """What was done and what proves it; the whole of it is a click or a command away."""
     job = story.job
     address = place.pull(job)
@@ -220,7 +214,7 @@ def evidence_message(story: Story, place: Place) -> ChatMessage:
         *parts_of(evidence_card(story)),
         Paragraph(more),
     )
-    return ChatMessage(summary=f"Evidence of job {job.id}", parts=parts)
+    return View(summary=f"Evidence of job {job.id}", parts=parts)
 
 
 _DONE: Mapping[DecisionState, str] = {
@@ -229,7 +223,7 @@ _DONE: Mapping[DecisionState, str] = {
 }
 
 
-def decision_card(decision: Decision, job: Job | None, place: Place, value: ValueOf) -> ChatMessage:
+def decision_card(decision: Decision, job: Job | None, place: Place, value: ValueOf) -> View:
     """What is asked, what it rests on, what it blocks, and the answers: none once there is one."""
     text = f"{KIND_NAMES[decision.kind]} {decision.id}: {cut(decision.title, _TITLE)}"
     parts: list[Part] = [Heading(text)]
@@ -239,7 +233,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
     if decision.patterns:
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:
-        return ChatMessage(summary=text, parts=(*parts, *_outcome(decision)))
+        return View(summary=text, parts=(*parts, *_outcome(decision)))
     if decision.expires_at:
         parts.append(
             Paragraph(
@@ -258,7 +252,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
             Note(f"Once is for this session alone; for this job is for its later ones too, {days} days long.")
         )
     parts.append(Buttons(tuple(answers_of(decision, value))))
-    return ChatMessage(summary=text, parts=tuple(parts))
+    return View(summary=text, parts=tuple(parts))
 
 
 def _outcome(decision: Decision) -> list[Part]:

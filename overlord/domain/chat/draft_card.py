@@ -7,28 +7,25 @@ import re
 
 from overlord.domain.chat.card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.chat.message import (
-    Bold,
+from overlord.domain.pause import name_of
+from overlord.domain.skills.draft import DECIDABLE, WORKED, DraftKind, DraftState, SkillDraft
+from overlord.domain.skills.scan.rule import Level
+from overlord.domain.text.plain import defused_line, length, visible
+from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.span import Bold, Code, Span
+from overlord.domain.view.view import (
     Bullets,
     Button,
     Buttons,
     ButtonStyle,
-    ChatMessage,
-    Code,
-    Form,
-    FormField,
     Heading,
     Note,
     Output,
     Paragraph,
     Part,
     Quote,
-    Span,
+    View,
 )
-from overlord.domain.pause import name_of
-from overlord.domain.skills.draft import DECIDABLE, WORKED, DraftKind, DraftState, SkillDraft
-from overlord.domain.skills.scan.rule import Level
-from overlord.domain.text.plain import defused_line, length, visible
 
 APPROVE, EDIT, REJECT = "approve", "edit", "reject"
 """What its buttons mean."""
@@ -100,7 +97,7 @@ def fits_form(draft: SkillDraft) -> bool:
     return visible(text) == text and length(text) <= FIELD_CHARS
 
 
-def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
+def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> View:
     """What would be written, what is held against it, and the answers: none once there is one."""
     mark = "⚠️" if draft.is_altered else _MARKS[draft.state]
     text = f"{mark} Draft {draft.label}: {draft.title}"
@@ -118,7 +115,7 @@ def draft_card(draft: SkillDraft, place: Place, value: ValueOf) -> ChatMessage:
         )
     if draft.state in DECIDABLE and draft.state is not DraftState.DRAFTING:
         parts += _answers(draft, value)
-    return ChatMessage(summary=text, parts=tuple(parts))
+    return View(summary=text, parts=tuple(parts))
 
 
 def _draft_text(draft: SkillDraft) -> list[Part]:

@@ -6,22 +6,13 @@ from dataclasses import dataclass
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.chat.answer import MOST_SHOWN, Failpoint, caps_of, cut_line, listed, paused, ref_of
 from overlord.domain.chat.card import KIND_NAMES, MARKS, Place, ValueOf, answers_of
-from overlord.domain.chat.message import (
-    Bold,
-    Buttons,
-    ChatMessage,
-    Code,
-    Heading,
-    Note,
-    Paragraph,
-    Part,
-    Rule,
-)
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Costs, JobView, OpenDecision, Queue, Status, age_text
 from overlord.domain.job import JobState
 from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Code
+from overlord.domain.view.view import Buttons, Heading, Note, Paragraph, Part, Rule, View
 
 _AT_WORK = frozenset({JobState.RUNNING, JobState.EVALUATING})
 
@@ -41,7 +32,7 @@ class HomeView:
     """How many wait for a person."""
 
 
-def home_message(view: HomeView, place: Place, values: ValuesOf) -> ChatMessage:
+def home_message(view: HomeView, place: Place, values: ValuesOf) -> View:
     """The tab of somebody who may look; whether their answers count is seen when they give one."""
     waiting = view.status.waiting
     text = count(len(waiting), "decision") + " for you" if waiting else "Nothing waits for you"
@@ -56,12 +47,12 @@ def home_message(view: HomeView, place: Place, values: ValuesOf) -> ChatMessage:
     parts += _jobs(view.status.jobs, place)
     parts += _queue(view.queue, place)
     parts += [Rule(), Heading("Spent"), *_spent(view.costs)]
-    return ChatMessage(summary=text, parts=tuple(parts))
+    return View(summary=text, parts=tuple(parts))
 
 
-def refused_home(why: str) -> ChatMessage:
+def refused_home(why: str) -> View:
     """The tab of somebody who is not shown anything."""
-    return ChatMessage(summary=why, parts=(Paragraph((why,)),))
+    return View(summary=why, parts=(Paragraph((why,)),))
 
 
 def _decision_parts(asked: OpenDecision, view: HomeView, place: Place, values: ValuesOf) -> list[Part]:

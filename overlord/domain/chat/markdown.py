@@ -4,8 +4,9 @@ import html
 import re
 from collections.abc import Iterator
 
-from overlord.domain.chat.message import Bold, Bullets, Code, Output, Paragraph, Part, Quote, Span
 from overlord.domain.text.plain import visible
+from overlord.domain.view.span import Bold, Code, Span
+from overlord.domain.view.view import Bullets, Output, Paragraph, Part, Quote
 
 _FENCE = re.compile(r"(`{3,})\w*")
 _SPANS = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|([^`*]+|[`*])")

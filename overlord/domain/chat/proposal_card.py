@@ -2,23 +2,21 @@
 
 from overlord.domain.chat.card import FILL, PRESS, Place, ValueOf, cut, who
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.chat.message import (
-    Bold,
+from overlord.domain.pause import name_of
+from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus, Trigger
+from overlord.domain.text.plain import defused_line, last_of, quoted
+from overlord.domain.view.span import Bold, Code, Span
+from overlord.domain.view.view import (
     Button,
     Buttons,
     ButtonStyle,
-    ChatMessage,
-    Code,
     Heading,
     Note,
     Paragraph,
     Part,
     Quote,
-    Span,
+    View,
 )
-from overlord.domain.pause import name_of
-from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus, Trigger
-from overlord.domain.text.plain import defused_line, last_of, quoted
 
 APPROVE, REJECT = "approve", "reject"
 """What its buttons mean."""
@@ -63,7 +61,7 @@ def issue_body(proposal: EnhancementProposal) -> str:
     return "\n\n".join(parts)
 
 
-def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -> ChatMessage:
+def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -> View:
     """What is proposed, what it rests on, and the two answers: none once there is one."""
     text = f"{_MARKS[proposal.status]} Proposal {proposal.name}: {cut(proposal.title, _TITLE)}"
     parts: list[Part] = [
@@ -80,10 +78,8 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "
     parts.append(Paragraph((facts, *_issues(proposal, place), f" · jobs {jobs}")))
     if proposal.status is ProposalStatus.PENDING:
-        return ChatMessage(
-            summary=text, parts=(*parts, _what_comes_next(proposal), _buttons(proposal, value))
-        )
-    return ChatMessage(summary=text, parts=(*parts, *_outcome(proposal, place, value)))
+        return View(summary=text, parts=(*parts, _what_comes_next(proposal), _buttons(proposal, value)))
+    return View(summary=text, parts=(*parts, *_outcome(proposal, place, value)))
 
 
 def _issues(proposal: EnhancementProposal, place: Place) -> list[Span]:

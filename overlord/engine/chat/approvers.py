@@ -1,6 +1,6 @@
 """Who may give commands in the chat: members of our own workspace may look; who may decide, the settings name for each space."""
 
-from overlord.domain.chat.message import ChatUser
+from overlord.domain.chat.account import ChatUser
 from overlord.domain.identifiers import UserId
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts

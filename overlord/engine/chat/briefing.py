@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from overlord.domain.chat.answer import brief_message
 from overlord.domain.chat.briefing import next_briefing, suggestion
 from overlord.domain.chat.card import PRESS, is_worded
-from overlord.domain.chat.message import Button, Buttons, ChatMessage
 from overlord.domain.inquiry import OpenDecision
+from overlord.domain.view.view import Button, Buttons, View
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -50,7 +50,7 @@ def _compile(connection: sqlite3.Connection, *, chat_output: ChatOutput, at: dat
     return is_news
 
 
-def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Message) -> ChatMessage:
+def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Message) -> View:
     """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
     kept = briefings.get(connection, row.ref)
     briefing = overview.brief(connection, since=kept.since, at=kept.at)

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from overlord.domain.chat.card import rejection_form
 from overlord.domain.chat.draft_card import EDIT, edit_form, fits_form
-from overlord.domain.chat.message import Form
 from overlord.domain.person import Person
 from overlord.domain.text.redaction import MARK
+from overlord.domain.view.form import Form
 from overlord.errors import Refused
 from overlord.store.chat.buttons import KnownButton
 from overlord.store.chat.messages import Message

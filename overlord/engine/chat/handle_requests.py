@@ -12,11 +12,12 @@ from structlog.contextvars import bound_contextvars
 from overlord.domain.chat.answer import done_message, misread_message, refused_message
 from overlord.domain.chat.card import EVIDENCE, evidence_message
 from overlord.domain.chat.hint import in_chat
-from overlord.domain.chat.message import ChatMessage, Form
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.domain.person import Person
+from overlord.domain.view.form import Form
+from overlord.domain.view.view import View
 from overlord.engine.chat import approvers, plan_request
 from overlord.engine.chat.chat_command import LookCommand, chat_command
 from overlord.engine.chat.message_projection import LOOKS_BACK
@@ -185,7 +186,7 @@ async def _done(parts: Parts, request: Request, state: RequestState) -> None:
 
 def _handle_command(
     connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, request: Request
-) -> ChatMessage | None:
+) -> View | None:
     if request.said:
         return done_message(request.said)
     if request.kind is RequestKind.PRESS:
@@ -206,7 +207,7 @@ def _handle_command(
 
 def _evidence(
     connection: sqlite3.Connection, parts: Parts, chat_output: ChatOutput, request: Request
-) -> ChatMessage | None:
+) -> View | None:
     button = buttons.find(connection, request.value)
     if button is None or button.verb != EVIDENCE:
         return None
@@ -214,7 +215,7 @@ def _evidence(
     return evidence_message(story_of(connection, job, parts.contract(job.space)), chat_output.place)
 
 
-async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, message: View) -> None:
     channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
     key = chat_output.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
     try:
@@ -226,7 +227,7 @@ async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, me
     await _done(parts, request, _next(request))
 
 
-async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, message: View) -> None:
     await _done(parts, request, _next(request))
     try:
         await _send_answer(chat_output, request, message)
@@ -237,7 +238,7 @@ async def _in_private(parts: Parts, chat_output: ChatOutput, request: Request, m
         log.warning("not_answered", reason=str(error))
 
 
-async def _send_answer(chat_output: ChatOutput, request: Request, message: ChatMessage) -> None:
+async def _send_answer(chat_output: ChatOutput, request: Request, message: View) -> None:
     """Where it was asked; for who asks too late for that, in the channel, for their eyes alone."""
     if request.address:
         try:

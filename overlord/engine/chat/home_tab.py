@@ -8,10 +8,10 @@ import structlog
 
 from overlord.domain.chat.card import ValueOf
 from overlord.domain.chat.home_tab import HomeView, home_message, refused_home
-from overlord.domain.chat.message import ChatMessage
 from overlord.domain.decision import Decision
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.domain.proposals.proposal import ProposalStatus
+from overlord.domain.view.view import View
 from overlord.engine.chat import approvers
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
@@ -66,7 +66,7 @@ async def _publish(parts: Parts, chat_output: ChatOutput, home: ChatHome) -> Non
 
 def _made(
     connection: sqlite3.Connection, *, parts: Parts, chat_output: ChatOutput, why: str
-) -> tuple[str, ChatMessage]:
+) -> tuple[str, View]:
     """What a tab shows now, and how far the ledger is."""
     stamp = home_tabs.now(connection)
     if why:

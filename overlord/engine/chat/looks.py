@@ -22,10 +22,10 @@ from overlord.domain.chat.answer import (
 )
 from overlord.domain.chat.answer_draft import drafts_message
 from overlord.domain.chat.answer_skill import skills_message
-from overlord.domain.chat.message import ChatMessage
 from overlord.domain.conversation.argument import JobArgument, Typed
 from overlord.domain.conversation.look_argument import CostArgument, CostOf, ShownSpaceArgument, Span
 from overlord.domain.text.reference import Target
+from overlord.domain.view.view import View
 from overlord.queries import overview
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts, skill_uses, skills
@@ -66,7 +66,7 @@ class OfSpace:
 class Look:
     """One look. It raises NotFound and Refused."""
 
-    show: Callable[[Context, Any, str], ChatMessage]
+    show: Callable[[Context, Any, str], View]
     """By the address of the forge's pages."""
     usage: str
     means: str
@@ -79,24 +79,24 @@ class Look:
         return Typed(name=name, usage=self.usage)
 
 
-def _status(context: Context, _arguments: Nothing, web: str) -> ChatMessage:
+def _status(context: Context, _arguments: Nothing, web: str) -> View:
     return status_message(overview.status(context.connection, context.settings, at=context.at), web=web)
 
 
-def _queue(context: Context, _arguments: Nothing, web: str) -> ChatMessage:
+def _queue(context: Context, _arguments: Nothing, web: str) -> View:
     return queue_message(overview.queue(context.connection, context.settings, at=context.at), web=web)
 
 
-def _history(context: Context, _arguments: Nothing, web: str) -> ChatMessage:
+def _history(context: Context, _arguments: Nothing, web: str) -> View:
     return history_message(overview.history(context.connection, at=context.at), web=web)
 
 
-def _why(context: Context, arguments: OfJob, web: str) -> ChatMessage:
+def _why(context: Context, arguments: OfJob, web: str) -> View:
     number = context.job(arguments.job).id
     return why_message(overview.why(context.connection, number, at=context.at), web=web)
 
 
-def _cost(context: Context, arguments: OfCost, _web: str) -> ChatMessage:
+def _cost(context: Context, arguments: OfCost, _web: str) -> View:
     connection, settings, of = context.connection, context.settings, arguments.of
     if of.span is Span.JOB:
         number = context.job(of.job).id
@@ -105,7 +105,7 @@ def _cost(context: Context, arguments: OfCost, _web: str) -> ChatMessage:
     return cost_message(overview.cost(connection, settings, at=context.at, days=days))
 
 
-def _space(context: Context, arguments: OfSpace, _web: str) -> ChatMessage:
+def _space(context: Context, arguments: OfSpace, _web: str) -> View:
     if arguments.space is None:
         return managed_repositories_message(
             overview.managed_repositories(context.connection, context.settings)
@@ -114,28 +114,28 @@ def _space(context: Context, arguments: OfSpace, _web: str) -> ChatMessage:
     return space_message(name, overview.space_values(context.settings, name))
 
 
-def _decisions(context: Context, _arguments: Nothing, _web: str) -> ChatMessage:
+def _decisions(context: Context, _arguments: Nothing, _web: str) -> View:
     return decisions_message(overview.waiting(context.connection), context.at)
 
 
-def _proposals(context: Context, _arguments: Nothing, _web: str) -> ChatMessage:
+def _proposals(context: Context, _arguments: Nothing, _web: str) -> View:
     return proposals_message(proposals.unfinished(context.connection), context.at)
 
 
-def _skills(context: Context, _arguments: Nothing, _web: str) -> ChatMessage:
+def _skills(context: Context, _arguments: Nothing, _web: str) -> View:
     present = [item for item in skills.all_of(context.connection) if item.is_present]
     return skills_message([(item, skill_uses.statistics(context.connection, item)) for item in present])
 
 
-def _drafts(context: Context, _arguments: Nothing, _web: str) -> ChatMessage:
+def _drafts(context: Context, _arguments: Nothing, _web: str) -> View:
     return drafts_message(drafts.unfinished(context.connection), context.at)
 
 
-def _brief(context: Context, _arguments: Nothing, web: str) -> ChatMessage:
+def _brief(context: Context, _arguments: Nothing, web: str) -> View:
     return brief_message(overview.brief(context.connection, since=context.at - DAY, at=context.at), web=web)
 
 
-def _help(_context: Context, _arguments: Nothing, _web: str) -> ChatMessage:
+def _help(_context: Context, _arguments: Nothing, _web: str) -> View:
     return help_message(usages())
 
 

@@ -12,15 +12,16 @@ from json import loads
 
 import structlog
 
+from overlord.domain.chat.account import Posted
 from overlord.domain.chat.card import decision_card, job_card, notice, story_message
 from overlord.domain.chat.draft_card import draft_card
-from overlord.domain.chat.message import ChatMessage, Posted
 from overlord.domain.chat.proposal_card import proposal_card
 from overlord.domain.decision import Decision, DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.event_description import describe_event
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
 from overlord.domain.skills.draft import DraftState
+from overlord.domain.view.view import View
 from overlord.engine.chat import briefing
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
@@ -146,7 +147,7 @@ class _Posting:
     """A message to be shown, its row as it was before, and what to remember once it stands."""
 
     message: Message
-    shown: ChatMessage
+    shown: View
     was_ordered: bool
     stamp: str
     shown_until: int = 0
@@ -181,9 +182,7 @@ def _job(
     return _shown_message(message, shown, stamp=due.now)
 
 
-def _shown_message(
-    message: Message, shown: ChatMessage, *, stamp: str = "", shown_until: int = 0
-) -> _Posting:
+def _shown_message(message: Message, shown: View, *, stamp: str = "", shown_until: int = 0) -> _Posting:
     was_ordered = message.ordered_at is not None
     return _Posting(
         message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, shown_until=shown_until
@@ -219,7 +218,7 @@ def _story(
     return _shown_message(part, _thread_message(news), shown_until=part.part)
 
 
-def _thread_message(news: list[Entry]) -> ChatMessage:
+def _thread_message(news: list[Entry]) -> View:
     return story_message(
         [
             (datetime.fromisoformat(entry.at), describe_event(entry.name, loads(entry.data)))

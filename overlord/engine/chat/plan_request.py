@@ -7,7 +7,6 @@ from functools import partial
 
 from overlord.domain.chat.card import EVIDENCE, answer_form, rejection_form
 from overlord.domain.chat.draft_card import EDIT
-from overlord.domain.chat.message import Form
 from overlord.domain.conversation.argument import MOST_CHARS, ApprovalKind, ApprovalRef, CommandError
 from overlord.domain.conversation.decision_words import answer_in
 from overlord.domain.conversation.typed_text import typed
@@ -15,6 +14,7 @@ from overlord.domain.decision import Decision, DecisionState, Verb
 from overlord.domain.person import Person
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.text.reference import JobRef
+from overlord.domain.view.form import Form
 from overlord.engine.chat import chat_drafts
 from overlord.engine.chat.chat_command import LookCommand, chat_command
 from overlord.engine.runtime.parts import Parts

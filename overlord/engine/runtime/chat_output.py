@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from overlord.domain.chat.account import ChatIdentity, ChatUser
 from overlord.domain.chat.card import Place
-from overlord.domain.chat.message import ChatIdentity, ChatUser
 from overlord.domain.identifiers import ChannelId, UserId
 from overlord.ports.chat import Chat
 

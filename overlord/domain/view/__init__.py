@@ -1,0 +1,1 @@
+"""What people are shown, before any interface renders it."""
