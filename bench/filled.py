@@ -9,10 +9,11 @@ from minion.protocol import Issue, SessionKind
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.process.runner import ProcessRunner
 from overlord.app import Overlord, overlord
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject
 from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
 from overlord.domain.launch import Launch
+from overlord.domain.question import ask
 from overlord.domain.session import Session, SessionState, session_id
 from overlord.engine.issues.projection import projection_key
 from overlord.home import Home

@@ -11,11 +11,12 @@ import pytest
 
 from minion.protocol import SessionKind
 from overlord.domain.budgets.budget import NANO, Cost, TokenUsage
-from overlord.domain.decision import Subject, Verb, ask_about_space
+from overlord.domain.decision import Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.domain.model_fault import FaultKind, ModelOutage
+from overlord.domain.question import ask_about_space
 from overlord.domain.text.reference import IssueRef, JobRef, Target
 from overlord.errors import NotFound, Refused
 from overlord.queries import overview

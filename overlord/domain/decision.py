@@ -1,14 +1,15 @@
-"""A decision: anything a person must answer. It is answered once, and the answer is bound to what was shown."""
+"""A decision: anything a person must answer, whoever raised it: a job, a repository, a proposal, a draft of a skill.
+
+It goes from draft to open, is answered once by somebody of its audience, and the answer is bound to what was shown.
+"""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 
-from minion.protocol import is_protected
-from overlord.domain.job import Job, JobId
+from overlord.domain.job import JobId
 
 SCOPE_GRANT_LIFETIME = timedelta(days=14)
 """How long a job may write more than it was given."""
@@ -21,13 +22,55 @@ class DecisionKind(StrEnum):
     BLOCKER = "blocker"
     QUESTION = "question"
     APPROVAL = "approval"
+    PROPOSAL = "proposal"
+    DRAFT = "draft"
 
 
 class DecisionState(StrEnum):
+    DRAFT = "draft"
+    """What it is about is still being made: nobody is asked yet, and it can only be done without."""
     OPEN = "open"
     ANSWERED = "answered"
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
+
+
+class Audience(StrEnum):
+    """Whose answer counts, at least."""
+
+    WRITER = "writer"
+    """Who may write to the repository."""
+    APPROVER = "approver"
+    """A person whom the settings name: no text, no program and no account of the forge."""
+
+
+class ApprovalKind(StrEnum):
+    """What people approve and reject, by the numbers they know."""
+
+    DECISION = "decision"
+    PROPOSAL = "proposal"
+    DRAFT = "draft"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRef:
+    """A decision `5`, a proposal `p3` or a draft `d3`."""
+
+    kind: ApprovalKind
+    number: int
+
+    @property
+    def label(self) -> str:
+        """As people write it."""
+        return f"{_PREFIXES[self.kind]}{self.number}"
+
+    @property
+    def name(self) -> str:
+        """With what it is: `decision 5`, `proposal p3`."""
+        return f"{self.kind} {self.label}"
+
+
+_PREFIXES = {ApprovalKind.DECISION: "", ApprovalKind.PROPOSAL: "p", ApprovalKind.DRAFT: "d"}
 
 
 class Subject(StrEnum):
@@ -65,6 +108,9 @@ class Subject(StrEnum):
     ROUNDS = "rounds"
     SPACE_GONE = "space_gone"
     SPACE_DOUBLED = "space_doubled"
+    PROPOSAL = "proposal"
+    RESTING_PROPOSAL = "resting_proposal"
+    SKILL_DRAFT = "skill_draft"
 
 
 class Verb(StrEnum):
@@ -89,6 +135,8 @@ class Verb(StrEnum):
     REPLY = "reply"
     ADOPT = "adopt"
     KEEP = "keep"
+    APPROVE = "approve"
+    REJECT = "reject"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +166,12 @@ class Decision:
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
     head_sha: str | None = None
+    audience: Audience = Audience.WRITER
+    proposal_id: int | None = None
+    """The proposal or the draft of a skill it is about; people know it by that one's number."""
+    draft_id: int | None = None
+    bound_to: str = ""
+    """The digest of what was shown, where that is a proposal or a draft."""
     state: DecisionState = DecisionState.OPEN
     verb: Verb | None = None
     answer: str = ""
@@ -131,8 +185,19 @@ class Decision:
         return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
 
     @property
+    def ref(self) -> ApprovalRef:
+        """What people call it."""
+        if self.draft_id is not None:
+            return ApprovalRef(kind=ApprovalKind.DRAFT, number=self.draft_id)
+        if self.proposal_id is not None:
+            return ApprovalRef(kind=ApprovalKind.PROPOSAL, number=self.proposal_id)
+        return ApprovalRef(kind=ApprovalKind.DECISION, number=self.id)
+
+    @property
     def digest(self) -> str:
         """What an answer is bound to: a change to anything shown makes another digest."""
+        if self.bound_to:
+            return self.bound_to
         shown = [
             self.id,
             self.kind,
@@ -146,220 +211,3 @@ class Decision:
             self.head_sha,
         ]
         return sha256(json.dumps(shown).encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    kind: DecisionKind
-    title: str
-    verbs: tuple[Verb, ...]
-    blocks: str = "this job"
-
-
-_ENDING = (Verb.TAKE_OVER, Verb.DROP)
-_WORDS_OR_ENDING = (Verb.REPLY, *_ENDING)
-"""Of what another session of the job could go on with: words for it are an answer, and stand in its brief."""
-_ASKED: dict[Subject, _Question] = {
-    Subject.EMPTY_REPOSITORY: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the repository has no commits to start from",
-        verbs=(Verb.RETRY, Verb.DROP),
-    ),
-    Subject.ENVIRONMENT: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the repository's environment cannot be set up",
-        verbs=(Verb.RETRY, Verb.DROP),
-    ),
-    Subject.DEPENDENCIES: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="the change asks for other dependencies; may they be installed?",
-        verbs=(Verb.INSTALL, Verb.ONE_MORE, *_WORDS_OR_ENDING),
-    ),
-    Subject.DISPATCH_REFUSED: _Question(
-        kind=DecisionKind.BLOCKER, title="the session cannot be started", verbs=(Verb.RETRY, Verb.DROP)
-    ),
-    Subject.FOUND_WORK: _Question(
-        kind=DecisionKind.DECISION,
-        title="the forge has work on it that this database does not know",
-        verbs=(Verb.RETRY, *_ENDING),
-    ),
-    Subject.BLOCKED: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the Minion says it cannot go on",
-        verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
-    ),
-    Subject.STOPPED_SHORT: _Question(
-        kind=DecisionKind.DECISION,
-        title="the session ended before its work was done",
-        verbs=(Verb.RETRY, *_WORDS_OR_ENDING),
-    ),
-    Subject.BUDGET: _Question(
-        kind=DecisionKind.DECISION, title="the budget is spent", verbs=(Verb.ADD_BUDGET, *_ENDING)
-    ),
-    Subject.LOSSES: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="four sessions in a row were lost to infrastructure",
-        verbs=(Verb.RETRY, Verb.DROP),
-    ),
-    Subject.MODEL: _Question(
-        kind=DecisionKind.BLOCKER, title="the model cannot be used", verbs=(Verb.RETRY, *_ENDING)
-    ),
-    Subject.UNTESTED: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="no tests were found; how is the work here to be judged?",
-        verbs=(Verb.WRITE_TESTS, Verb.WITHOUT_TESTS, Verb.RETRY, Verb.DROP),
-        blocks="new work in this repository",
-    ),
-    Subject.NO_TESTS: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="the repository has no tests to judge the change by",
-        verbs=(Verb.ACCEPT, Verb.WITHOUT_TESTS, Verb.WRITE_TESTS, Verb.RECHECK, *_ENDING),
-    ),
-    Subject.NO_TOOLCHAIN: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the tests' toolchain is missing",
-        verbs=(Verb.RECHECK, *_ENDING),
-    ),
-    Subject.CHECKS_UNAVAILABLE: _Question(
-        kind=DecisionKind.BLOCKER, title="a check could not be made", verbs=(Verb.RECHECK, *_ENDING)
-    ),
-    Subject.ESCALATION: _Question(
-        kind=DecisionKind.DECISION,
-        title="the last revision did not pass either",
-        verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
-    ),
-    Subject.FAILED: _Question(
-        kind=DecisionKind.DECISION, title="the evaluation failed", verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING)
-    ),
-    Subject.PROTECTED_CHANGE: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="the change touches what only a person may approve",
-        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
-    ),
-    Subject.CHANGED_TESTS: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="the change rewrites tests, or leaves one red; is that meant?",
-        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
-    ),
-    Subject.UNPROVEN: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="no test shows that the change does anything; is it delivered as it is?",
-        verbs=(Verb.ACCEPT, Verb.ONE_MORE, *_WORDS_OR_ENDING),
-    ),
-    Subject.SCOPE: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="the change goes outside its scope",
-        verbs=(Verb.ONE_MORE, Verb.GRANT, *_WORDS_OR_ENDING),
-    ),
-    Subject.SCOPE_UNKNOWN: _Question(
-        kind=DecisionKind.APPROVAL,
-        title="nothing says which files may be written; which are meant?",
-        verbs=(Verb.LIMIT, Verb.UNRESTRICTED, Verb.DROP),
-    ),
-    Subject.ROUNDS: _Question(
-        kind=DecisionKind.DECISION,
-        title="after two rounds there is still something to change",
-        verbs=(Verb.ONE_MORE, *_WORDS_OR_ENDING),
-    ),
-    Subject.ISSUE_EDITED: _Question(
-        kind=DecisionKind.DECISION,
-        title="the issue was edited after work began; which text counts?",
-        verbs=(Verb.ADOPT, Verb.KEEP, Verb.DROP),
-    ),
-    Subject.SPACE_GONE: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the repository cannot be found any more; its work is paused",
-        verbs=(Verb.RETRY, Verb.DROP),
-        blocks="every job of this repository",
-    ),
-    Subject.SPACE_DOUBLED: _Question(
-        kind=DecisionKind.BLOCKER,
-        title="the repository is managed by Overlord under another name; its work is paused",
-        verbs=(Verb.RETRY, Verb.DROP),
-        blocks="every job of this repository",
-    ),
-    Subject.DELIVERY_REFUSED: _Question(
-        kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
-    ),
-}
-
-
-def ask(
-    job: Job,
-    subject: Subject,
-    body: str,
-    *,
-    at: datetime,
-    patterns: tuple[str, ...] = (),
-    options: tuple[str, ...] = (),
-) -> Decision:
-    """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject. A grant is offered of
-    `patterns` that can be granted; of a last revision that did not pass for other reasons, none is."""
-    asked = _ASKED[subject]
-    verbs = asked.verbs
-    if never_granted(patterns) or (subject is Subject.ESCALATION and not patterns):
-        verbs = tuple(verb for verb in verbs if verb is not Verb.GRANT)
-    return Decision(
-        id=0,
-        job_id=job.id,
-        kind=asked.kind,
-        subject=subject,
-        title=f"{job.issue_ref}: {asked.title}",
-        body=body,
-        verbs=verbs,
-        blocks=asked.blocks,
-        created_at=at,
-        patterns=patterns,
-        options=options,
-        head_sha=job.head_sha,
-    )
-
-
-def never_granted(paths: Iterable[str]) -> tuple[str, ...]:
-    """Those of the paths that no grant opens to a session, however it names them."""
-    return tuple(path for path in paths if is_protected(path, (path,)))
-
-
-def ask_about_space(space: str, subject: Subject, body: str, *, at: datetime) -> Decision:
-    """The decision a space as a whole waits for, not yet stored."""
-    asked = _ASKED[subject]
-    return Decision(
-        id=0,
-        job_id=None,
-        space=space,
-        kind=asked.kind,
-        subject=subject,
-        title=f"{space}: {asked.title}",
-        body=body,
-        verbs=asked.verbs,
-        blocks=asked.blocks,
-        created_at=at,
-    )
-
-
-_LABELS = {
-    Verb.RETRY: "Try again",
-    Verb.ONE_MORE: "One more revision",
-    Verb.INSTALL: "Install and check",
-    Verb.TAKE_OVER: "Take over",
-    Verb.DROP: "Drop it",
-    Verb.ADD_BUDGET: "Add budget",
-    Verb.ONCE: "Allow once",
-    Verb.GRANT: "Allow for this job",
-    Verb.REFUSE: "Refuse",
-    Verb.LIMIT: "Only these files",
-    Verb.UNRESTRICTED: "Any file",
-    Verb.ACCEPT: "Accept as it is",
-    Verb.WITHOUT_TESTS: "Accept without tests",
-    Verb.WRITE_TESTS: "Write tests first",
-    Verb.RECHECK: "Check again",
-    Verb.REDELIVER: "Deliver again",
-    Verb.REPLY: "Reply",
-    Verb.ADOPT: "Work on the new text",
-    Verb.KEEP: "Go on with the old text",
-}
-
-
-def label_of(verb: Verb) -> str:
-    """What a button says."""
-    return _LABELS[verb]

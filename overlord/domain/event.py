@@ -57,6 +57,8 @@ class EventName(StrEnum):
     BRANCH_PUSHED = "branch_pushed"
     PULL_OPENED = "pull_opened"
     DECISION_RAISED = "decision_raised"
+    DECISION_OPENED = "decision_opened"
+    """A draft is done, and people are asked."""
     DECISION_ANSWERED = "decision_answered"
     DECISION_EXPIRED = "decision_expired"
     DECISION_SUPERSEDED = "decision_superseded"

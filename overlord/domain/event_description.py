@@ -51,6 +51,10 @@ def _because(data: Mapping[str, Json]) -> str:
     return f": {data['reason']}" if data.get("reason") else ""
 
 
+def _decision(data: Mapping[str, Json]) -> str:
+    return str(data.get("about") or f"decision {data['decision']}")
+
+
 def _otherwise(data: Mapping[str, Json]) -> str:
     return f", and not as it was approved: {data['note']}" if data.get("note") else ""
 
@@ -151,10 +155,13 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.BUDGET_ADDED: lambda d: (
         f"a person added {d['amount']}{' tokens' if d['unit'] == 'tokens' else ''} to its budget"
     ),
-    E.DECISION_RAISED: lambda d: f"decision {d['decision']} waits for a person: {d['title']}",
-    E.DECISION_ANSWERED: lambda d: f"decision {d['decision']} was answered: {d['answer']}",
-    E.DECISION_EXPIRED: lambda d: f"decision {d['decision']} expired",
-    E.DECISION_SUPERSEDED: lambda d: f"decision {d['decision']} needs no answer any more",
+    E.DECISION_RAISED: lambda d: (
+        f"{_decision(d)} {'is prepared' if d.get('state') else 'waits for a person'}: {d['title']}"
+    ),
+    E.DECISION_OPENED: lambda d: f"{_decision(d)} waits for a person: {d['title']}",
+    E.DECISION_ANSWERED: lambda d: f"{_decision(d)} was answered: {d['answer']}",
+    E.DECISION_EXPIRED: lambda d: f"{_decision(d)} expired",
+    E.DECISION_SUPERSEDED: lambda d: f"{_decision(d)} needs no answer any more",
     E.MESSAGE_POSTED: _message_sentence,
     E.MESSAGE_DELIVERED: lambda d: (
         f"the Minion of {d['session']} has read message {d['message']} at turn {d['turn']}"

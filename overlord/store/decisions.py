@@ -6,13 +6,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from minion.protocol import Answer
-from overlord.domain.decision import Decision, DecisionState, Verb, label_of
+from overlord.domain.answers import label_of
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Audience, Decision, DecisionState, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.domain.person import Person
 from overlord.errors import NotFound, Refused
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
 
 _NOT_COLUMNS = {"id"}
+_ANSWERABLE = (DecisionState.DRAFT, DecisionState.OPEN)
+_OF_WORK = "proposal_id IS NULL AND draft_id IS NULL"
 
 
 def raise_decision(
@@ -30,6 +34,7 @@ def raise_decision(
         "subject": decision.subject,
         "title": decision.title,
         "digest": raised.digest,
+        **({"state": decision.state} if decision.state is DecisionState.DRAFT else {}),
     }
     _append_decision_event(connection, EventName.DECISION_RAISED, raised, at=decision.created_at, data=data)
     return raised
@@ -44,11 +49,31 @@ def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
 
 
 def waiting(connection: sqlite3.Connection, job_id: int | None = None) -> list[Decision]:
-    """Open decisions, oldest first: of one job, or all."""
+    """Open decisions about work, oldest first: of one job, or of all jobs and repositories."""
     if job_id is None:
-        return select(connection, Decision, "SELECT * FROM decisions WHERE state = 'open' ORDER BY id")
+        query = f"SELECT * FROM decisions WHERE state = 'open' AND {_OF_WORK} ORDER BY id"  # noqa: S608 - a constant
+        return select(connection, Decision, query)
     query = "SELECT * FROM decisions WHERE state = 'open' AND job_id = ? ORDER BY id"
     return select(connection, Decision, query, job_id)
+
+
+def inbox(connection: sqlite3.Connection) -> list[Decision]:
+    """Everything that waits for a person, oldest first: proposals and drafts of skills too."""
+    return select(connection, Decision, "SELECT * FROM decisions WHERE state = 'open' ORDER BY id")
+
+
+def meant(connection: sqlite3.Connection, ref: ApprovalRef) -> Decision:
+    """The decision of this number; of a proposal or a draft the newest. Raises NotFound."""
+    if ref.kind is ApprovalKind.DECISION:
+        return get(connection, ref.number)
+    query = f"SELECT * FROM decisions WHERE {ref.kind}_id = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a word of ours
+    found = select(connection, Decision, query, ref.number)
+    if not found:
+        raise NotFound(f"there is no {ref.name}; `overlord {_LISTS[ref.kind]}` shows those that wait")
+    return found[0]
+
+
+_LISTS = {ApprovalKind.PROPOSAL: "proposals list", ApprovalKind.DRAFT: "skills drafts"}
 
 
 def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
@@ -101,6 +126,21 @@ def expired(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, query, job_id)
 
 
+def check_open(decision: Decision) -> None:
+    """Raises Refused for one that takes no answer any more."""
+    name = decision.ref.name
+    if decision.state is DecisionState.ANSWERED:
+        raise Refused(f"{name} was answered before, by {decision.answered_by}: {_said(decision)}")
+    if decision.state not in _ANSWERABLE:
+        raise Refused(f"{name} is {decision.state} and takes no answer any more")
+
+
+def _said(decision: Decision) -> str:
+    """The answer; a reason alone does not say which one it was given with."""
+    label = label_of(decision.verb) if decision.verb in (Verb.APPROVE, Verb.REJECT) else decision.answer
+    return label if label == decision.answer else f"{label}: {decision.answer}"
+
+
 def answer(
     connection: sqlite3.Connection,
     decision_id: int,
@@ -110,22 +150,23 @@ def answer(
     text: str,
     actor: str,
     at: datetime,
+    by: Person | None = None,
 ) -> Decision:
     """Record a person's answer to exactly what they were shown.
 
     Raises NotFound; Refused when it was answered before, is stale or over, or offers no such answer.
     """
     decision = get(connection, decision_id)
-    if decision.state is DecisionState.ANSWERED:
-        raise Refused(
-            f"decision {decision_id} was answered before, by {decision.answered_by}: {decision.answer}"
-        )
-    if decision.state is not DecisionState.OPEN:
-        raise Refused(f"decision {decision_id} is {decision.state} and takes no answer any more")
+    name = decision.ref.name
+    check_open(decision)
     if decision.digest != digest:
-        raise Refused(f"decision {decision_id} has changed since it was shown; look at it again")
+        raise Refused(f"{name} has changed since it was shown; look at it again")
+    if verb not in decision.verbs and decision.state is DecisionState.DRAFT:
+        raise Refused(f"{name} does not wait for that now: it takes {', '.join(decision.verbs)} alone")
     if verb not in decision.verbs:
-        raise Refused(f"decision {decision_id} takes {', '.join(decision.verbs)}; not {verb}")
+        raise Refused(f"{name} takes one of {', '.join(decision.verbs)}; not {verb}")
+    if decision.audience is Audience.APPROVER and by is None:
+        raise Refused(f"{name} is decided by an approver alone")
     final = replace(
         decision,
         state=DecisionState.ANSWERED,
@@ -146,6 +187,28 @@ def answer(
     return final
 
 
+def redraft(connection: sqlite3.Connection, decision: Decision, *, bound_to: str) -> None:
+    """What it is about is made anew, by a fact in the same transaction: nobody is asked until `open_again`."""
+    changes = {"state": DecisionState.DRAFT, "verbs": (Verb.REJECT,), "bound_to": bound_to}
+    update(connection, "decisions", decision.id, changes)
+
+
+def open_again(
+    connection: sqlite3.Connection,
+    decision: Decision,
+    *,
+    title: str,
+    verbs: tuple[Verb, ...],
+    bound_to: str,
+    at: datetime,
+) -> None:
+    """What it is about is made: people are asked, and what they say is bound to this."""
+    changes = {"state": DecisionState.OPEN, "title": title, "verbs": verbs, "bound_to": bound_to}
+    update(connection, "decisions", decision.id, changes)
+    data: dict[str, Json] = {"decision": decision.id, "title": title, "digest": bound_to}
+    _append_decision_event(connection, EventName.DECISION_OPENED, decision, at=at, data=data)
+
+
 def mark_applied(connection: sqlite3.Connection, decision: Decision) -> None:
     """The tick has carried the answer out, in the same transaction as what it did."""
     update(connection, "decisions", decision.id, {"applied": True})
@@ -163,6 +226,12 @@ def close_waiting(
     for decision in waiting(connection, job_id):
         if session_id is None or decision.session_id == session_id:
             _close(connection, decision, state, at=at)
+
+
+def supersede(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
+    """Close one that needs no answer any more; one that has one stays as it is."""
+    if decision.state in _ANSWERABLE:
+        _close(connection, decision, DecisionState.SUPERSEDED, at=at)
 
 
 def close_of_space(connection: sqlite3.Connection, space: str, state: DecisionState, *, at: datetime) -> None:
@@ -200,4 +269,6 @@ def _append_decision_event(
     data: dict[str, Json],
     actor: str = OVERLORD,
 ) -> None:
+    if decision.ref.kind is not ApprovalKind.DECISION:
+        data = {**data, "about": decision.ref.name}
     ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=decision.job_id, data=data))

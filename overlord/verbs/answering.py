@@ -1,18 +1,30 @@
-"""An answer to a decision, typed or pressed: who may give it, and what is said of it."""
+"""An answer to what waits for a person, typed or pressed: who may give it, what it does, and what is said of it."""
 
 from overlord.domain.conversation.decision_words import OPENS, confirmation
-from overlord.domain.decision import Decision, DecisionKind, Verb
+from overlord.domain.decision import Audience, Decision, DecisionKind, Verb
 from overlord.verbs import commands
+from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
+from overlord.verbs.right import Right
+from overlord.verbs.skill import ApproveDraft, RejectDraft, approve_draft, reject_draft
 from overlord.verbs.verb import Context, Done
 
 
 def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
     """Answer a decision as it was shown. Raises Refused, NotAllowed."""
     check_eyes(context, decision, verb)
+    if decision.draft_id is not None:
+        return _answer_draft(context, decision.draft_id, verb, text)
+    if decision.proposal_id is not None:
+        return _answer_proposal(context, decision.proposal_id, verb, text)
     command = commands.AnswerDecision(
         decision_id=decision.id, verb=verb, text=text, actor=context.actor, digest=context.digest
     )
     return Done(text=confirmation(commands.answer_decision(context.connection, command, at=context.at)))
+
+
+def right_of(decision: Decision) -> Right:
+    """What whoever answers it must at least be."""
+    return Right.APPROVER if decision.audience is Audience.APPROVER else Right.WRITER
 
 
 def check_eyes(context: Context, decision: Decision, verb: Verb) -> None:
@@ -20,3 +32,27 @@ def check_eyes(context: Context, decision: Decision, verb: Verb) -> None:
     is_asked = decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT
     if is_asked and decision.job_id is not None and verb in OPENS:
         context.check_eyes(decision.job_id)
+
+
+def _answer_proposal(context: Context, number: int, verb: Verb, reason: str) -> Done:
+    if verb is Verb.REJECT:
+        refused = RejectProposal(proposal_id=number, by=context.person, reason=reason, digest=context.digest)
+        proposal = reject_proposal(context.connection, refused, at=context.at)
+        return Done(text=f"Proposal {proposal.name}: rejected. It comes back only with twice the evidence.")
+    command = ApproveProposal(proposal_id=number, by=context.person, reason=reason, digest=context.digest)
+    proposal = approve_proposal(context.connection, command, at=context.at)
+    if proposal.is_drafted:
+        return Done(text=f"Proposal {proposal.name}: approved. A skill for {proposal.space} is drafted.")
+    if proposal.issue_number is not None:
+        again = f"taken up again, as {proposal.space}#{proposal.issue_number}"
+        return Done(text=f"Proposal {proposal.name}: {again}.")
+    return Done(text=f"Proposal {proposal.name}: approved. An issue is opened in {proposal.space}.")
+
+
+def _answer_draft(context: Context, number: int, verb: Verb, reason: str) -> Done:
+    if verb is Verb.REJECT:
+        refused = RejectDraft(draft_id=number, by=context.person, reason=reason, digest=context.digest)
+        return Done(text=f"Draft {reject_draft(context.connection, refused, at=context.at).label}: rejected.")
+    command = ApproveDraft(draft_id=number, by=context.person, reason=reason, digest=context.digest)
+    draft = approve_draft(context.connection, command, at=context.at)
+    return Done(text=f"Draft {draft.label}: approved. An issue is opened in {draft.space}.")

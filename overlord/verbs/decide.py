@@ -3,17 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from overlord.domain.conversation.argument import (
-    ApprovalArgument,
-    ApprovalKind,
-    ApprovalRef,
-    WordsArgument,
-)
+from overlord.domain.conversation.argument import ApprovalArgument, WordsArgument
 from overlord.domain.conversation.decision_words import decision_verb
+from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.failpoints import Failpoint
 from overlord.verbs.answering import answer
-from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
-from overlord.verbs.skill import ApproveDraft, RejectDraft, approve_draft, reject_draft
 from overlord.verbs.verb import Context, Done
 
 
@@ -37,37 +31,14 @@ def failpoint_of(arguments: Decide) -> Failpoint:
 
 def approve(context: Context, arguments: Decide) -> Done:
     """Raises NotFound, Refused, NotAllowed."""
-    which, reason = arguments.which, arguments.reason
-    if which is not None and which.kind is ApprovalKind.PROPOSAL:
-        wanted = ApproveProposal(
-            proposal_id=which.number, by=context.person, reason=reason, digest=context.digest
-        )
-        proposal = approve_proposal(context.connection, wanted, at=context.at)
-        if proposal.is_drafted:
-            return Done(text=f"Proposal {proposal.name}: approved. A skill for {proposal.space} is drafted.")
-        if proposal.issue_number is not None:
-            again = f"taken up again, as {proposal.space}#{proposal.issue_number}"
-            return Done(text=f"Proposal {proposal.name}: {again}.")
-        return Done(text=f"Proposal {proposal.name}: approved. An issue is opened in {proposal.space}.")
-    if which is not None and which.kind is ApprovalKind.DRAFT:
-        command = ApproveDraft(draft_id=which.number, by=context.person, reason=reason, digest=context.digest)
-        draft = approve_draft(context.connection, command, at=context.at)
-        return Done(text=f"Draft {draft.label}: approved. An issue is opened in {draft.space}.")
-    decision = context.decision(which)
-    return answer(context, decision, decision_verb(decision, approves=True), reason)
+    return _decide(context, arguments, approves=True)
 
 
 def reject(context: Context, arguments: Decide) -> Done:
     """Raises NotFound, Refused, NotAllowed."""
-    which, reason = arguments.which, arguments.reason
-    if which is not None and which.kind is ApprovalKind.PROPOSAL:
-        refused = RejectProposal(
-            proposal_id=which.number, by=context.person, reason=reason, digest=context.digest
-        )
-        proposal = reject_proposal(context.connection, refused, at=context.at)
-        return Done(text=f"Proposal {proposal.name}: rejected. It comes back only with twice the evidence.")
-    if which is not None and which.kind is ApprovalKind.DRAFT:
-        command = RejectDraft(draft_id=which.number, by=context.person, reason=reason, digest=context.digest)
-        return Done(text=f"Draft {reject_draft(context.connection, command, at=context.at).label}: rejected.")
-    decision = context.decision(which)
-    return answer(context, decision, decision_verb(decision, approves=False), reason)
+    return _decide(context, arguments, approves=False)
+
+
+def _decide(context: Context, arguments: Decide, *, approves: bool) -> Done:
+    decision = context.decision(arguments.which)
+    return answer(context, decision, decision_verb(decision, approves=approves), arguments.reason)

@@ -8,7 +8,6 @@ from overlord.domain.person import Person
 from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.domain.skills.draft import wanted_of
 from overlord.domain.text.plain import plain_line
-from overlord.errors import Refused
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.verbs.commands import WorkOn, work_on
@@ -34,19 +33,15 @@ def approve_proposal(
 ) -> EnhancementProposal:
     """Raises NotFound; Refused when it was decided before and does not rest, or is another one than was shown."""
     proposal = proposals.get(connection, command.proposal_id)
-    _check_shown(proposal, command.digest)
-    if proposal.rests:
-        proposals.take_up_again(connection, proposal)
-        if proposal.is_drafted:
-            _have_drafted(connection, proposal, command.by, at=at)
-        elif proposal.issue_number is not None:
-            work_request_for(connection, replace(proposal, decided_by=command.by.actor), at=at)
-        return proposals.get(connection, proposal.id)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
-    approved = proposals.approve(connection, proposal, by=command.by, reason=reason, at=at)
+    approved = proposals.approve(
+        connection, proposal, by=command.by, reason=reason, at=at, digest=command.digest
+    )
     if approved.is_drafted:
         _have_drafted(connection, approved, command.by, at=at)
-    return approved
+    elif approved.issue_number is not None:  # it rested
+        work_request_for(connection, replace(approved, decided_by=command.by.actor), at=at)
+    return proposals.get(connection, proposal.id)
 
 
 def _have_drafted(
@@ -88,11 +83,5 @@ def reject_proposal(
 ) -> EnhancementProposal:
     """Raises NotFound; Refused when it was decided before, or is another one than was shown."""
     proposal = proposals.get(connection, command.proposal_id)
-    _check_shown(proposal, command.digest)
     reason = plain_line(command.reason[:1000], limit=MOST_REASON)
-    return proposals.reject(connection, proposal, by=command.by, reason=reason, at=at)
-
-
-def _check_shown(proposal: EnhancementProposal, digest: str | None) -> None:
-    if digest is not None and digest != proposal.digest:
-        raise Refused(f"proposal {proposal.name} has changed since it was shown; look at it again")
+    return proposals.reject(connection, proposal, by=command.by, reason=reason, at=at, digest=command.digest)

@@ -10,12 +10,12 @@ from functools import cache
 
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
-    ApprovalRef,
     JobArgument,
     WordsArgument,
     arguments_of,
     read_arguments,
 )
+from overlord.domain.decision import ApprovalRef
 from overlord.domain.text.reference import JobRef
 from overlord.verbs import declared
 from overlord.verbs.right import Interface, Right

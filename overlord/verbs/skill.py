@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.person import Person
-from overlord.domain.skills.draft import DECIDABLE, DraftKind, DraftState, SkillDraft, tidied
+from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft, tidied
 from overlord.domain.skills.drafting import Unwritten, read_text, skill_path
 from overlord.domain.skills.verdict import SkillVerdict
 from overlord.domain.text.plain import plain_line
@@ -49,7 +49,7 @@ def edit_draft(connection: sqlite3.Connection, command: EditDraft, *, at: dateti
         return drafts.keep_refused(connection, draft, text=text[:MOST_KEPT], trouble=found.reason)
     path = skill_path(found.name) if draft.kind is DraftKind.NEW else draft.path
     edited = drafts.edit(connection, draft, by=command.by, at=at, name=found.name, path=path, text=found.text)
-    _stir(connection, edited)
+    _stir(connection, edited, at=at)
     return edited
 
 
@@ -69,12 +69,12 @@ def check_newest(connection: sqlite3.Connection, draft: SkillDraft) -> None:
         raise Refused(f"draft {newest.label} has taken the place of {draft.label}")
 
 
-def _stir(connection: sqlite3.Connection, draft: SkillDraft) -> None:
+def _stir(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
     """Its proposal does not rest any more."""
     if draft.proposal_id is not None:
         proposal = proposals.get(connection, draft.proposal_id)
         if proposal.rests:
-            proposals.take_up_again(connection, proposal)
+            proposals.take_up_again(connection, proposal, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,6 @@ def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: 
     edited by somebody else and nobody says which text is meant."""
     draft = drafts.get(connection, command.draft_id)
     check_newest(connection, draft)
-    check_shown(draft, command.digest)
     if command.digest is None and draft.edited_by not in {"", command.by.actor}:
         raise Refused(
             f"draft {draft.label} was edited by {draft.edited_by}, and you may have seen another text; press Approve on its card,"
@@ -103,7 +102,7 @@ def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: 
     if draft.state is DraftState.WAITING and draft.verdict is SkillVerdict.REJECT:
         raise Refused(f"draft {draft.label} is rejected by the judge: {draft.why}; edit it first")
     text = plain_line(command.reason[:1000], limit=MOST_REASON)
-    return drafts.approve(connection, draft, by=command.by, answer=text, at=at)
+    return drafts.approve(connection, draft, by=command.by, answer=text, at=at, digest=command.digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +118,8 @@ class RejectDraft:
 def reject_draft(connection: sqlite3.Connection, command: RejectDraft, *, at: datetime) -> SkillDraft:
     """Its proposal rests then. Raises NotFound; Refused when it is on its way or over, or is another than was shown."""
     draft = drafts.get(connection, command.draft_id)
-    check_shown(draft, command.digest)
     text = plain_line(command.reason[:1000], limit=MOST_REASON)
-    rejected = drafts.reject(connection, draft, by=command.by, answer=text, at=at)
+    rejected = drafts.reject(connection, draft, by=command.by, answer=text, at=at, digest=command.digest)
     rest_proposal(connection, rejected, f"its draft {draft.label} was rejected", at=at)
     return rejected
 
@@ -136,19 +134,6 @@ def rest_proposal(connection: sqlite3.Connection, draft: SkillDraft, note: str, 
     )
     if newest is not None and newest.id == draft.id and proposal.is_approved:
         proposals.rest(connection, proposal, note[:300], at=at)
-
-
-def check_shown(draft: SkillDraft, digest: str | None) -> None:
-    """Raises Refused for another draft than was shown."""
-    if digest is not None and digest != draft.digest:
-        raise Refused(f"draft {draft.label} has changed since it was shown; look at it again")
-
-
-def check_decidable(draft: SkillDraft) -> None:
-    """Raises Refused for a draft that takes no answer any more."""
-    if draft.state not in DECIDABLE:
-        by = f", by {draft.decided_by}" if draft.decided_by else ""
-        raise Refused(f"draft {draft.label} is {draft.state.replace('_', ' ')} already{by}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

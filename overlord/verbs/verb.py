@@ -11,16 +11,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from minion.protocol import Issue
-from overlord.domain.conversation.argument import ApprovalKind, ApprovalRef, SkillRef, Typed
-from overlord.domain.decision import Decision
+from overlord.domain.conversation.argument import SkillRef, Typed
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision
 from overlord.domain.job import Job
 from overlord.domain.person import Person
 from overlord.domain.text.reference import IssueRef, Target, space_named
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, ledger
-from overlord.store.proposals import proposals
-from overlord.store.skills import drafts, skills
+from overlord.store.skills import skills
 from overlord.verbs.right import HIGHEST, Interface, NotAllowed, Right
 
 if TYPE_CHECKING:
@@ -112,10 +111,12 @@ class Context:
         return found[0]
 
     def decision(self, ref: ApprovalRef | None) -> Decision:
-        """The decision that is named; in a comment, the one its job waits for since before it was written. Raises NotFound, Refused."""
+        """The decision that is named, a proposal's or a draft's too; in a comment, the one its job waits for since before it was written. Raises NotFound, Refused."""
         if self.comment is None:
             assert ref is not None, "elsewhere a decision is typed"
-            return decisions.get(self.connection, ref.number)
+            return decisions.meant(self.connection, ref)
+        if ref is not None and ref.kind is not ApprovalKind.DECISION:
+            return decisions.meant(self.connection, ref)
         job = self.job(None)
         asked = decisions.waiting(self.connection, job.id)
         if ref is not None:
@@ -132,10 +133,6 @@ class Context:
 
     def approval_space(self, ref: ApprovalRef | None) -> str:
         """The repository that a decision, proposal or draft is about. Raises NotFound, Refused."""
-        if ref is not None and ref.kind is ApprovalKind.PROPOSAL:
-            return proposals.get(self.connection, ref.number).space
-        if ref is not None and ref.kind is ApprovalKind.DRAFT:
-            return drafts.get(self.connection, ref.number).space
         return self.decision_space(self.decision(ref))
 
     def decision_space(self, decision: Decision) -> str:

@@ -44,20 +44,20 @@ CALLERS: Mapping[str, set[str]] = {
     f"{PERSON}.Person": {GIVE, DRAFT_CLI, REQUESTS_STEP},
     f"{PERSON}.Interface": {PERSON},
     # What a person says is one record and one verb.
-    f"{PROPOSAL_VERB}.ApproveProposal": {DECIDE},
-    f"{PROPOSAL_VERB}.RejectProposal": {DECIDE},
-    f"{PROPOSAL_VERB}.approve_proposal": {DECIDE},
-    f"{PROPOSAL_VERB}.reject_proposal": {DECIDE},
+    f"{PROPOSAL_VERB}.ApproveProposal": {ANSWERING},
+    f"{PROPOSAL_VERB}.RejectProposal": {ANSWERING},
+    f"{PROPOSAL_VERB}.approve_proposal": {ANSWERING},
+    f"{PROPOSAL_VERB}.reject_proposal": {ANSWERING},
     # The store's way to write it down is the verb's alone.
     f"{PROPOSALS}.approve": {PROPOSAL_VERB},
     f"{PROPOSALS}.reject": {PROPOSAL_VERB},
     # The same of drafts of skills, which a person edits as well.
-    f"{DRAFT_VERB}.ApproveDraft": {DECIDE},
-    f"{DRAFT_VERB}.RejectDraft": {DECIDE},
+    f"{DRAFT_VERB}.ApproveDraft": {ANSWERING},
+    f"{DRAFT_VERB}.RejectDraft": {ANSWERING},
     f"{DRAFT_VERB}.EditDraft": {DRAFT_CLI, DRAFT_CHAT},
     f"{DRAFT_VERB}.RetireSkill": {RETIRE},
-    f"{DRAFT_VERB}.approve_draft": {DECIDE},
-    f"{DRAFT_VERB}.reject_draft": {DECIDE},
+    f"{DRAFT_VERB}.approve_draft": {ANSWERING},
+    f"{DRAFT_VERB}.reject_draft": {ANSWERING},
     f"{DRAFT_VERB}.edit_draft": {DRAFT_CLI, DRAFT_CHAT},
     f"{DRAFT_VERB}.retire_skill": {RETIRE},
     f"{DRAFTS}.approve": {DRAFT_VERB},
@@ -87,11 +87,11 @@ CALLERS: Mapping[str, set[str]] = {
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
     f"{VERBS}.AnswerDecision": {VERBS, ANSWERING, START, WORK},
     f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
-    f"{DECISIONS}.answer": {VERBS},
+    f"{DECISIONS}.answer": {VERBS, PROPOSALS, DRAFTS},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DRAFT_CHAT, PLAN, VERB,
+    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, DRAFT_CHAT, PLAN, VERB,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}
@@ -124,6 +124,8 @@ _RUNS_TEXT = {
 # The registry of verbs imports the modules of its own folder, which are read here like any other.
 _IN_CONTAINERS = "overlord.adapters.docker.profile_check"
 """Runs Overlord's own program inside a container, where there is no database."""
+_MIGRATION = "overlord.store.schema.approvals"
+"""Writes the rows of what a version before had decided."""
 _DYNAMIC = {ROWS, "overlord.store.retention"}
 """Who writes a statement for a table that is named elsewhere: for callers who name it, and for rows that are old."""
 
@@ -257,7 +259,11 @@ def _written(source: Source) -> Iterator[str]:
                 yield f"{ast.unparse(node)} of {table}"
         for table in _WRITES.findall(_text(node)):
             is_named = table.isidentifier()
-            if is_named and TABLES.get(table.lower(), source.module) != source.module:
+            if (
+                is_named
+                and source.module != _MIGRATION
+                and TABLES.get(table.lower(), source.module) != source.module
+            ):
                 yield f"SQL for {table.lower()}"
             elif not is_named and source.module not in _DYNAMIC:
                 yield "SQL for a table that is not named there"

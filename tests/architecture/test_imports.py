@@ -90,6 +90,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "event",
         "job",
         "decision",
+        "answers",
+        "question",
         "evaluation",
         "scope",
         "changes",

@@ -35,8 +35,8 @@ ROGUES = {
     "the verb": "from overlord.verbs import proposal as verbs\ndef step(c, order, at):\n    verbs.approve_proposal(c, order, at=at)",
     "a whole dotted name": "import overlord.store.skills.drafts\ndef step(c, d, by):\n    overlord.store.skills.drafts.approve(c, d, by=by)",
     "an import in a function": "def step(c, p, by):\n    from overlord.store.proposals import proposals as q\n    q.reject(c, p, by=by)",
-    "a name that another module has": "from overlord.engine.chat import plan_request\ndef step(c, p, by):\n    plan_request.proposals.approve(c, p, by=by)",
-    "a function that another module has": "from overlord.verbs.decide import approve_proposal as do\ndef step(c, o):\n    do(c, o)",
+    "a name that another module has": "from overlord.engine.chat import message_projection\ndef step(c, p, by):\n    message_projection.proposals.approve(c, p, by=by)",
+    "a function that another module has": "from overlord.verbs.answering import approve_proposal as do\ndef step(c, o):\n    do(c, o)",
     "everything of a module": "from overlord.verbs.skill import *\ndef step(c, o, at):\n    approve_draft(c, o, at=at)",
     "a relative import": "from ..store.skills import drafts\ndef step(c, d, by):\n    drafts.approve(c, d, by=by)",
     "another name for a module": "from overlord.store.proposals import proposals\nq = proposals\ndef step(c, p, by):\n    q.approve(c, p, by=by)",
@@ -91,7 +91,7 @@ def test_a_module_that_looks_is_not_held_up(source: str) -> None:
         (
             "skills/drafts",
             ("DRAFT_APPROVED", "DRAFT_REJECTED", "DRAFT_EDITED"),
-            {"approve", "reject", "edit"},
+            {"_decide", "edit"},
         ),
     ],
 )

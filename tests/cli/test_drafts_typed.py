@@ -82,7 +82,10 @@ def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Ov
     assert (said.code, said.out) == (0, "Draft d1: approved. An issue is opened in acme/calc.\n")
     assert (stored(home).decided_by, stored(home).said) == ("cli:alice", "good")
     again = overlord("skills", "reject", "d1")
-    assert (again.code, again.err) == (5, "overlord: draft d1 is approved, decided by cli:alice\n")
+    assert (again.code, again.err) == (
+        5,
+        "overlord: draft d1 was answered before, by cli:alice: Approve: good\n",
+    )
 
 
 def edited_by_bob(connection: sqlite3.Connection) -> None:

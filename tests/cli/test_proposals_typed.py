@@ -51,11 +51,13 @@ def test_a_yes_is_written_down_with_who_gave_it_and_counts_once(filled: Filled, 
     again = overlord("proposals", "reject", "p1")
     assert (again.code, again.err) == (
         5,
-        "overlord: proposal p1 was approved before, by cli:alice\n",
+        "overlord: proposal p1 was answered before, by cli:alice: Approve: good idea\n",
     )
     with closing(open_reader(home.database)) as connection:
         assert [(entry.name, entry.actor) for entry in ledger.entries(connection)] == [
             ("proposal_raised", "overlord"),
+            ("decision_raised", "overlord"),
+            ("decision_answered", "cli:alice"),
             ("proposal_approved", "cli:alice"),
         ]
 

@@ -355,7 +355,7 @@ def test_an_answers_text_is_no_markup(overlord: Overlord, filled: Filled) -> Non
         ((Verb.ADD_BUDGET,), ("add_budget", "lots"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "0"), "say how much to add"),
         ((Verb.ADD_BUDGET,), ("add_budget", "9" * 5000), "say how much to add"),
-        ((Verb.DROP,), ("grant",), "takes drop; not grant"),
+        ((Verb.DROP,), ("grant",), "takes one of drop; not grant"),
         ((Verb.REPLY, Verb.DROP), ("keep", "not needed any more"), "not keep"),
         ((Verb.REPLY,), ("drop",), "not drop"),
     ],

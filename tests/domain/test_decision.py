@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from overlord.domain.decision import DecisionKind, DecisionState, Subject, Verb, ask, label_of
+from overlord.domain.answers import label_of
+from overlord.domain.decision import DecisionKind, DecisionState, Subject, Verb
+from overlord.domain.question import ask
 from tests.records import HEAD, NOW, a_decision, a_job
 
 SHOWN: dict[str, Any] = {
@@ -20,7 +22,10 @@ SHOWN: dict[str, Any] = {
     "blocks": "the space",
     "head_sha": HEAD,
 }
-RAISED_AT_THE_DOOR = {Subject.QUESTION, Subject.SCOPE_REQUEST}
+ASKED_ELSEWHERE = {
+    *(Subject.QUESTION, Subject.SCOPE_REQUEST),
+    *(Subject.PROPOSAL, Subject.RESTING_PROPOSAL, Subject.SKILL_DRAFT),
+}
 
 
 @pytest.mark.parametrize("name", sorted(SHOWN))
@@ -46,7 +51,7 @@ def test_a_digest_is_short_enough_to_read_out() -> None:
     assert len(a_decision().digest) == 16
 
 
-@pytest.mark.parametrize("subject", sorted(set(Subject) - RAISED_AT_THE_DOOR))
+@pytest.mark.parametrize("subject", sorted(set(Subject) - ASKED_ELSEWHERE))
 def test_everything_a_job_waits_for_is_asked_with_answers(subject: Subject) -> None:
     job = a_job(head_sha=HEAD)
     decision = ask(job, subject, "the facts", at=NOW, patterns=("src/x.py",))

@@ -3,14 +3,22 @@
 import pytest
 
 from overlord.domain.conversation.decision_words import answer_in, confirmation, decision_verb
-from overlord.domain.decision import Decision, Subject, Verb, ask
+from overlord.domain.decision import Decision, Subject, Verb
+from overlord.domain.question import ask
 from overlord.errors import Refused
 from tests.records import NOW, a_decision, a_job
 
 AT_THE_DOOR = {Subject.QUESTION: (Verb.REPLY,), Subject.SCOPE_REQUEST: (Verb.ONCE, Verb.GRANT, Verb.REFUSE)}
+ABOUT = {
+    Subject.PROPOSAL: {"proposal_id": 3, "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.RESTING_PROPOSAL: {"proposal_id": 3, "verbs": (Verb.APPROVE,)},
+    Subject.SKILL_DRAFT: {"draft_id": 3, "verbs": (Verb.APPROVE, Verb.REJECT)},
+}
 
 
 def asked(subject: Subject) -> Decision:
+    if subject in ABOUT:
+        return a_decision(id=5, subject=subject, **ABOUT[subject])
     if subject in AT_THE_DOOR:
         return a_decision(id=5, subject=subject, verbs=AT_THE_DOOR[subject])
     return a_decision(id=5, subject=subject, verbs=ask(a_job(), subject, "facts", at=NOW).verbs)
@@ -45,12 +53,14 @@ YES = {
     Subject.ROUNDS: Verb.ONE_MORE,
     Subject.SPACE_GONE: Verb.RETRY,
     Subject.SPACE_DOUBLED: Verb.RETRY,
+    **dict.fromkeys(ABOUT, Verb.APPROVE),
 }
 NO: dict[Subject, Verb | None] = {
     **dict.fromkeys(Subject, Verb.DROP),
     Subject.SCOPE_REQUEST: Verb.REFUSE,
     Subject.QUESTION: None,
     Subject.ISSUE_EDITED: None,
+    **dict.fromkeys(ABOUT, Verb.REJECT),
 }
 
 

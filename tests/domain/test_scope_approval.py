@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from minion.protocol import Issue, Scope, ScopeMode
-from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.question import ask
 from overlord.domain.scope.approval import approved, patterns_in, question, text_key
 from tests.records import NOW, a_job
 

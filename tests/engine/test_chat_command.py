@@ -6,14 +6,9 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from overlord.domain.chat.answer import help_message
-from overlord.domain.conversation.argument import (
-    MOST_CHARS,
-    ApprovalKind,
-    ApprovalRef,
-    CommandError,
-    SkillRef,
-)
+from overlord.domain.conversation.argument import MOST_CHARS, CommandError, SkillRef
 from overlord.domain.conversation.look_argument import CostOf, Span
+from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.text.reference import IssueRef, JobRef
 from overlord.engine.chat.chat_command import LookCommand, chat_command
 from overlord.engine.chat.looks import LOOKS, Nothing, OfCost, OfJob, usages

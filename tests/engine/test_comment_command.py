@@ -2,7 +2,7 @@
 
 import pytest
 
-from overlord.domain.conversation.argument import ApprovalKind, ApprovalRef
+from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.engine.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,

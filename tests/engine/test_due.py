@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from minion.protocol import SessionKind
-from overlord.domain.decision import DecisionState, Subject, Verb, ask
+from overlord.domain.decision import DecisionState, Subject, Verb
 from overlord.domain.job import JobId, JobState
+from overlord.domain.question import ask
 from overlord.engine import due
 from overlord.engine.due import Due
 from overlord.engine.issues.projection import projection_key

@@ -128,7 +128,7 @@ async def test_a_hostile_text_of_the_models_goes_no_further_and_its_proposal_res
     assert "skill/remote-code" in found.note
     assert len(stage.world.model.requests) == 2
     assert "its draft d1 went no further" in await rests(stage)
-    with pytest.raises(Refused, match="is failed"):
+    with pytest.raises(Refused, match="takes reject alone"):
         await given(stage, approve_draft, ApproveDraft(draft_id=1, by=ALICE))
 
 

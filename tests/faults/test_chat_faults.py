@@ -9,9 +9,10 @@ from itertools import pairwise
 import pytest
 
 from minion.protocol import Issue
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.domain.pause import EVERYTHING, Pause
+from overlord.domain.question import ask
 from overlord.embedded.chat.delivery import Delivered
 from overlord.embedded.chat.record import Message, RecordedCall
 from overlord.embedded.fault import AFTER_THE_EFFECT

@@ -193,9 +193,7 @@ async def test_more_scope_is_granted_by_button_and_holds_at_once(talk: Talk, ver
     [card] = [item for item in talk.chat.messages(thread=root.ts) if "docs/**" in item.plain]
     assert talk.buttons(card) == ["Allow once", "Allow for this job", "Refuse"]
     assert "The Minion of j1-work-1 asks to write: docs/**" in card.plain
-    assert (
-        "Once is for this session alone; for this job is for its later ones too, 14 days long." in card.plain
-    )
+    assert "• Allow for this job: sessions of this job may write these paths, for 14 days" in card.plain
     await talk.chat.click(talk.alice, card.ts, verb)
     await talk.world.settle()
     job = await talk.world.job()

@@ -131,7 +131,7 @@ async def test_words_do_what_buttons_do_and_the_first_answer_counts(talk: Talk) 
         "Proposal p1: rejected. It comes back only with twice the evidence."
     )
     assert "> not for us" in talk.card("🚫 Proposal p1").plain
-    assert f"p1 was rejected before, by slack:{talk.alice}" in await talk.command("approve p1")
+    assert f"p1 was answered before, by slack:{talk.alice}: Reject" in await talk.command("approve p1")
     assert "There is no proposal p7; `/overlord proposals` shows" in await talk.command("approve p7")
     assert "0 proposals waiting" in await talk.command("proposals")
 
@@ -141,7 +141,19 @@ async def test_a_proposals_number_is_no_decisions(talk: Talk) -> None:
         "approve 1"
     )
     assert (await proposal(talk)).status is ProposalStatus.PENDING
-    assert "Say which decision" in await talk.command("answer p1 yes")
+    assert "Proposal p1 takes another answer" in await talk.command("answer p1 yes")
+    assert "rejected" in await talk.command("answer p1 reject not now")
+    assert (await proposal(talk)).reason == "not now"
+
+
+async def test_a_reply_in_the_thread_of_a_card_answers_it_and_talk_there_does_not(talk: Talk) -> None:
+    card = talk.card(START)
+    told = len(talk.chat.ephemerals(talk.alice))
+    await talk.chat.say(talk.alice, "what would that change?", thread=card.ts)
+    await talk.chat.say(talk.alice, "reject it is not worth it", thread=card.ts)
+    await talk.world.settle()
+    assert "> it is not worth it" in talk.card("🚫 Proposal p1").plain
+    assert len(talk.chat.ephemerals(talk.alice)) == told
 
 
 async def test_what_was_answered_elsewhere_is_said_by_its_card(talk: Talk) -> None:

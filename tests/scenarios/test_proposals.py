@@ -210,7 +210,7 @@ async def test_what_is_not_merged_rests_until_a_person_takes_it_up_again(world: 
     await world.settle()
     *_, second = await world.jobs()
     assert (second.issue.number, second.state) == (job.issue.number, JobState.IN_REVIEW)
-    with pytest.raises(Refused, match="p1 was approved before, by cli:alice"):
+    with pytest.raises(Refused, match="p1 was answered before, by cli:alice: Approve"):
         await approve(world)
 
 
@@ -245,7 +245,7 @@ async def test_an_answer_is_bound_to_what_was_shown(world: World) -> None:
         await approve(world, digest="0" * 16)
     [found] = await proposed(world)
     await approve(world, digest=found.digest)
-    with pytest.raises(Refused, match="approved before"):
+    with pytest.raises(Refused, match="answered before"):
         await reject(world)
 
 

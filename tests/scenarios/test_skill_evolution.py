@@ -163,7 +163,7 @@ async def test_only_an_approver_decides_and_a_rejection_may_say_why() -> None:
         await _sends(talk, "Reject …", "not for us", field="Why")
         assert "> not for us" in talk.card("🚫 Draft d1").plain
         assert "It rests: its draft d1 was rejected" in talk.card("👍 Proposal p1").plain
-        assert "d1 is rejected" in await talk.command("approve d1")
+        assert "d1 was answered before" in await talk.command("approve d1")
 
 
 async def test_what_is_too_long_for_the_chat_is_said_to_be_and_decided_elsewhere() -> None:

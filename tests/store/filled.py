@@ -27,3 +27,20 @@ FILLED: dict[int, tuple[str, ...]] = {
         'INSERT INTO "untested_policies" VALUES(\'acme/calc\',\'write_tests\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\');',
     ),
 }
+FILLED[2] = (
+    *FILLED[1],
+    'INSERT INTO "proposals" VALUES(1,\'acme/calc\',\'a\',\'failure\',\'workflow_improvement\',\'Keep “lint” from coming back\',\'Seen.\',\'Find out why.\',\'E501\',\'\',\'medium\',\'low\',3,4,\'[1]\',\'[7]\',\'2026-03-02T09:00:00+00:00\',\'pending\',\'\',NULL,\'\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "proposals" VALUES(2,\'acme/calc\',\'b\',\'failure\',\'workflow_improvement\',\'Keep “lint” from coming back\',\'Seen.\',\'Find out why.\',\'E501\',\'\',\'medium\',\'low\',3,4,\'[1]\',\'[7]\',\'2026-03-02T09:00:00+00:00\',\'approved\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'good idea\',\'k\',NULL,9,NULL,\'its issue was closed\');',
+    'INSERT INTO "proposals" VALUES(3,\'acme/calc\',\'c\',\'failure\',\'workflow_improvement\',\'Keep “lint” from coming back\',\'Seen.\',\'Find out why.\',\'E501\',\'\',\'medium\',\'low\',3,4,\'[1]\',\'[7]\',\'2026-03-02T09:00:00+00:00\',\'rejected\',\'slack:U1\',\'2026-03-02T09:00:00+00:00\',\'\',\'k\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "drafts" VALUES(1,\'acme/calc\',\'new\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'waiting\',NULL,\'because\',\'say-why\',\'.nebulus/skills/say-why.yaml\',\'name: say-why\n\',\'\',\'[]\',\'\',\'\',\'\',\'\',NULL,\'\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "drafts" VALUES(2,\'acme/calc\',\'new\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'waiting\',NULL,\'because\',\'say-why\',\'.nebulus/skills/say-why.yaml\',\'name: say-why\n\',\'\',\'[{"rule":"long","level":"reject","line":3,"message":"too long"}]\',\'\',\'\',\'\',\'\',NULL,\'\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "drafts" VALUES(3,\'acme/calc\',\'new\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'checking\',NULL,\'because\',\'say-why\',\'.nebulus/skills/say-why.yaml\',\'name: say-why\n\',\'\',\'[]\',\'\',\'\',\'\',\'\',NULL,\'\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "drafts" VALUES(4,\'acme/calc\',\'new\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'rejected\',NULL,\'because\',\'say-why\',\'.nebulus/skills/say-why.yaml\',\'name: say-why\n\',\'\',\'[]\',\'\',\'\',\'\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'no\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "drafts" VALUES(5,\'acme/calc\',\'new\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'in_review\',NULL,\'because\',\'say-why\',\'.nebulus/skills/say-why.yaml\',\'name: say-why\n\',\'\',\'[]\',\'\',\'\',\'\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',\'\',\'\',NULL,NULL,NULL,\'\');',
+    'INSERT INTO "messages" VALUES(1,\'proposal\',1,0,\'C1\',NULL,\'1.1\',\'2026-03-02T09:00:00+00:00\',\'\',\'\',0,0);',
+    'INSERT INTO "messages" VALUES(2,\'draft\',1,0,\'C1\',NULL,\'1.2\',\'2026-03-02T09:00:00+00:00\',\'\',\'\',0,0);',
+    'INSERT INTO "messages" VALUES(3,\'job\',1,0,\'C1\',NULL,\'1.3\',\'2026-03-02T09:00:00+00:00\',\'\',\'\',0,0);',
+    'INSERT INTO "buttons" VALUES(\'n1\',1,NULL,\'approve\',\'\',\'x\');',
+    'INSERT INTO "buttons" VALUES(\'n2\',2,NULL,\'reject\',\'\',\'y\');',
+    'INSERT INTO "buttons" VALUES(\'n3\',3,NULL,\'stop\',\'\',\'\');',
+)

@@ -114,7 +114,7 @@ async def test_an_answer_to_what_was_not_shown_is_refused(database: Database) ->
 
 async def test_only_what_was_offered_can_be_answered(database: Database) -> None:
     asked = await database.write("by hand", ask)
-    with pytest.raises(Refused, match="decision 1 takes retry, take_over, drop; not grant"):
+    with pytest.raises(Refused, match="decision 1 takes one of retry, take_over, drop; not grant"):
         await database.write("by hand", lambda c: answer(c, asked, Verb.GRANT))
 
 

@@ -10,18 +10,22 @@ import pytest
 from minion.protocol import Outcome, Report, SessionKind
 from overlord.domain.budgets.budget import Cost, TokenUsage
 from overlord.domain.checks.untested import UntestedPolicy
-from overlord.domain.decision import Verb
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Account, Session
 from overlord.errors import StoreError
 from overlord.store import decisions, environments, evidence, jobs, ledger, sessions
 from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.grants import GrantKind
+from overlord.store.chat import buttons
 from overlord.store.checks import evaluations
 from overlord.store.conversation import comment_requests, processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.environments import Environment, EnvironmentState
+from overlord.store.proposals import proposals
+from overlord.store.rows import select
 from overlord.store.schema.migrations import LATEST, MIGRATIONS, migrate, schema_version
+from overlord.store.skills import drafts
 from overlord.store.spaces import refused_labels, spaces, untested_policies
 from overlord.store.spaces.refused_labels import Refusal
 from tests.records import HEAD, NOW, REPO, a_check
@@ -132,6 +136,35 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert untested_policies.of(connection, REPO) == POLICY
     assert comment_requests.at_pull(connection, REPO, 3) == [ASKED]
     assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
+
+
+def test_what_was_proposed_and_drafted_is_decided_as_decisions_are(connection: sqlite3.Connection) -> None:
+    migrate(connection, target=2)
+    fill(connection, 2)
+    migrate(connection)
+    rows = {item.ref.label: item for item in select(connection, Decision, "SELECT * FROM decisions")}
+    states = {label: (item.state, item.verb, item.verbs) for label, item in rows.items() if label != "1"}
+    both, none = (Verb.APPROVE, Verb.REJECT), (Verb.REJECT,)
+    assert states == {
+        "p1": (DecisionState.OPEN, None, both),
+        "p2": (DecisionState.OPEN, None, (Verb.APPROVE,)),
+        "p3": (DecisionState.ANSWERED, Verb.REJECT, both),
+        "d1": (DecisionState.OPEN, None, both),
+        "d2": (DecisionState.OPEN, None, none),
+        "d3": (DecisionState.DRAFT, None, none),
+        "d4": (DecisionState.ANSWERED, Verb.REJECT, both),
+        "d5": (DecisionState.ANSWERED, Verb.APPROVE, both),
+    }
+    for number in range(1, 4):
+        assert rows[f"p{number}"].digest == proposals.get(connection, number).digest
+    for number in range(1, 6):
+        assert rows[f"d{number}"].digest == drafts.get(connection, number).digest
+    assert (rows["p3"].answer, rows["p3"].answered_by, rows["d4"].answer) == ("Reject", "slack:U1", "no")
+    assert rows["p2"].subject is Subject.RESTING_PROPOSAL
+    assert rows["d1"].title == drafts.get(connection, 1).title
+    pressed = {nonce: buttons.find(connection, nonce) for nonce in ("n1", "n2", "n3")}
+    meant = {nonce: button.decision_id for nonce, button in pressed.items() if button is not None}
+    assert meant == {"n1": rows["p1"].id, "n2": rows["d1"].id, "n3": None}
 
 
 def test_migrating_again_changes_nothing(connection: sqlite3.Connection) -> None:

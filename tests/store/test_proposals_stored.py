@@ -76,7 +76,7 @@ async def test_it_is_decided_once_and_a_rejected_one_has_no_way_on(tmp_path: Pat
         raised = propose(connection)
         rejected = proposals.reject(connection, raised, by=ALICE, reason="no", at=NOW)
         for again in (proposals.approve, proposals.reject):
-            with pytest.raises(Refused, match="p1 was rejected before, by cli:alice"):
+            with pytest.raises(Refused, match="p1 was answered before, by cli:alice: Reject"):
                 again(connection, rejected, by=ALICE, reason="", at=NOW)
         with pytest.raises(IllegalMove, match="proposal_implemented cannot happen"):
             proposals.implemented(connection, rejected, issue="acme/calc#9", at=NOW)

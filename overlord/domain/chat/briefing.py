@@ -6,8 +6,9 @@ from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 from zoneinfo import ZoneInfo
 
+from overlord.domain.answers import label_of
 from overlord.domain.budgets.budget import Cost
-from overlord.domain.decision import DecisionKind, label_of
+from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import Job, JobState
 from overlord.domain.proposals.proposal import EnhancementProposal

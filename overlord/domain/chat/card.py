@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import SessionKind
+from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.chat.markdown import parts_of
 from overlord.domain.conversation.pull_card import Story, evidence_card, state_in_words
 from overlord.domain.decision import (
-    SCOPE_GRANT_LIFETIME,
     Decision,
     DecisionKind,
     DecisionState,
     Subject,
     Verb,
-    label_of,
 )
 from overlord.domain.evaluation import CheckScore
 from overlord.domain.identifiers import UserId
@@ -81,6 +80,8 @@ KIND_NAMES: Mapping[DecisionKind, str] = {
     DecisionKind.BLOCKER: "Blocker",
     DecisionKind.QUESTION: "Question",
     DecisionKind.APPROVAL: "Approval",
+    DecisionKind.PROPOSAL: "Proposal",
+    DecisionKind.DRAFT: "Draft",
 }
 _SHOWN: Mapping[SessionKind, str] = {
     SessionKind.WORK: "",
@@ -242,15 +243,8 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
         )
     worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
     parts.append(Note(f"Blocks {decision.blocks} · suggested: {label_of(decision.verbs[0])}{worded}"))
-    if Verb.UNRESTRICTED in decision.verbs:
-        parts.append(
-            Note("It is asked again only if the issue's text changes, and a Minion can still ask for more.")
-        )
-    if Verb.ONCE in decision.verbs:
-        days = SCOPE_GRANT_LIFETIME.days
-        parts.append(
-            Note(f"Once is for this session alone; for this job is for its later ones too, {days} days long.")
-        )
+    does = [(Bold(label_of(verb)), f": {consequence_of(decision.subject, verb)}") for verb in decision.verbs]
+    parts.append(Bullets(tuple(does)))
     parts.append(Buttons(tuple(answers_of(decision, value))))
     return View(summary=text, parts=tuple(parts))
 
@@ -342,25 +336,15 @@ def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
             initial=decision.suggested[0] if decision.suggested else "",
             is_long=True,
         )
+    elif verb is Verb.REJECT:
+        field = FormField(name="text", label="Why", is_long=True, is_optional=True)
     else:
         field = FormField(name="text", label="Your answer", is_long=True)
     return Form(
         action=FILL,
         value=value,
-        title=f"{KIND_NAMES[decision.kind]} {decision.id}",
-        submit="Answer",
+        title=f"{KIND_NAMES[decision.kind]} {decision.ref.label}",
+        submit="Reject" if verb is Verb.REJECT else "Answer",
         fields=(field,),
         parts=(Paragraph((cut(decision.title, _REASON),)),),
-    )
-
-
-def rejection_form(name: str, title: str, value: str) -> Form:
-    """Why a proposal or a draft is rejected, for whoever wants to say so."""
-    return Form(
-        action=FILL,
-        value=value,
-        title=f"Reject {name}",
-        submit="Reject",
-        fields=(FormField(name="text", label="Why", is_long=True, is_optional=True),),
-        parts=(Paragraph((cut(title, 300),)),),
     )

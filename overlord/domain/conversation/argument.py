@@ -9,10 +9,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from typing import Protocol, TypeVar, get_type_hints
 
 from minion.protocol import Scope, ScopeError
+from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.text.reference import (
     IssueRef,
     Target,
@@ -153,22 +153,6 @@ class PatternsArgument:
             return Scope.parse(json.dumps(patterns)).patterns, ""
         except ScopeError:
             raise typed.misread("One of these patterns is none that a scope can have.") from None
-
-
-class ApprovalKind(StrEnum):
-    """What people approve and reject, by the numbers they know."""
-
-    DECISION = "decision"
-    PROPOSAL = "proposal"
-    DRAFT = "draft"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRef:
-    """A decision `5`, a proposal `p3` or a draft `d3`."""
-
-    kind: ApprovalKind
-    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
 """How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
 
+from overlord.domain.answers import label_of
 from overlord.domain.budgets.budget import parse_amount
-from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.decision import ApprovalKind, Decision, Subject, Verb
 from overlord.domain.scope.approval import EXAMPLE
 from overlord.errors import Refused
 
-ALLOWS = (Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
+ALLOWS = (Verb.APPROVE, Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
 """What says yes to what is asked; where both can be, to as little as does."""
 OPENS = (*ALLOWS, Verb.LIMIT, Verb.WITHOUT_TESTS)
 """What lets a session do what it could not, or its work pass as it could not: where four eyes are wanted, not for who asked for
@@ -17,17 +18,19 @@ _GOES_ON = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 def decision_verb(decision: Decision, *, approves: bool) -> Verb:
     """The one answer of a decision that `approve` or `reject` stands for. Raises Refused, saying what to type, where there is
     none or it could be several."""
+    if decision.ref.kind is not ApprovalKind.DECISION:
+        return Verb.APPROVE if approves else Verb.REJECT
     is_choice = decision.subject is Subject.UNTESTED or (
         decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs
     )
     if approves and is_choice:
-        raise Refused(f"decision {decision.id} has no plain yes: {_how(decision)}")
-    ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE,), (Verb.KEEP, Verb.DROP))
+        raise Refused(f"{decision.ref.name} has no plain yes: {_how(decision)}")
+    ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE, Verb.REJECT), (Verb.KEEP, Verb.DROP))
     offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
     found = next(filter(None, offered), [])
     if len(found) == 1 or found == [Verb.ONCE, Verb.GRANT]:
         return found[0]
-    raise Refused(f"decision {decision.id} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
+    raise Refused(f"{decision.ref.name} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
 
 
 def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
@@ -50,10 +53,15 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
     if Verb.REPLY in decision.verbs and text and (decision.session_id is not None or not is_a_verb):
         return Verb.REPLY, text
-    raise Refused(f"decision {decision.id} takes another answer: {_how(decision)}")
+    raise Refused(f"{decision.ref.name} takes another answer: {_how(decision)}")
 
 
-_TAKE_WORDS = frozenset({Verb.REPLY, *_GOES_ON})
+def names_answer(decision: Decision, words: str) -> bool:
+    """Whether some words begin with one of a decision's answers."""
+    return any(_names(verb, words.split(None, 1)[0]) for verb in decision.verbs if words.strip())
+
+
+_TAKE_WORDS = frozenset({Verb.REPLY, Verb.APPROVE, Verb.REJECT, *_GOES_ON})
 """What some words more do not turn into something else: they are told to the next session."""
 
 
@@ -101,4 +109,4 @@ def _how(decision: Decision) -> str:
 
 def answer_command(decision: Decision, verb: Verb) -> str:
     """The command that gives this answer, after `overlord`, whole: with an example of the words it takes."""
-    return " ".join(filter(None, ("decisions answer", str(decision.id), verb, _AFTER.get(verb))))
+    return " ".join(filter(None, ("decisions answer", decision.ref.label, verb, _AFTER.get(verb))))

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
+from overlord.domain.decision import Audience, Decision, DecisionKind, Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.text.plain import count, plain_line, visible
 
@@ -279,6 +280,25 @@ def propose(pattern: Pattern, evidence: Evidence, *, at: datetime) -> Enhancemen
         jobs=evidence.jobs,
         issues=evidence.issues,
         created_at=at,
+    )
+
+
+def ask_about_proposal(proposal: EnhancementProposal, *, at: datetime) -> Decision:
+    """What a person is asked of a stored one: whether it is to be made; of one that rests, whether it is taken up again."""
+    return Decision(
+        id=0,
+        job_id=None,
+        space=proposal.space,
+        kind=DecisionKind.PROPOSAL,
+        subject=Subject.RESTING_PROPOSAL if proposal.rests else Subject.PROPOSAL,
+        title=proposal.title,
+        body=proposal.note if proposal.rests else proposal.action,
+        verbs=(Verb.APPROVE,) if proposal.rests else (Verb.APPROVE, Verb.REJECT),
+        blocks="",
+        created_at=at,
+        audience=Audience.APPROVER,
+        proposal_id=proposal.id,
+        bound_to=proposal.digest,
     )
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
+from overlord.domain.decision import Audience, Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.proposals.proposal import EnhancementProposal, Trigger
 from overlord.domain.skills.finding import SkillFinding
@@ -170,6 +171,26 @@ _VERBS = {
     DraftKind.REVISE: "Revise the skill",
     DraftKind.RETIRE: "Retire the skill",
 }
+
+
+def ask_about_draft(draft: SkillDraft, *, at: datetime) -> Decision:
+    """What a person will be asked of a stored one once its text is written and judged; until then it can only be done without."""
+    return Decision(
+        id=0,
+        job_id=None,
+        space=draft.space,
+        kind=DecisionKind.DRAFT,
+        subject=Subject.SKILL_DRAFT,
+        title=draft.title,
+        body=draft.reason,
+        verbs=(Verb.REJECT,),
+        blocks="",
+        created_at=at,
+        audience=Audience.APPROVER,
+        draft_id=draft.id,
+        bound_to=draft.digest,
+        state=DecisionState.DRAFT,
+    )
 
 
 def tidied(text: str) -> str:

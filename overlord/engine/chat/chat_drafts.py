@@ -3,19 +3,15 @@
 import sqlite3
 from datetime import datetime
 
-from overlord.domain.chat.card import rejection_form
-from overlord.domain.chat.draft_card import EDIT, edit_form, fits_form
+from overlord.domain.chat.draft_card import edit_form, fits_form
 from overlord.domain.person import Person
 from overlord.domain.text.redaction import MARK
 from overlord.domain.view.form import Form
 from overlord.errors import Refused
-from overlord.store.chat.buttons import KnownButton
-from overlord.store.chat.messages import Message
 from overlord.store.chat.requests import Request
 from overlord.store.skills import drafts
 from overlord.verbs.skill import (
     EditDraft,
-    check_decidable,
     check_editable,
     edit_draft,
 )
@@ -38,13 +34,10 @@ def edit(
     )
 
 
-def form_for(connection: sqlite3.Connection, button: KnownButton, message: Message) -> tuple[str, Form]:
-    """The space of a draft, and the form behind its button. Raises Refused for one that takes no such answer any more."""
-    draft = drafts.get(connection, message.ref)
-    if button.verb == EDIT:
-        check_editable(connection, draft)
-        if not fits_form(draft):
-            raise Refused(f"its text is too long for a form; type `overlord skills edit {draft.label}`")
-        return draft.space, edit_form(draft, button.nonce)
-    check_decidable(draft)
-    return draft.space, rejection_form(draft.label, draft.title, button.nonce)
+def form_for(connection: sqlite3.Connection, number: int, nonce: str) -> tuple[str, Form]:
+    """The space of a draft, and the form to edit it. Raises Refused for one that takes no other text now."""
+    draft = drafts.get(connection, number)
+    check_editable(connection, draft)
+    if not fits_form(draft):
+        raise Refused(f"its text is too long for a form; type `overlord skills edit {draft.label}`")
+    return draft.space, edit_form(draft, nonce)

@@ -16,10 +16,10 @@ from overlord.domain.chat.account import Posted
 from overlord.domain.chat.card import decision_card, job_card, notice, story_message
 from overlord.domain.chat.draft_card import draft_card
 from overlord.domain.chat.proposal_card import proposal_card
-from overlord.domain.decision import Decision, DecisionState
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.event_description import describe_event
-from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
+from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.skills.draft import DraftState
 from overlord.domain.view.view import View
 from overlord.engine.chat import briefing
@@ -258,24 +258,16 @@ def _proposal(
     if proposal.status is not ProposalStatus.PENDING and message.ordered_at is None:
         messages.drop(connection, [message])  # it was decided elsewhere before anybody saw it here
         return None
-    value = partial(_make_button, connection, message, proposal)
+    asked = decisions.meant(connection, ApprovalRef(kind=ApprovalKind.PROPOSAL, number=proposal.id))
+    value = partial(_value, connection, message, asked)
     return _shown_message(message, proposal_card(proposal, chat_output.place, value), stamp=due.now)
-
-
-def _make_button(
-    connection: sqlite3.Connection, message: Message, proposal: EnhancementProposal, verb: str, text: str
-) -> str:
-    return buttons.make(connection, message.id, verb, text=text, digest=proposal.digest)
 
 
 def _draft(
     connection: sqlite3.Connection, _parts: Parts, chat_output: ChatOutput, due: Behind
 ) -> _Posting | None:
     message, draft = due.message, drafts.get(connection, due.message.ref)
-
-    def value(verb: str, text: str) -> str:
-        return buttons.make(connection, message.id, verb, text=text, digest=draft.digest)
-
+    value = partial(_value, connection, message, drafts.asked_about(connection, draft))
     return _shown_message(message, draft_card(draft, chat_output.place, value), stamp=due.now)
 
 

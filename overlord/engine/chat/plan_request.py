@@ -5,14 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from overlord.domain.chat.card import EVIDENCE, answer_form, rejection_form
+from overlord.domain.chat.card import EVIDENCE, answer_form
 from overlord.domain.chat.draft_card import EDIT
-from overlord.domain.conversation.argument import MOST_CHARS, ApprovalKind, ApprovalRef, CommandError
-from overlord.domain.conversation.decision_words import answer_in
+from overlord.domain.conversation.argument import MOST_CHARS, CommandError
+from overlord.domain.conversation.decision_words import answer_in, names_answer
 from overlord.domain.conversation.typed_text import typed
-from overlord.domain.decision import Decision, DecisionState, Verb
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
 from overlord.domain.person import Person
-from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.text.reference import JobRef
 from overlord.domain.view.form import Form
 from overlord.engine.chat import chat_drafts
@@ -24,7 +23,6 @@ from overlord.store.chat import buttons, messages
 from overlord.store.chat.buttons import KnownButton
 from overlord.store.chat.messages import Message, MessageKind
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind
-from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.verbs import answering, message, registry
 from overlord.verbs.registry import Command
@@ -110,7 +108,7 @@ def _answering(
         return replace(answering.answer(context, decision, *answered), text="")
 
     space = context_of(connection, parts).decision_space(decision)
-    return Plan(space=space, right=registry.find("answer").right, act=act)
+    return Plan(space=space, right=answering.right_of(decision), act=act)
 
 
 # Words in a thread: the answer to what is asked there, else a message to the job the thread is about
@@ -120,6 +118,8 @@ def _replied(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
     """Nobody's words are left without a word: what cannot be an answer is told to whoever wrote it, with what to type instead.
     Talk in other threads is none of ours. Who sent a file alone took it for an answer."""
     root = messages.at(connection, request.channel, request.thread)
+    if root is not None and root.kind in _ABOUT:
+        return _replied_to_card(connection, parts, root, request)
     decision, job_id = _meant(connection, root, request) if root is not None else (None, None)
     if decision is None and job_id is None:
         return None
@@ -133,6 +133,21 @@ def _replied(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
         raise Refused(f"job {job.id} has ended already, and nobody reads this")
     command = registry.command_about("message", JobRef(number=job.id), words)
     return _of(connection, parts, command, is_quiet=True)
+
+
+_ABOUT = {MessageKind.PROPOSAL: ApprovalKind.PROPOSAL, MessageKind.DRAFT: ApprovalKind.DRAFT}
+
+
+def _replied_to_card(
+    connection: sqlite3.Connection, parts: Parts, root: Message, request: Request
+) -> Plan | None:
+    """An answer to a proposal or a draft: its verb, and words after it. People talk about these in their threads: that is none of
+    ours."""
+    decision = decisions.meant(connection, ApprovalRef(kind=_ABOUT[root.kind], number=root.ref))
+    words = typed(request.text[:MOST_CHARS])
+    if decision.state is not DecisionState.OPEN or not names_answer(decision, words):
+        return None
+    return _answering(connection, parts, decision, answer_in(decision, words))
 
 
 def _meant(
@@ -153,10 +168,6 @@ def _meant(
 
 def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> Plan | None:
     button, card = _button(connection, request)
-    if button.decision_id is not None:
-        decision = decisions.get(connection, button.decision_id)
-        answered = Verb(button.verb), request.text or button.text
-        return _answering(connection, parts, decision, answered, button.digest)
     if button.verb == EVIDENCE:
         return None
     if card.kind is MessageKind.DRAFT and button.verb == EDIT:
@@ -165,21 +176,14 @@ def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
         )
         space = drafts.get(connection, card.ref).space
         return Plan(space=space, right=registry.find("approve").right, act=edit)
-    command = _button_command(button, card, request.text)
-    return _of(connection, parts, command, button.digest, is_quiet=True)
-
-
-def _button_command(button: KnownButton, card: Message, words: str) -> Command:
-    """What a button of a card stands for: its verb, about what the card shows. Raises Refused for one that means nothing."""
-    kinds = {MessageKind.PROPOSAL: ApprovalKind.PROPOSAL, MessageKind.DRAFT: ApprovalKind.DRAFT}
-    about: ApprovalRef | JobRef
-    if card.kind in kinds:
-        about = ApprovalRef(kind=kinds[card.kind], number=card.ref)
-    else:
-        about = JobRef(number=card.ref)
-    if card.kind not in {*kinds, MessageKind.JOB} or button.verb not in registry.offered(Interface.CHAT):
+    if button.decision_id is not None:
+        decision = decisions.get(connection, button.decision_id)
+        answered = Verb(button.verb), request.text or button.text
+        return _answering(connection, parts, decision, answered, button.digest)
+    if card.kind is not MessageKind.JOB or button.verb not in registry.offered(Interface.CHAT):
         raise Refused(GONE)
-    return registry.command_about(button.verb, about, words)
+    command = registry.command_about(button.verb, JobRef(number=card.ref), request.text)
+    return _of(connection, parts, command, button.digest, is_quiet=True)
 
 
 def _button(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
@@ -201,17 +205,10 @@ def _button(connection: sqlite3.Connection, request: Request) -> tuple[KnownButt
 def form_behind(connection: sqlite3.Connection, parts: Parts, request: Request) -> tuple[str, Form]:
     """The repository a button is about, and its form. Raises Refused, NotFound."""
     button, card = _button(connection, request)
-    if card.kind is MessageKind.PROPOSAL:
-        proposal = proposals.get(connection, card.ref)
-        if proposal.status is not ProposalStatus.PENDING:
-            by = f", by {proposal.decided_by}" if proposal.decided_by else ""
-            raise Refused(f"proposal {proposal.name} is {proposal.status} already{by}")
-        return proposal.space, rejection_form(proposal.name, proposal.title, button.nonce)
-    if card.kind is MessageKind.DRAFT:
-        return chat_drafts.form_for(connection, button, card)
+    if card.kind is MessageKind.DRAFT and button.verb == EDIT:
+        return chat_drafts.form_for(connection, card.ref, button.nonce)
     decision = decisions.get(connection, button.decision_id or 0)
-    if decision.state is not DecisionState.OPEN:
-        raise Refused(f"decision {decision.id} is {decision.state} and takes no answer any more")
+    decisions.check_open(decision)
     context = replace(context_of(connection, parts), actor=request.actor)
     answering.check_eyes(context, decision, Verb(button.verb))
     return context.decision_space(decision), answer_form(decision, Verb(button.verb), button.nonce)

@@ -7,10 +7,11 @@ from datetime import datetime
 
 from minion.protocol import Issue
 from overlord.domain.conversation import issue_edit
-from overlord.domain.decision import DecisionState, Subject, Verb, ask
+from overlord.domain.decision import DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobState
+from overlord.domain.question import ask
 from overlord.domain.text.hidden_text import issue_without_hidden
 from overlord.engine.issues import claim, projection
 from overlord.engine.runtime.parts import Parts

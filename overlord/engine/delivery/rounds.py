@@ -11,10 +11,11 @@ from typing import Any, Unpack
 from minion.protocol import SessionKind
 from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.follow_up import RequestedChange
-from overlord.domain.decision import DecisionState, Subject, ask
+from overlord.domain.decision import DecisionState, Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobChanges, JobState, RoundKind
+from overlord.domain.question import ask
 from overlord.domain.repositories.forge import Pull
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line

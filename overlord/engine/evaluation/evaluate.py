@@ -12,7 +12,7 @@ from minion.protocol import Finding, SessionKind
 from overlord.domain.checks.file import ChecksFileError
 from overlord.domain.checks.integrity import IntegrityLimits, check_integrity, hunks_first
 from overlord.domain.contracts.contract import Contract
-from overlord.domain.decision import Subject, ask, never_granted
+from overlord.domain.decision import Subject
 from overlord.domain.evaluation import (
     ABOUT_TESTS,
     REQUIRED,
@@ -29,6 +29,7 @@ from overlord.domain.evaluation import (
 )
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.question import ask, never_granted
 from overlord.domain.scope.check import OUTSIDE, SYMLINK_MODE, check_scope
 from overlord.domain.skills.file import touches_skills
 from overlord.domain.text.plain import code_block, defused_line

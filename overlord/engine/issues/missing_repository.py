@@ -5,9 +5,10 @@ is asked; what the forge does not show for a moment is waited for.
 import sqlite3
 from datetime import datetime
 
-from overlord.domain.decision import Subject, ask_about_space
+from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.question import ask_about_space
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing

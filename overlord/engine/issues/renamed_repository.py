@@ -5,9 +5,10 @@ known first; the other is paused, and a person is asked.
 import sqlite3
 from datetime import datetime
 
-from overlord.domain.decision import Subject, ask_about_space
+from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.question import ask_about_space
 from overlord.engine.runtime.parts import Parts
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, ledger

@@ -6,10 +6,11 @@ The answer is read from the decision itself (`domain/scope/approval.py`), so the
 import asyncio
 import sqlite3
 
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
+from overlord.domain.question import ask
 from overlord.domain.scope.approval import approved, question, text_key
 from overlord.domain.scope.tree import Tree
 from overlord.engine.runtime.parts import Parts

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from overlord.domain.budgets.budget import amount_text, parse_amount
 from overlord.domain.conversation.issue_edit import edition
-from overlord.domain.decision import Decision, DecisionState, Subject, Verb, ask
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges
+from overlord.domain.question import ask
 from overlord.domain.session import Ending, EndKind
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from minion.protocol import Outcome, Report
 from overlord.domain.checks.integrity import holds_secret
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, EvaluationResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.job import Job
 from overlord.domain.model_fault import ModelOutage
+from overlord.domain.question import ask
 from overlord.domain.scope.check import droppable
 from overlord.domain.session import (
     MAX_LOSSES,

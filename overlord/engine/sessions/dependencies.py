@@ -4,10 +4,11 @@ import sqlite3
 
 from minion.protocol import Finding
 from overlord.domain.checks.integrity import hunks_first
-from overlord.domain.decision import Subject, ask
+from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.question import ask
 from overlord.domain.text.plain import code_block, defused_line
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress

@@ -14,13 +14,14 @@ from overlord.domain.checks import untested
 from overlord.domain.checks.file import CHECKS_PATH, ChecksFile, ChecksFileError, parse_checks
 from overlord.domain.checks.lint import LINT_CONFIGURATION, describe_lint
 from overlord.domain.checks.untested import UntestedPolicy
-from overlord.domain.decision import Subject, Verb, ask
+from overlord.domain.decision import Subject, Verb
 from overlord.domain.environments.file import EnvironmentFileError
 from overlord.domain.environments.recipe import recipe, wanted
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobState
+from overlord.domain.question import ask
 from overlord.domain.scope.check import Change, effective_scope
 from overlord.domain.scope.reason import Reason
 from overlord.engine.runtime.parts import Parts

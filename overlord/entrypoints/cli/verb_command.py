@@ -15,7 +15,6 @@ from minion.protocol import Scope, ScopeError
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
-    ApprovalKind,
     Argument,
     IssueArgument,
     JobArgument,
@@ -26,6 +25,7 @@ from overlord.domain.conversation.argument import (
     WordsArgument,
     arguments_of,
 )
+from overlord.domain.decision import ApprovalKind
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.person import Person
 from overlord.domain.text.reference import issue_in, number_in

@@ -7,8 +7,9 @@ import termios
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from overlord.domain.answers import label_of
 from overlord.domain.conversation.decision_words import answer_in
-from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.scope.approval import EXAMPLE
 from overlord.entrypoints.terminal.show import card, console, line, show_text
 from overlord.errors import Refused

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from overlord.adapters.git.command import git
+from overlord.domain.answers import label_of
 from overlord.domain.budgets.budget import NANO, Cost, cost_text
 from overlord.domain.conversation.decision_words import answer_command
 from overlord.domain.conversation.pull_card import Story, state_in_words
-from overlord.domain.decision import Decision, Subject, Verb, label_of
+from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.text.plain import count

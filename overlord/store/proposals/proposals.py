@@ -5,11 +5,19 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
+from overlord.domain.answers import label_of
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.person import Person
-from overlord.domain.proposals.proposal import SKILL_TYPES, TRANSITIONS, EnhancementProposal, ProposalStatus
-from overlord.errors import IllegalMove, NotFound, Refused
-from overlord.store import ledger
+from overlord.domain.proposals.proposal import (
+    SKILL_TYPES,
+    TRANSITIONS,
+    EnhancementProposal,
+    ProposalStatus,
+    ask_about_proposal,
+)
+from overlord.errors import IllegalMove, NotFound
+from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
 
 LISTED = 100
@@ -30,6 +38,7 @@ def raise_proposal(connection: sqlite3.Connection, proposal: EnhancementProposal
         "digest": raised.digest,
     }
     _append_proposal_event(connection, EventName.PROPOSAL_RAISED, raised, at=raised.created_at, data=data)
+    decisions.raise_decision(connection, ask_about_proposal(raised, at=raised.created_at))
     return raised
 
 
@@ -103,17 +112,56 @@ def weigh(connection: sqlite3.Connection, proposal: EnhancementProposal, **evide
 
 
 def approve(
-    connection: sqlite3.Connection, proposal: EnhancementProposal, *, by: Person, reason: str, at: datetime
+    connection: sqlite3.Connection,
+    proposal: EnhancementProposal,
+    *,
+    by: Person,
+    reason: str,
+    at: datetime,
+    digest: str | None = None,
 ) -> EnhancementProposal:
-    """A person says yes. Raises Refused when it was decided before."""
+    """A person says yes; one that rests is taken up again. Raises Refused when it was decided before, or is another one than was
+    shown."""
+    _answer(connection, proposal, Verb.APPROVE, by=by, reason=reason, at=at, digest=digest)
+    if proposal.rests:
+        update(connection, "proposals", proposal.id, {"note": "", "wish_id": None})
+        return get(connection, proposal.id)
     return _decide(connection, proposal, EventName.PROPOSAL_APPROVED, by=by, reason=reason, at=at)
 
 
 def reject(
-    connection: sqlite3.Connection, proposal: EnhancementProposal, *, by: Person, reason: str, at: datetime
+    connection: sqlite3.Connection,
+    proposal: EnhancementProposal,
+    *,
+    by: Person,
+    reason: str,
+    at: datetime,
+    digest: str | None = None,
 ) -> EnhancementProposal:
-    """A person says no. Raises Refused when it was decided before."""
+    """A person says no. Raises Refused when it was decided before, or is another one than was shown."""
+    _answer(connection, proposal, Verb.REJECT, by=by, reason=reason, at=at, digest=digest)
     return _decide(connection, proposal, EventName.PROPOSAL_REJECTED, by=by, reason=reason, at=at)
+
+
+def _answer(
+    connection: sqlite3.Connection,
+    proposal: EnhancementProposal,
+    verb: Verb,
+    *,
+    by: Person,
+    reason: str,
+    at: datetime,
+    digest: str | None,
+) -> None:
+    """Its decision takes the answer, which is carried out in the same transaction."""
+    asked = _asked(connection, proposal)
+    text, bound = reason or label_of(verb), digest or asked.digest
+    decisions.answer(connection, asked.id, digest=bound, verb=verb, text=text, actor=by.actor, at=at, by=by)
+    decisions.mark_applied(connection, asked)
+
+
+def _asked(connection: sqlite3.Connection, proposal: EnhancementProposal) -> Decision:
+    return decisions.meant(connection, ApprovalRef(kind=ApprovalKind.PROPOSAL, number=proposal.id))
 
 
 def _decide(
@@ -125,9 +173,6 @@ def _decide(
     reason: str,
     at: datetime,
 ) -> EnhancementProposal:
-    if proposal.status is not ProposalStatus.PENDING:
-        text = "rejected" if proposal.status is ProposalStatus.REJECTED else "approved"
-        raise Refused(f"proposal {proposal.name} was {text} before, by {proposal.decided_by}")
     changes = {
         "status": _moved(proposal, event),
         "decided_by": by.actor,
@@ -143,9 +188,10 @@ def _decide(
     return get(connection, proposal.id)
 
 
-def take_up_again(connection: sqlite3.Connection, proposal: EnhancementProposal) -> None:
-    """An approved one does not rest any more."""
+def take_up_again(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:
+    """An approved one does not rest any more: another fact than an answer says so."""
     update(connection, "proposals", proposal.id, {"note": "", "wish_id": None})
+    decisions.supersede(connection, _asked(connection, proposal), at=at)
 
 
 def order(connection: sqlite3.Connection, proposal: EnhancementProposal, *, at: datetime) -> None:
@@ -172,6 +218,8 @@ def rest(connection: sqlite3.Connection, proposal: EnhancementProposal, note: st
     """It stays approved, and nothing more is done for it until a person says so."""
     update(connection, "proposals", proposal.id, {"note": note})
     _append_proposal_event(connection, EventName.PROPOSAL_RESTED, proposal, at=at, data={"note": note})
+    decisions.supersede(connection, _asked(connection, proposal), at=at)
+    decisions.raise_decision(connection, ask_about_proposal(get(connection, proposal.id), at=at))
 
 
 def implemented(
@@ -180,6 +228,7 @@ def implemented(
     """The work on its issue was merged."""
     event = EventName.PROPOSAL_IMPLEMENTED
     update(connection, "proposals", proposal.id, {"status": _moved(proposal, event), "note": ""})
+    decisions.supersede(connection, _asked(connection, proposal), at=at)
     _append_proposal_event(connection, event, proposal, at=at, data={"issue": issue})
 
 

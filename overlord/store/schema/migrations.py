@@ -3,6 +3,7 @@
 import sqlite3
 
 from overlord.errors import StoreError
+from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.comments import COMMENTS
 from overlord.store.schema.disk import DISK
 from overlord.store.schema.drafts import DRAFTS
@@ -347,7 +348,7 @@ _FIRST = (
     *HOMES,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS, APPROVALS)
 LATEST = len(MIGRATIONS)
 
 
@@ -379,6 +380,7 @@ def migrate(connection: sqlite3.Connection, *, target: int = LATEST) -> None:
             f"the database has schema {version}, newer than this Overlord's {LATEST}; install the newer version again,"
             f" or go back to overlord.db.before-{version}, the copy from before the upgrade"
         )
+    add_functions(connection)
     for number, statements in enumerate(MIGRATIONS[version:target], start=version + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:

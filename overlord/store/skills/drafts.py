@@ -5,12 +5,14 @@ import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
 
+from overlord.domain.answers import label_of
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.person import Person
-from overlord.domain.skills.draft import EVOLUTION, DraftKind, DraftState, SkillDraft
+from overlord.domain.skills.draft import EVOLUTION, DraftKind, DraftState, SkillDraft, ask_about_draft
 from overlord.domain.skills.finding import SkillFinding
-from overlord.errors import IllegalMove, NotFound, Refused
-from overlord.store import ledger
+from overlord.errors import IllegalMove, NotFound
+from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
 
 LISTED = 100
@@ -42,6 +44,7 @@ def request(
     draft = get(connection, insert(connection, "drafts", columns))
     data: dict[str, Json] = {"space": space, "kind": kind, "name": name, "proposal": proposal_id}
     _append_draft_event(connection, EventName.DRAFT_REQUESTED, draft, at=at, actor=by.actor, data=data)
+    decisions.raise_decision(connection, ask_about_draft(draft, at=at))
     return draft
 
 
@@ -114,7 +117,7 @@ def write(
 ) -> None:
     """There is a first text, a model's."""
     changes = {"name": name, "path": path, "text": text}
-    _move(connection, draft, EventName.DRAFT_COMPOSED, at=at, changes=changes)
+    _ask_anew(connection, _move(connection, draft, EventName.DRAFT_COMPOSED, at=at, changes=changes), at=at)
 
 
 def check(
@@ -127,7 +130,16 @@ def check(
 ) -> None:
     """It was judged beside what is at base, and waits for a person."""
     changes = {"base_text": base_text, "findings": findings}
-    _move(connection, draft, EventName.DRAFT_CHECKED, at=at, changes=changes)
+    judged = _move(connection, draft, EventName.DRAFT_CHECKED, at=at, changes=changes)
+    verbs = (Verb.APPROVE, Verb.REJECT) if judged.is_approvable else (Verb.REJECT,)
+    decisions.open_again(
+        connection,
+        asked_about(connection, draft),
+        title=judged.title,
+        verbs=verbs,
+        bound_to=judged.digest,
+        at=at,
+    )
 
 
 def edit(
@@ -154,7 +166,23 @@ def edit(
         "issue_number": None,
         "wish_id": None,
     }
-    return _move(connection, draft, EventName.DRAFT_EDITED, at=at, changes=changes, actor=by.actor)
+    edited = _move(connection, draft, EventName.DRAFT_EDITED, at=at, changes=changes, actor=by.actor)
+    _ask_anew(connection, edited, at=at)
+    return edited
+
+
+def asked_about(connection: sqlite3.Connection, draft: SkillDraft) -> Decision:
+    """The newest decision of a draft."""
+    return decisions.meant(connection, ApprovalRef(kind=ApprovalKind.DRAFT, number=draft.id))
+
+
+def _ask_anew(connection: sqlite3.Connection, draft: SkillDraft, *, at: datetime) -> None:
+    """What was answered of another text does not count for this one."""
+    asked = asked_about(connection, draft)
+    if asked.state in (DecisionState.DRAFT, DecisionState.OPEN):
+        decisions.redraft(connection, asked, bound_to=draft.digest)
+    else:
+        decisions.raise_decision(connection, ask_about_draft(draft, at=at))
 
 
 def keep_refused(connection: sqlite3.Connection, draft: SkillDraft, *, text: str, trouble: str) -> SkillDraft:
@@ -164,31 +192,47 @@ def keep_refused(connection: sqlite3.Connection, draft: SkillDraft, *, text: str
 
 
 def approve(
-    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, answer: str, at: datetime
+    connection: sqlite3.Connection,
+    draft: SkillDraft,
+    *,
+    by: Person,
+    answer: str,
+    at: datetime,
+    digest: str | None = None,
 ) -> SkillDraft:
-    """A person says yes, to this text and no other. Raises Refused when it does not wait for that."""
-    return _decide(connection, draft, EventName.DRAFT_APPROVED, by=by, answer=answer, at=at)
+    """A person says yes, to this text and no other. Raises Refused when it does not wait for that, or is another than was shown."""
+    return _decide(connection, draft, Verb.APPROVE, by=by, answer=answer, at=at, digest=digest)
 
 
 def reject(
-    connection: sqlite3.Connection, draft: SkillDraft, *, by: Person, answer: str, at: datetime
+    connection: sqlite3.Connection,
+    draft: SkillDraft,
+    *,
+    by: Person,
+    answer: str,
+    at: datetime,
+    digest: str | None = None,
 ) -> SkillDraft:
-    """A person says no. Raises Refused when it is on its way, or over."""
-    return _decide(connection, draft, EventName.DRAFT_REJECTED, by=by, answer=answer, at=at)
+    """A person says no. Raises Refused when it is on its way, or over, or is another than was shown."""
+    return _decide(connection, draft, Verb.REJECT, by=by, answer=answer, at=at, digest=digest)
 
 
 def _decide(
     connection: sqlite3.Connection,
     draft: SkillDraft,
-    event: EventName,
+    verb: Verb,
     *,
     by: Person,
     answer: str,
     at: datetime,
+    digest: str | None,
 ) -> SkillDraft:
-    if (draft.state, event) not in EVOLUTION:
-        who = f", decided by {draft.decided_by}" if draft.decided_by else ""
-        raise Refused(f"draft {draft.label} is {draft.state.replace('_', ' ')}{who}")
+    """Its decision takes the answer, which is carried out in the same transaction."""
+    asked = asked_about(connection, draft)
+    text, bound = answer or label_of(verb), digest or asked.digest
+    decisions.answer(connection, asked.id, digest=bound, verb=verb, text=text, actor=by.actor, at=at, by=by)
+    decisions.mark_applied(connection, asked)
+    event = EventName.DRAFT_APPROVED if verb is Verb.APPROVE else EventName.DRAFT_REJECTED
     changes = {"decided_by": by.actor, "decided_at": at, "said": answer, "key": secrets.token_hex(8)}
     data: dict[str, Json] = {"digest": draft.digest}
     if answer:
@@ -239,7 +283,10 @@ def deploy(connection: sqlite3.Connection, draft: SkillDraft, *, note: str, at: 
 
 def fail(connection: sqlite3.Connection, draft: SkillDraft, note: str, *, at: datetime) -> None:
     """It goes no further by itself."""
-    _move(connection, draft, EventName.DRAFT_FAILED, at=at, changes={"note": note}, data={"note": note})
+    failed = _move(
+        connection, draft, EventName.DRAFT_FAILED, at=at, changes={"note": note}, data={"note": note}
+    )
+    _ask_anew(connection, failed, at=at)
 
 
 def _issue(draft: SkillDraft) -> str:

@@ -6,13 +6,9 @@ The text of add_budget is 500000 (tokens) or '$2'.
 from dataclasses import dataclass
 from typing import Annotated
 
-from overlord.domain.conversation.argument import (
-    ApprovalArgument,
-    ApprovalKind,
-    ApprovalRef,
-    WordsArgument,
-)
+from overlord.domain.conversation.argument import ApprovalArgument, WordsArgument
 from overlord.domain.conversation.decision_words import answer_in
+from overlord.domain.decision import ApprovalRef
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.failpoints import Failpoint
 from overlord.verbs.answering import answer
@@ -24,7 +20,7 @@ from overlord.verbs.verb import Context, Done, Verb
 class Answer:
     """Which decision, and the answer."""
 
-    decision: Annotated[ApprovalRef | None, ApprovalArgument(kinds=frozenset({ApprovalKind.DECISION}))]
+    decision: Annotated[ApprovalRef | None, ApprovalArgument()]
     words: Annotated[
         str,
         WordsArgument(

@@ -93,12 +93,10 @@ CORE = (
         name="an answer counts once (compare and swap)",
         file="overlord/store/decisions.py",
         before="""    if decision.state is DecisionState.ANSWERED:
-        raise Refused(
-            f"decision {decision_id} was answered before, by {decision.answered_by}: {decision.answer}"
-        )
-    if decision.state is not DecisionState.OPEN:
+        raise Refused(f"{name} was answered before, by {decision.answered_by}: {_said(decision)}")
+    if decision.state not in _ANSWERABLE:
 """,
-        after="    if decision.state not in (DecisionState.OPEN, DecisionState.ANSWERED):\n",
+        after="    if decision.state not in (*_ANSWERABLE, DecisionState.ANSWERED):\n",
         points="decision_answered",
         says="was answered [2-9] times",
     ),

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.conversation.argument import ApprovalKind
+from overlord.domain.answers import label_of
 from overlord.domain.conversation.decision_words import answer_command
-from overlord.domain.decision import label_of
+from overlord.domain.decision import ApprovalKind
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded

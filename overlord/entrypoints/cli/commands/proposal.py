@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from overlord.domain.chat.proposal_card import seen_at, type_in_words
-from overlord.domain.conversation.argument import ApprovalKind
+from overlord.domain.decision import ApprovalKind
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.text.reference import proposal_in
 from overlord.entrypoints.cli.commands import state

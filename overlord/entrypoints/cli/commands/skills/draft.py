@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.conversation.argument import ApprovalKind
+from overlord.domain.decision import ApprovalKind
 from overlord.domain.person import Person
 from overlord.domain.skills.draft import DraftState, SkillDraft
 from overlord.domain.text.plain import visible

@@ -1,0 +1,75 @@
+"""The answers of a decision: what the button of each says, and what comes of it."""
+
+from collections.abc import Mapping
+
+from overlord.domain.decision import SCOPE_GRANT_LIFETIME, Subject, Verb
+
+_LABELS = {
+    Verb.RETRY: "Try again",
+    Verb.ONE_MORE: "One more revision",
+    Verb.INSTALL: "Install and check",
+    Verb.TAKE_OVER: "Take over",
+    Verb.DROP: "Drop it",
+    Verb.ADD_BUDGET: "Add budget",
+    Verb.ONCE: "Allow once",
+    Verb.GRANT: "Allow for this job",
+    Verb.REFUSE: "Refuse",
+    Verb.LIMIT: "Only these files",
+    Verb.UNRESTRICTED: "Any file",
+    Verb.ACCEPT: "Accept as it is",
+    Verb.WITHOUT_TESTS: "Accept without tests",
+    Verb.WRITE_TESTS: "Write tests first",
+    Verb.RECHECK: "Check again",
+    Verb.REDELIVER: "Deliver again",
+    Verb.REPLY: "Reply",
+    Verb.ADOPT: "Work on the new text",
+    Verb.KEEP: "Go on with the old text",
+    Verb.APPROVE: "Approve",
+    Verb.REJECT: "Reject",
+}
+
+
+def label_of(verb: Verb) -> str:
+    """What a button says."""
+    return _LABELS[verb]
+
+
+_CONSEQUENCES: Mapping[Verb, str] = {
+    Verb.RETRY: "it is tried again, as things stand now",
+    Verb.ONE_MORE: "another session gets the findings and revises the work",
+    Verb.INSTALL: "the dependencies are installed, and the work is checked with them",
+    Verb.TAKE_OVER: "the job ends, and the branch is yours to go on with",
+    Verb.DROP: "the job ends; branch, pull request and evidence stay",
+    Verb.ADD_BUDGET: "the job may spend so much more, and goes on",
+    Verb.ONCE: "this session may write these paths, and no later one",
+    Verb.GRANT: f"sessions of this job may write these paths, for {SCOPE_GRANT_LIFETIME.days} days",
+    Verb.REFUSE: "the session goes on without it",
+    Verb.LIMIT: "sessions may write what you name, and nothing else",
+    Verb.UNRESTRICTED: "sessions may write any file that is not protected; it is asked again only if the issue's text changes",
+    Verb.ACCEPT: "the work goes on as it is",
+    Verb.WITHOUT_TESTS: "changes here pass without tests, until there are some",
+    Verb.WRITE_TESTS: "changes here have to bring tests of their own",
+    Verb.RECHECK: "the same work is checked again",
+    Verb.REDELIVER: "the same work is pushed and proposed again",
+    Verb.REPLY: "your words go to the session that reads them next",
+    Verb.ADOPT: "sessions work on the text as it is now",
+    Verb.KEEP: "sessions work on the text as it was",
+    Verb.APPROVE: "an issue is opened for it and worked on; a skill is drafted first",
+    Verb.REJECT: "it comes back only with twice the evidence",
+}
+_ABOUT: Mapping[tuple[Subject, Verb], str] = {
+    (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",
+    (Subject.SPACE_DOUBLED, Verb.DROP): "every job of this repository ends",
+    (Subject.RESTING_PROPOSAL, Verb.APPROVE): "it is taken up again",
+    (
+        Subject.SKILL_DRAFT,
+        Verb.APPROVE,
+    ): "a Minion changes the one file, as it is shown, and a pull request waits",
+    (Subject.SKILL_DRAFT, Verb.REJECT): "nothing is changed, and its proposal rests",
+}
+"""What is meant otherwise there."""
+
+
+def consequence_of(subject: Subject, verb: Verb) -> str:
+    """What comes of an answer, as a half sentence."""
+    return _ABOUT.get((subject, verb), _CONSEQUENCES[verb])
