@@ -8,10 +8,12 @@ from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, submit
 from overlord.store import decisions
 from tests.chatting import Talk
-from tests.world import FIX
+from tests.world import CALC, FIX
 
 WORK = (edit(*FIX), submit())
 ASK = call("ask_question", question="Plus or minus?", options=["plus", "minus"])
+UNREADABLE = {**CALC, ".nebulus/environment.yaml": "setups: x\n"}
+"""A repository every job of which waits for a person at once."""
 GONE = "That button is from an older card"
 
 
@@ -22,6 +24,13 @@ async def stuck(talk: Talk, title: str = "add() subtracts") -> Message:
     await talk.world.settle()
     [card] = [card for card in talk.cards("Blocker") if f"#{number}:" in card.plain]
     return card
+
+
+async def blocker(talk: Talk) -> Message:
+    """The card of a job that waits at once."""
+    await talk.world.issue("add() subtracts")
+    await talk.world.settle()
+    return talk.card("Blocker")
 
 
 async def asked(talk: Talk) -> Message:

@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from overlord.embedded.completion import Completion
 from overlord.embedded.play import Misbehaviour, Play, Turn, say
-from overlord.embedded.reviewer import is_review, nothing_found
+from overlord.embedded.reviewer import is_plain_language, is_review, nothing_found, nothing_understood
 from overlord.embedded.server import cut_connection, serve, until_disconnected
 
 MODEL = "scripted"
@@ -209,6 +209,8 @@ class EmbeddedModel:
             self._played.append(play)
         elif is_review(opening):
             play = nothing_found(opening)
+        elif is_plain_language(opening):
+            play = nothing_understood()
         else:
             play = next((play for play in reversed(self._played) if play.when and _fits(play, opening)), None)
         if play is None:
@@ -291,8 +293,10 @@ def _error(
 
 
 def _fits(play: Play, opening: str) -> bool:
-    """A play for anything is not for a review: that one has to be named; nor is one that calls tools, which a reviewer has none of."""
-    if is_review(opening) and (play.when is None or any(turn.calls for turn in play.turns)):
+    """A play for anything is not for a call without tools: that one has to be named; nor is one that calls tools."""
+    if (is_review(opening) or is_plain_language(opening)) and (
+        play.when is None or any(turn.calls for turn in play.turns)
+    ):
         return False
     return play.when is None or play.when in opening
 

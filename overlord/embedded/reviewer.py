@@ -11,6 +11,8 @@ REVIEW = "You review one change"
 """How a request for a review begins."""
 VETTING = "You review one skill"
 """How a request to read a proposed skill begins."""
+PLAIN_LANGUAGE = "You turn one message"
+"""How a request to read a message in plain words begins."""
 _QUESTIONS = re.compile(r'source="questions about tests">\n(.*?)\n</', re.DOTALL)
 _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 
@@ -18,6 +20,16 @@ _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 def is_review(opening: str) -> bool:
     """Whether a conversation asks for a review."""
     return opening.startswith((REVIEW, VETTING))
+
+
+def is_plain_language(opening: str) -> bool:
+    """Whether a conversation asks which command a message means."""
+    return opening.startswith(PLAIN_LANGUAGE)
+
+
+def nothing_understood() -> Play:
+    """A reader that finds no command in a message."""
+    return Play(turns=(say(json.dumps({"command": ""})),))
 
 
 def finds(opening: str, findings: Sequence[dict[str, Any]], *, quote: str = "") -> Turn:

@@ -38,6 +38,7 @@ from overlord.errors import ExternalServiceError, Fenced, IllegalMove
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.chat import requests
+from overlord.store.chat.requests import RequestState
 
 log = structlog.get_logger()
 
@@ -56,6 +57,8 @@ PROJECTION = " projection"
 RETRY_LATER = "waiting to try again: "
 """How the reason of a job begins whose step is tried again later."""
 OUTLIVED_FOR_S = 3600.0
+MOST_READ = 4
+"""Messages of people that a model reads at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,15 +190,18 @@ class Tick:
     async def _talk(self, chat_output: ChatOutput) -> dict[str, Act]:
         """What there is to read, to compile and to post in the chat."""
         parts, wanted = self._parts.still(), dict[str, Act]()
-        has_requests, due, opened, self._is_behind = await parts.database.read(
+        asked, due, opened, self._is_behind = await parts.database.read(
             lambda c: (
-                bool(requests.unanswered(c)),
+                requests.unanswered(c),
                 briefing.is_due(c, parts),
                 home_tab.is_behind(c, parts),
                 message_projection.is_behind(c, chat_output),
             )
         )
-        if has_requests:
+        for number in [item.id for item in asked if item.state is RequestState.READING][:MOST_READ]:
+            read = partial(handle_requests.read_words, parts, chat_output, number)
+            wanted[f"words {number}"] = self._act(f"words {number}", None, read)
+        if asked:
             wanted["requests"] = self._act(
                 "requests", None, partial(handle_requests.step, parts, chat_output)
             )

@@ -27,6 +27,8 @@ class Slack(Section):
     channel: Annotated[str, Field(pattern=r"^$|^[CGD][A-Z0-9]{2,30}$")]
     approvers: tuple[Approver, ...]
     four_eyes: bool
+    plain_language: bool
+    """Whether a model reads what is no command."""
     timeout_s: Annotated[float, Field(gt=0)]
     page: Annotated[str, Field(pattern=r"^$|^off$|^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}$")]
     """Where `overlord serve` offers the stand-in as long as there is no token: `host:port` of this machine; empty or `off` for

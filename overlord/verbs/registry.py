@@ -63,6 +63,17 @@ class Command:
         """What whoever gives it must at least be."""
         return self.verb.right
 
+    def about(self, context: Context) -> tuple[str, str]:
+        """The title of the job or decision it is about, and what an answer to that is bound to. Raises NotFound, Refused."""
+        for field, kind in arguments_of(self.verb.arguments):
+            if isinstance(kind, JobArgument):
+                job = context.job(getattr(self.arguments, field))
+                return f"{job.issue_ref}: {job.issue.title}", ""
+            if isinstance(kind, ApprovalArgument):
+                decision = context.decision(getattr(self.arguments, field))
+                return decision.title, decision.digest
+        return "", ""
+
     def space(self, context: Context) -> str:
         """Whose approvers may give it: a repository, or nothing for everything. Raises NotFound, Refused."""
         return self.verb.space(context, self.arguments)

@@ -39,6 +39,7 @@ ERRORS = frozenset(
         "CommentCommandError",
         "CommandError",
         "NotAllowed",
+        "NotAnAnswer",
         "misread",
     }
 )

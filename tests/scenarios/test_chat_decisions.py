@@ -7,15 +7,12 @@ import pytest
 
 from overlord.domain.decision import DecisionState, Subject, Verb
 from overlord.domain.job import JobState
-from overlord.embedded.chat.record import Message
 from overlord.embedded.play import blocked, call, edit, submit, write
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
-from tests.pressing import decision
-from tests.world import CALC, FIX, REPO
+from tests.pressing import UNREADABLE, blocker, decision
+from tests.world import FIX, REPO
 
-UNREADABLE = {**CALC, ".nebulus/environment.yaml": "setups: x\n"}
-"""A repository every job of which waits for a person at once."""
 NOBODYS_WORDS = (
     "message_changed",
     "message_deleted",
@@ -123,13 +120,6 @@ async def test_what_is_said_with_a_file_alone_is_told_to_be_unreadable_and_other
         [told] = talk.chat.ephemerals(talk.alice)
         assert "Overlord cannot read files" in told.plain
         assert (await decision(talk)).state is DecisionState.OPEN
-
-
-async def blocker(talk: Talk) -> Message:
-    """The card of a job that waits at once."""
-    await talk.world.issue("add() subtracts")
-    await talk.world.settle()
-    return talk.card("Blocker")
 
 
 def asked_in_thread(talk: Talk) -> str | None:

@@ -6,6 +6,11 @@ from overlord.domain.decision import ApprovalKind, Decision, Subject, Verb
 from overlord.domain.scope.approval import EXAMPLE
 from overlord.errors import Refused
 
+
+class NotAnAnswer(Refused):
+    """Words that are none of a decision's answers."""
+
+
 ALLOWS = (Verb.APPROVE, Verb.ACCEPT, Verb.INSTALL, Verb.ONCE, Verb.GRANT, Verb.ADOPT, Verb.UNRESTRICTED)
 """What says yes to what is asked; where both can be, to as little as does."""
 OPENS = (*ALLOWS, Verb.LIMIT, Verb.WITHOUT_TESTS)
@@ -53,7 +58,7 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
     if Verb.REPLY in decision.verbs and text and (decision.session_id is not None or not is_a_verb):
         return Verb.REPLY, text
-    raise Refused(f"{decision.ref.name} takes another answer: {_how(decision)}")
+    raise NotAnAnswer(f"{decision.ref.name} takes another answer: {_how(decision)}")
 
 
 def names_answer(decision: Decision, words: str) -> bool:

@@ -10,15 +10,17 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from overlord.domain.chat.answer import done_message, misread_message, refused_message
+from overlord.domain.chat.answer_words import as_understood, offer_message
 from overlord.domain.chat.card import EVIDENCE, evidence_message
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.conversation.argument import CommandError
+from overlord.domain.conversation.decision_words import NotAnAnswer
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import ChannelId, MessageTs, UserId
 from overlord.domain.person import Person
 from overlord.domain.view.form import Form
 from overlord.domain.view.view import View
-from overlord.engine.chat import approvers, plan_request
+from overlord.engine.chat import approvers, plain_language, plan_request
 from overlord.engine.chat.chat_command import LookCommand, chat_command
 from overlord.engine.chat.message_projection import LOOKS_BACK
 from overlord.engine.issues.job_summary import story_of
@@ -34,6 +36,7 @@ from overlord.store.conversation import steering
 from overlord.store.spaces import work_requests
 from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
+from overlord.verbs.registry import Command
 from overlord.verbs.right import NotAllowed, Right, check_right
 from overlord.verbs.verb import Done
 
@@ -44,6 +47,8 @@ async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
     """Take every request a step on; whether anything moved. Raises ChatUnavailable once the others had their turn."""
     moved, trouble = Progress.IDLE, None
     for request in await parts.database.read(requests.unanswered):
+        if request.state is RequestState.READING:
+            continue  # `read_words`, which takes its time
         try:
             with bound_contextvars(request_id=request.id):
                 moved |= await _STEPS[request.state](parts, chat_output, request)
@@ -58,6 +63,9 @@ async def _handle_message(parts: Parts, chat_output: ChatOutput, request: Reques
     """Do what somebody asks for, if their word counts, or say why not."""
     try:
         await _check_member(chat_output, request)
+        if await parts.database.read(lambda c: _is_unread(c, parts, request)):
+            await _note_state(parts, request, RequestState.READING)
+            return Progress.MOVED
         planned = await parts.database.read(lambda c: plan_request.plan(c, parts, request))
         if planned is None:
             await _note_state(parts, request, RequestState.CARRIED_OUT)
@@ -70,7 +78,57 @@ async def _handle_message(parts: Parts, chat_output: ChatOutput, request: Reques
     except NotAllowed as error:
         await _refuse(parts, request, str(error))
     except (Refused, NotFound) as error:
-        await _note_state(parts, request, RequestState.CARRIED_OUT, said=refused_message(str(error)).summary)
+        is_read = isinstance(error, NotAnAnswer) and await parts.database.read(
+            lambda c: plain_language.is_readable(c, parts, request)
+        )
+        state = RequestState.READING if is_read else RequestState.CARRIED_OUT
+        await _note_state(parts, request, state, said=refused_message(str(error)).summary)
+    return Progress.MOVED
+
+
+def _is_unread(connection: sqlite3.Connection, parts: Parts, request: Request) -> bool:
+    """Whether somebody speaks to Overlord in words that are no command, and a model may read them."""
+    is_spoken = request.kind in {RequestKind.COMMAND, RequestKind.MENTION}
+    return (
+        is_spoken
+        and not plain_language.is_command(request.text)
+        and plain_language.is_readable(connection, parts, request)
+    )
+
+
+async def read_words(parts: Parts, chat_output: ChatOutput, number: int) -> Progress:
+    """Have a model read what somebody said: a look is answered then, a verb offered to whoever may give it."""
+    request = await parts.database.read(lambda c: requests.get(c, number))
+    if request.state is not RequestState.READING:
+        return Progress.IDLE
+    words = await plain_language.read(parts, request)
+    command = chat_command(words) if words else None
+    if command is not None and not isinstance(command, LookCommand):
+        return await _offer(parts, chat_output, request, command, words)
+    said = "" if words else request.said
+    await _note_state(parts, request, RequestState.CARRIED_OUT, understood=words, said=said)
+    return Progress.MOVED
+
+
+async def _offer(
+    parts: Parts, chat_output: ChatOutput, request: Request, command: Command, words: str
+) -> Progress:
+    """Offer what somebody's words ask for, if they may give it: what they may not, their words do not reach either."""
+
+    def note(connection: sqlite3.Connection) -> None:
+        value = plan_request.offer(connection, parts, request, command, words)
+        changes = {"understood": words, "value": value, "said": ""}
+        requests.note(connection, request, RequestState.CARRIED_OUT, **changes)
+
+    try:
+        space = await parts.database.read(lambda c: command.space(plan_request.context_of(c, parts)))
+        await _person(parts, chat_output, request, space, command.right)
+        await parts.database.write(Failpoint.REQUEST_CARRIED_OUT, note)
+    except NotAllowed as error:
+        await _refuse(parts, request, str(error), understood=words)
+    except (Refused, NotFound) as error:
+        said = refused_message(str(error)).summary
+        await _note_state(parts, request, RequestState.CARRIED_OUT, said=said, understood=words)
     return Progress.MOVED
 
 
@@ -106,12 +164,12 @@ def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> Non
     requests.note(connection, request, state, said=in_chat(done.text), **ids)
 
 
-async def _refuse(parts: Parts, request: Request, why: str) -> None:
+async def _refuse(parts: Parts, request: Request, why: str, *, understood: str | None = None) -> None:
     """Say no, kindly, and write down that somebody tried."""
 
     def refuse(connection: sqlite3.Connection) -> None:
         _note_refusal(connection, parts, request, why)
-        requests.note(connection, request, RequestState.CARRIED_OUT, said=why)
+        requests.note(connection, request, RequestState.CARRIED_OUT, said=why, understood=understood)
 
     await parts.database.write(Failpoint.REQUEST_CARRIED_OUT, refuse)
 
@@ -191,14 +249,19 @@ def _handle_command(
         return done_message(request.said)
     if request.kind is RequestKind.PRESS:
         return _evidence(connection, parts, chat_output, request)
-    if request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
+    if not request.understood and request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
         return None
     try:
-        command = chat_command(request.text)
-        if not isinstance(command, LookCommand):
+        command, context = (
+            chat_command(request.understood or request.text),
+            plan_request.context_of(connection, parts),
+        )
+        if isinstance(command, LookCommand):
+            shown = command.look.show(context, command.arguments, chat_output.place.web)
+            return as_understood(request.understood, shown) if request.understood else shown
+        if not request.understood:
             return None  # it has said what it did
-        context = plan_request.context_of(connection, parts)
-        return command.look.show(context, command.arguments, chat_output.place.web)
+        return offer_message(request.understood, command.verb.means, command.about(context)[0], request.value)
     except CommandError as error:
         return misread_message(error)
     except (Refused, NotFound) as error:

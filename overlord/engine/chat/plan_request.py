@@ -11,6 +11,7 @@ from overlord.domain.conversation.argument import MOST_CHARS, CommandError
 from overlord.domain.conversation.decision_words import answer_in, names_answer
 from overlord.domain.conversation.typed_text import typed
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
+from overlord.domain.identifiers import ChannelId
 from overlord.domain.person import Person
 from overlord.domain.text.reference import JobRef
 from overlord.domain.view.form import Form
@@ -170,6 +171,8 @@ def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
     button, card = _button(connection, request)
     if button.verb == EVIDENCE:
         return None
+    if card.kind is MessageKind.OFFER:
+        return _offered(connection, parts, button, card)
     if card.kind is MessageKind.DRAFT and button.verb == EDIT:
         edit = partial(
             chat_drafts.edit, number=card.ref, request=request, digest=button.digest, at=parts.clock.now()
@@ -186,12 +189,40 @@ def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
     return _of(connection, parts, command, button.digest, is_quiet=True)
 
 
+def offer(
+    connection: sqlite3.Connection, parts: Parts, request: Request, command: Command, words: str
+) -> str:
+    """The value of the button that does a command, once; bound to what its decision shows now. Raises NotFound, Refused."""
+    _, digest = command.about(context_of(connection, parts))
+    row = messages.want(connection, MessageKind.OFFER, request.id, channel=ChannelId(request.channel))
+    messages.note(connection, row, is_final=True)
+    return buttons.make(connection, row.id, command.name, text=words, digest=digest)
+
+
+def _offered(connection: sqlite3.Connection, parts: Parts, button: KnownButton, row: Message) -> Plan:
+    """What was understood of somebody's words: a command like any other, once."""
+    if row.told:
+        raise Refused("that was done already; say it again if it is meant again")
+    command = chat_command(button.text)
+    assert not isinstance(command, LookCommand), "only what does something is offered"
+    planned = _of(connection, parts, command, button.digest)
+
+    def act(connection: sqlite3.Connection, by: Person) -> Done:
+        done = planned.act(connection, by)
+        messages.note(connection, row, told=1)
+        return done
+
+    return replace(planned, act=act)
+
+
 def _button(connection: sqlite3.Connection, request: Request) -> tuple[KnownButton, Message]:
     """What a press means, of a button that stands in that message. Raises Refused for anything else."""
     button = buttons.find(connection, request.value) if request.value else None
     if button is None:
         raise Refused(GONE)
     card = messages.get(connection, button.message_id)
+    if card.kind is MessageKind.OFFER:  # it stands in an answer, whose place nobody knows
+        return button, card
     is_form = request.kind is RequestKind.FORM  # it was opened from there
     if request.channel == AT_HOME and not is_form:
         if card.kind is not MessageKind.DECISION:  # only these are shown there

@@ -24,6 +24,8 @@ class MessageKind(StrEnum):
     PROPOSAL = "proposal"
     DRAFT = "draft"
     BRIEFING = "briefing"
+    OFFER = "offer"
+    """What was understood of somebody's words, with a button; `Message.ref` is their request, `Message.told` whether it was pressed."""
     NOTICE = "notice"
     """One event of no job's; `Message.ref` is its number in the ledger."""
 

@@ -27,6 +27,8 @@ class RequestKind(StrEnum):
 
 class RequestState(StrEnum):
     HEARD = "heard"
+    READING = "reading"
+    """No command: a model is asked what it means."""
     AWAITED = "awaited"
     """Carried out, and the outcome is not known yet."""
     CARRIED_OUT = "obeyed"
@@ -58,6 +60,8 @@ class Request:
     """What it is answered with."""
     wish_id: int | None = None
     """What it asked of the forge, where that is still to be looked at."""
+    understood: str | None = None
+    """The command that a model read in it; empty for none, None where no model was asked."""
     message_id: int | None = None
     """What it said to a job, where it is not known yet whether that was read."""
 
@@ -79,6 +83,17 @@ def receive(connection: sqlite3.Connection, request: Request) -> bool:
 def unanswered(connection: sqlite3.Connection) -> list[Request]:
     """Those that are still to be carried out or answered, oldest first."""
     return select(connection, Request, "SELECT * FROM requests WHERE state != 'answered' ORDER BY id")
+
+
+def get(connection: sqlite3.Connection, number: int) -> Request:
+    [found] = select(connection, Request, "SELECT * FROM requests WHERE id = ?", number)
+    return found
+
+
+def read_since(connection: sqlite3.Connection, user: str, since: datetime) -> int:
+    """How many of somebody's a model was asked about."""
+    query = "SELECT count(*) FROM requests WHERE user = ? AND understood IS NOT NULL AND at >= ?"
+    return int(connection.execute(query, (user, since.isoformat())).fetchone()[0])
 
 
 def note(connection: sqlite3.Connection, request: Request, state: RequestState, **changes: object) -> None:

@@ -40,6 +40,7 @@ APPROVALS = (
               (SELECT *, CASE WHEN state = 'waiting' THEN 'open' WHEN state IN ('drafting', 'checking', 'failed') THEN 'draft'
                          ELSE 'answered' END AS now, iif(state = 'rejected', 'reject', 'approve') AS word FROM drafts))
         ORDER BY id""",  # noqa: S608
+    "ALTER TABLE requests ADD COLUMN understood TEXT",
     """UPDATE buttons SET decision_id = (SELECT decisions.id FROM messages JOIN decisions
            ON (messages.kind = 'proposal' AND proposal_id = ref) OR (messages.kind = 'draft' AND draft_id = ref)
            WHERE messages.id = message_id)
