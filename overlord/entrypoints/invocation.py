@@ -31,6 +31,7 @@ EVERYWHERE = (
         "why",
         "cost",
         "brief",
+        "inbox",
         "stop",
         "scope",
         "answer",

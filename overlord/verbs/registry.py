@@ -16,9 +16,10 @@ from overlord.domain.conversation.argument import (
     read_arguments,
 )
 from overlord.domain.decision import ApprovalRef
+from overlord.domain.interface import Interface
 from overlord.domain.text.reference import JobRef
 from overlord.verbs import declared
-from overlord.verbs.right import Interface, Right
+from overlord.verbs.right import Right
 from overlord.verbs.verb import Context, Done, Verb
 
 

@@ -4,8 +4,9 @@ An interface finds out what somebody may at most (`Right`): the chat asks whethe
 write to the repository, and whoever can write to OVERLORD_HOME is its operator. What a verb needs is in its declaration.
 """
 
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 
+from overlord.domain.interface import Interface
 from overlord.errors import Refused
 
 
@@ -20,14 +21,6 @@ class Right(IntEnum):
     """Decide what Overlord itself becomes, and pause it: whom the settings name."""
     OPERATOR = 3
     """Everything on this machine."""
-
-
-class Interface(StrEnum):
-    """Where a verb is given."""
-
-    TERMINAL = "terminal"
-    CHAT = "chat"
-    COMMENT = "comment"
 
 
 HIGHEST = {

@@ -4,7 +4,6 @@ Each verb is one module of `verbs/declared/`: the module's name is the verb's, i
 """
 
 import re
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 from minion.protocol import Issue
 from overlord.domain.conversation.argument import SkillRef, Typed
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job
 from overlord.domain.person import Person
 from overlord.domain.text.reference import IssueRef, Target, space_named
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
+from overlord.queries.look import Look
 from overlord.store import decisions, jobs, ledger
 from overlord.store.skills import skills
-from overlord.verbs.right import HIGHEST, Interface, NotAllowed, Right
+from overlord.verbs.right import HIGHEST, NotAllowed, Right
 
 if TYPE_CHECKING:
     from overlord.domain.contracts.contract import Contract
-    from overlord.settings.load import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +45,12 @@ class CommentPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(Look):
     """One command in one transaction: who gives it, where, and what it can look at."""
 
-    connection: sqlite3.Connection
-    current_settings: Callable[[], "Settings"]
-    """Read when they are asked for: a command line has to load them first."""
     contract: Callable[[str], "Contract"]
     """The contract of a repository."""
     interface: Interface
-    at: datetime
     actor: str = ""
     """Who gives it, as the ledger names them: `cli:alice`, `slack:U123`, `github:alice`."""
     by: Person | None = None
@@ -64,9 +60,8 @@ class Context:
     comment: CommentPlace | None = None
 
     @property
-    def settings(self) -> "Settings":
-        """The settings as they are now. Raises SettingsError."""
-        return self.current_settings()
+    def here(self) -> IssueRef | None:
+        return IssueRef(number=self.comment.number, space=self.comment.space) if self.comment else None
 
     @property
     def person(self) -> Person:
@@ -91,10 +86,6 @@ class Context:
             return self.comment.space, self.comment.number
         return space_named(target.space, self.settings.repositories), target.number
 
-    def space(self, named: str | None) -> str:
-        """The repository that is named, as the settings spell it; empty for everything. Raises NotFound, Refused."""
-        return space_named(named, self.settings.repositories) if named is not None else ""
-
     def skill_space(self, skill: SkillRef) -> str:
         """The repository that is named, or the one whose base has a skill of that name. Raises Refused, NotFound."""
         if skill.space is not None:
@@ -111,7 +102,7 @@ class Context:
         return found[0]
 
     def decision(self, ref: ApprovalRef | None) -> Decision:
-        """The decision that is named, a proposal's or a draft's too; in a comment, the one its job waits for since before it was written. Raises NotFound, Refused."""
+        """As elsewhere; in a comment that names none, the one its job waits for since before it was written. Raises NotFound, Refused."""
         if self.comment is None:
             assert ref is not None, "elsewhere a decision is typed"
             return decisions.meant(self.connection, ref)

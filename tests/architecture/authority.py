@@ -121,7 +121,8 @@ _RUNS_TEXT = {
     "sys.modules",
 }
 """Ways to a module that no list of names can follow."""
-# The registry of verbs imports the modules of its own folder, which are read here like any other.
+_QUERIES = "overlord.queries.registry"
+# The registries of verbs and queries import the modules of their own folders, which are read here like any other.
 _IN_CONTAINERS = "overlord.adapters.docker.profile_check"
 """Runs Overlord's own program inside a container, where there is no database."""
 _MIGRATION = "overlord.store.schema.approvals"
@@ -289,7 +290,7 @@ def _unfollowed(source: Source) -> Iterator[str]:
         if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
             yield from (f"{name}.{node.attr}" for name in source.resolved(node.value) & WATCHED)
         named = source.resolved(node) or ({node.id} if isinstance(node, ast.Name) else set())
-        if named & _RUNS_TEXT and source.module not in {_IN_CONTAINERS, REGISTRY}:
+        if named & _RUNS_TEXT and source.module not in {_IN_CONTAINERS, REGISTRY, _QUERIES}:
             yield f"{ast.unparse(node)}, which nobody can follow"
         if _text(node).partition(":")[0] in WATCHED:
             yield f"{_text(node)}, by a string"

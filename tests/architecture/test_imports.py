@@ -80,6 +80,7 @@ ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.http_
 ORDER: dict[str, tuple[str, ...]] = {
     "domain": (
         "identifiers",
+        "interface",
         "person",
         "retention_item",
         "trace",
@@ -140,6 +141,10 @@ ORDER: dict[str, tuple[str, ...]] = {
     "queries": (
         "overview",
         "session",
+        "look",
+        "query",
+        "declared",
+        "registry",
     ),
     "verbs": (
         "message",

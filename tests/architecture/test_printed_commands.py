@@ -22,8 +22,6 @@ ANY = re.compile(rf"(?<!/)\boverlord (?:{'|'.join(TYPED.commands)})\b")
 PRINTERS = {"print", "echo", "BadParameter", "confirm", "prompt"}
 ELSEWHERE = {
     "overlord/entrypoints/local/checkout.py": "what git's reflog says of a branch",
-    "overlord/domain/chat/answer.py": "in the chat, and said to be for whoever runs it",
-    "overlord/domain/chat/answer_skill.py": "in the chat, and said to be for the command line",
     "overlord/domain/chat/draft_card.py": "in the chat, and said to be for the command line",
 }
 """Texts that are no hint at a terminal, and why."""

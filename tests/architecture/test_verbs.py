@@ -8,15 +8,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from overlord.domain.interface import Interface
 from overlord.domain.text.reference import IssueRef
-from overlord.engine.chat.chat_command import chat_command
-from overlord.engine.chat.looks import LOOKS, usages
+from overlord.engine.chat.chat_command import chat_command, usages
 from overlord.engine.conversation.comment_command import command_in, usage
 from overlord.entrypoints.cli.lazy_group import LazyGroup
 from overlord.entrypoints.cli.verb_list import add_verbs
+from overlord.queries import registry as queries
 from overlord.verbs import declared, registry
 from overlord.verbs.registry import Command
-from overlord.verbs.right import Interface, NotAllowed, Right, check_right
+from overlord.verbs.right import NotAllowed, Right, check_right
 from tests.architecture import verb_table
 
 NEW = '''"""Wave at a job.
@@ -99,7 +100,7 @@ def vars_of(command: Command) -> dict[str, object]:
 def test_verbs_are_told_apart() -> None:
     verbs = registry.verbs()
     assert len({verb.position for verb in verbs.values()}) == len(verbs)
-    assert not verbs.keys() & LOOKS.keys()
+    assert not verbs.keys() & queries.queries().keys()
     for name, verb in verbs.items():
         assert verb.usage.split()[0] == name
         assert registry.help_of(name).partition("\n")[0].endswith(".")

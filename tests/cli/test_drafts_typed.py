@@ -1,6 +1,7 @@
 """`overlord skills drafts|edit|approve|reject|retire`: what they show, what they write, and how they end."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -34,10 +35,7 @@ def test_a_draft_is_listed_and_shown_whole(filled: Filled, overlord: Overlord) -
     home = filled(waits)
     assert overlord("skills", "drafts").out.splitlines()[1].split()[:3] == ["d1", "waiting", "accept"]
     shown = overlord("skills", "drafts", "d1").out
-    assert (
-        "  | name: say-why" in shown
-        and f"overlord skills approve d1 --digest {stored(home).digest}\n" in shown
-    )
+    assert "  | name: say-why" in shown and f"overlord approve d1 --digest {stored(home).digest} " in shown
     [told] = json.loads(overlord("skills", "drafts", "--json").out)
     assert (told["draft"]["text"], told["verdict"]) == (skill(), "accept")
 
@@ -72,7 +70,9 @@ def test_an_editor_is_opened_on_the_text_and_what_it_leaves_is_taken(
 def test_the_briefing_names_what_waits(filled: Filled, overlord: Overlord) -> None:
     filled(waits)
     said = overlord("brief").out
-    assert "SKILL DRAFTS\n  d1: Add the skill “say-why” (acme/calc)\n     overlord skills drafts d1\n" in said
+    assert re.search(
+        r"SKILL DRAFTS \(1\)\n.*\nd1 +waiting +accept +acme/calc +Add the skill “say-why” ", said
+    )
 
 
 def test_a_yes_counts_once_and_a_no_with_its_reason(filled: Filled, overlord: Overlord) -> None:
@@ -108,7 +108,7 @@ def test_a_text_that_somebody_else_wrote_is_approved_by_its_digest(
         and "edited by cli:bob\n" in shown
         and "--digest" not in refused.err
     )
-    typed = shown.splitlines()[-1].split()[1:]
+    typed = shown.splitlines()[-1].partition("#")[0].split()[1:]
     assert overlord(*typed).code == 0
     assert stored(home).decided_by == "cli:alice"
 

@@ -156,7 +156,7 @@ async def test_what_a_run_and_the_looks_after_it_print_runs_as_pasted() -> None:
         looks = [f"{named} {words} --repo ." for words in ("status", "decisions show 1", "brief")]
         shown = [ran, *[(await pasted(user, look, shell))[1] for look in looks]]
         commands = list(dict.fromkeys(line for text in shown for line in printed(text)))
-        answers = [line for line in commands if "decisions answer" in line.partition("#")[0]]
+        answers = [line for line in commands if " answer " in line.partition("#")[0]]
         others = [line for line in commands if line not in answers and " resume" not in line]
         assert len(answers) >= 2 and any("job show" in line for line in others)
         assert all(line.startswith(named) for line in commands), commands

@@ -26,14 +26,14 @@ def test_what_is_proposed_is_listed_and_shown(filled: Filled, overlord: Overlord
     listed = overlord("proposals", "list")
     assert listed.out.splitlines()[1].split() == [
         *("p1", "pending", "tool", "fix", "acme/calc", "Keep", "“lint/F401”", "from", "coming", "back"),
-        *("low", "low", listed.out.split()[-2], listed.out.split()[-1]),
+        *("low", "low", *listed.out.splitlines()[1].split()[-2:]),
     ]
     shown = overlord("proposals", "show", "p1").out
-    assert "proposal p1, pending: Keep “lint/F401” from coming back" in shown
+    assert "Proposal p1, pending: Keep “lint/F401” from coming back" in shown
     assert "2 issues (3 times in all)" in shown or "the work on" in shown
     assert "  > `os` imported but unused" in shown
     assert "seen at acme/calc#7, acme/calc#8 · jobs 1, 2" in shown
-    assert "overlord proposals approve p1" in shown and "overlord proposals reject p1 'why'" in shown
+    assert "overlord answer p1 approve" in shown and "overlord answer p1 reject" in shown
     told = json.loads(overlord("proposals", "show", "1", "--json").out)
     assert (told["proposal"]["status"], told["proposal"]["issues"]) == ("pending", [7, 8])
     assert [item["id"] for item in json.loads(overlord("proposals", "list", "--json").out)] == [1]

@@ -116,7 +116,8 @@ async def test_what_somebody_said_of_a_repository_is_shown_before_the_defaults(t
     await typed("space", "add", THERE, "--set", "labels.work=robot", "--base-branch", "next")
     shown = (await typed("space", "show", THERE)).out
     differs, _, rest = shown.partition("\nAs by default:\n")
-    assert differs.splitlines()[:2] == [THERE, "Differs from the default:"]
+    title = f"What {THERE} is worked on by"
+    assert differs.splitlines()[:2] == [title, "Differs from the default:"]
     assert "labels.work" in differs and '"robot"' in differs and "base_branch" in differs
     assert "sessions.turns" in rest and "labels.work " not in rest
     assert "Nothing differs from the default.\n" in (await typed("space", "show", "calc")).out

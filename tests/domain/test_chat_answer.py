@@ -1,5 +1,6 @@
 """Answers in a chat: short, whole, and other people's words only ever as text."""
 
+import sqlite3
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +33,12 @@ from overlord.domain.inquiry import (
 )
 from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
-from overlord.domain.view.span import Bold, Code, Link, Moment, Span
-from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
+from overlord.domain.view.span import Bold, Code, Link, Mark, Moment, Span
+from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, Table, View
+from overlord.engine.chat.chat_view import chat_view
+from overlord.queries import registry
+from overlord.queries.look import Look
+from overlord.settings.load import load
 from tests.records import NOW, REPO, a_decision, a_finding, a_job, a_session, an_issue, later
 
 WEB = "https://github.com"
@@ -55,6 +60,14 @@ SPACE_CAP = Cap(
 )
 
 
+LOOK = Look(connection=sqlite3.connect(":memory:"), current_settings=lambda: load({}), at=later(120))
+
+
+def shown(name: str, value: object, *, web: str = "") -> View:
+    """What a query's value looks like in a chat."""
+    return chat_view(registry.find(name).view(LOOK, value), web=web)
+
+
 def span(value: Span) -> str:
     """As people see it, with what makes it stand out."""
     match value:
@@ -66,6 +79,8 @@ def span(value: Span) -> str:
             return value.words
         case Link(url, text):
             return f"[{text}]({url})"
+        case Mark(sign):
+            return f"{sign} "
         case str():
             return value
     raise AssertionError(f"{value} speaks to people")
@@ -81,6 +96,9 @@ def told(part: Part) -> str:
             return "\n".join("- " + "".join(map(span, item)) for item in items)
         case Note(text):
             return f"({text})"
+        case Table(_, rows):
+            cells = (["".join(map(span, cell)) for cell in row if cell] for row in rows)
+            return "\n".join("- " + " · ".join(row) for row in cells)
     raise AssertionError(part)
 
 
@@ -109,31 +127,31 @@ def a_status(**given: Any) -> Status:
 
 
 def test_status() -> None:
-    message = answer.status_message(a_status(), web=WEB)
+    message = shown("status", a_status(), web=WEB)
     assert message.summary == "1 open job, 1 decision waiting for a person"
     assert plain(message) == snapshot("""\
 # 1 open job, 1 decision waiting for a person
-- 🛠️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *at work*, turn 4: ran pytest (3 h)
+- 3 · 🛠️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts · *at work* · turn 4: ran pytest · 3 h
+- *5* · blocker · acme/calc#7: the Minion says it cannot go on · `retry | take_over | drop` · 3 h
+- See one, and what each answer does: `/overlord decision 5`
 ⏸️ Everything is paused by alice: lunch
-*acme/calc* gives trouble: the forge is away
-*acme/old* cannot be found: 404
-# Waiting for you: 1
-- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 3 h
+⚠️ *acme/calc* gives trouble: the forge is away
+⚠️ *acme/old* cannot be found: 404
 (Today: 1,234 tokens for $0.5000.)
 """)
 
 
 def test_nothing_goes_on() -> None:
     quiet = a_status(jobs=(), waiting=(), poll_errors=(), pauses=(), today=Cost(tokens=0))
-    assert plain(answer.status_message(quiet)) == snapshot("""\
+    assert plain(shown("status", quiet)) == snapshot("""\
 # 0 open jobs, nothing waits for a person
-No open jobs. Label an issue, or /overlord work on #42.
+No open jobs. Label an issue to start one.
 (Today: 0 tokens.)
 """)
     queue = Queue(at=NOW, jobs=(), running=0, most=3)
-    assert "Nothing is queued." in plain(answer.queue_message(queue))
-    assert "No job has ended yet." in plain(answer.history_message(History(at=NOW, jobs=())))
-    assert "All is answered." in plain(answer.decisions_message((), NOW))
+    assert "Nothing is queued." in plain(shown("queue", queue))
+    assert "No job has ended yet." in plain(shown("history", History(at=NOW, jobs=())))
+    assert "Nothing waits for a person." in plain(shown("decisions", ()))
 
 
 def test_what_a_job_is_at() -> None:
@@ -151,10 +169,10 @@ def test_the_queue() -> None:
         most=3,
         pauses=(PAUSE,),
     )
-    assert plain(answer.queue_message(queue)) == snapshot("""\
+    assert plain(shown("queue", queue)) == snapshot("""\
 # 2 jobs in the queue
-- ⚡ `acme/calc#7` add() subtracts: it is next
-- `acme/calc#7` add() subtracts: behind 1 other job
+- 3 · ⚡ 🛠️ `acme/calc#7` add() subtracts · it is next · 0 s
+- 3 · 🛠️ `acme/calc#7` add() subtracts · behind 1 other job · 0 s
 ⏸️ Everything is paused by alice: lunch
 (2 of 3 sessions at once are taken.)
 """)
@@ -170,10 +188,10 @@ def test_history() -> None:
             EndedJob(job=stopped, ended_at=later(600), cost=Cost(tokens=0)),
         ),
     )
-    assert plain(answer.history_message(history, web=WEB)) == snapshot("""\
+    assert plain(shown("history", history, web=WEB)) == snapshot("""\
 # What ended lately
-- ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *merged* [PR #9](https://github.com/acme/calc/pull/9), 1,234 tokens for $0.5000, 2 h, 1 d ago
-- ⏹️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts: *ended* (not needed), 0 tokens, 10 min, 1 d ago
+- 3 · ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts · *merged* · [PR #9](https://github.com/acme/calc/pull/9) · 1,234 tokens for $0.5000 · 2 h · 1 d
+- 3 · ⏹️ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts · *ended*: not needed · 0 tokens · 10 min · 1 d
 """)
 
 
@@ -192,11 +210,12 @@ def a_why(**given: Any) -> Why:
 
 
 def test_why() -> None:
-    assert plain(answer.why_message(a_why())) == snapshot("""\
+    assert plain(shown("why", a_why())) == snapshot("""\
 # Job 3: acme/calc#7
-✋ `acme/calc#7` `PR #9` add() subtracts
+✋ `acme/calc#7` add() subtracts `PR #9`
 *Waiting for a person*: which?
-- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop`
+- *5* · blocker · acme/calc#7: the Minion says it cannot go on · `retry | take_over | drop` · 0 s
+- See one, and what each answer does: `/overlord decision 5`
 # What was held against it
 - [tests/test-failed] It fails.
 # What happened
@@ -204,7 +223,7 @@ def test_why() -> None:
 (4 earlier events · 1,234 tokens for $0.5000)
 """)
     short = a_why(told=(), earlier=0, decisions=(), findings=(), view=a_view(session=None))
-    assert plain(answer.why_message(short)) == snapshot("""\
+    assert plain(shown("why", short)) == snapshot("""\
 # Job 3: acme/calc#7
 🛠️ `acme/calc#7` add() subtracts
 *At work*
@@ -222,17 +241,17 @@ def a_cost(**given: Any) -> Costs:
 
 
 def test_costs() -> None:
-    assert plain(answer.cost_message(a_cost(caps=(CAP, SPACE_CAP)))) == snapshot("""\
+    assert plain(shown("cost", a_cost(caps=(CAP, SPACE_CAP)))) == snapshot("""\
 # The last 2 days: 1,240 tokens for $0.5000
-- `2026-03-02` 1,234 tokens for $0.5000
-- `2026-03-01` 6 tokens
-- *acme/calc* 1,240 tokens for $0.5000
+- 2026-03-02 · 1,234 tokens for $0.5000
+- 2026-03-01 · 6 tokens
+- *acme/calc* · 1,240 tokens for $0.5000
 - ⚠️ $0.2000 left of today's budget ($2.00)
 - acme/calc: 9,000 tokens left of today's budget of this repository (9,000 tokens)
 (Days are those of UTC.)
 """)
     today = DayCost(day="2026-03-02", cost=Cost(tokens=0))
-    assert plain(answer.cost_message(a_cost(days=(today,), total=Cost(tokens=0)))) == snapshot("""\
+    assert plain(shown("cost", a_cost(days=(today,), total=Cost(tokens=0)))) == snapshot("""\
 # Today: 0 tokens
 (Days are those of UTC.)
 """)
@@ -246,20 +265,20 @@ def test_what_costs_most_stands_first() -> None:
 
 def test_one_jobs_cost() -> None:
     cost = JobCost(at=NOW, job=JOB, total=COST, sessions=(Share(name="j3-work-1", cost=COST),), caps=(CAP,))
-    assert plain(answer.job_cost_message(cost)) == snapshot("""\
+    assert plain(shown("cost", cost)) == snapshot("""\
 # Job 3, acme/calc#7: 1,234 tokens for $0.5000
-- *j3-work-1* 1,234 tokens for $0.5000
+- *j3-work-1* · 1,234 tokens for $0.5000
 - ⚠️ $0.2000 left of today's budget ($2.00)
 """)
 
 
 def test_decisions() -> None:
     space = OpenDecision(decision=a_decision(id=6, job_id=None, space="acme/old"), space="acme/old")
-    assert plain(answer.decisions_message((ASKED, space), later(120))) == snapshot("""\
+    assert plain(shown("decisions", (ASKED.decision, space.decision))) == snapshot("""\
 # 2 decisions waiting for a person
-- *blocker 5* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
-- *blocker 6* acme/calc#7: the Minion says it cannot go on: `retry | take_over | drop` · 2 min
-(/overlord approve 5, reject 5, or answer 5 and your words.)
+- *5* · blocker · acme/calc#7: the Minion says it cannot go on · `retry | take_over | drop` · 2 min
+- *6* · blocker · acme/calc#7: the Minion says it cannot go on · `retry | take_over | drop` · 2 min
+- See one, and what each answer does: `/overlord decision 5`
 """)
 
 
@@ -283,27 +302,29 @@ def a_briefing(**given: Any) -> Briefing:
 
 
 def test_the_briefing() -> None:
-    message = answer.brief_message(a_briefing(), web=WEB)
+    message = shown("brief", a_briefing(), web=WEB)
     assert message.summary == "Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review"
     assert plain(message) == snapshot("""\
 # Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
 # BLOCKERS (1)
 - *5: *acme/calc#7: the Minion says it cannot go on · blocks this job of acme/calc · suggested: *Try again*
+- Try again: `/overlord answer 5 retry`  it is tried again, as things stand now
 # APPROVALS (1)
 - *6: *acme/calc#7: the Minion says it cannot go on · blocks every job · suggested: *Try again*
+- Try again: `/overlord answer 6 retry`  it is tried again, as things stand now
 # Finished (1)
-- ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) [PR #9](https://github.com/acme/calc/pull/9) add() subtracts
+- ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts [PR #9](https://github.com/acme/calc/pull/9)
 # Failed or ended (1)
 - ❌ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts (its lifetime is over)
 # To review (1)
-- 👀 [acme/calc#7](https://github.com/acme/calc/issues/7) [PR #10](https://github.com/acme/calc/pull/10) add() subtracts
+- 👀 [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts [PR #10](https://github.com/acme/calc/pull/10)
 Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 """)
 
 
 def test_a_quiet_briefing() -> None:
     quiet = a_briefing(waiting=(), finished=(), failed=(), to_review=())
-    assert plain(answer.brief_message(quiet)) == snapshot("""\
+    assert plain(shown("brief", quiet)) == snapshot("""\
 # Briefing: all is quiet
 Nothing waits for you, and nothing ended.
 Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
@@ -331,8 +352,8 @@ Say which.
 
 def test_a_long_list_says_how_much_more_there_is() -> None:
     queue = Queue(at=NOW, jobs=(Queued(job=JOB, why="later"),) * 13, running=3, most=3)
-    [points] = [part for part in answer.queue_message(queue).parts if isinstance(part, Bullets)]
-    assert (len(points.items), points.items[-1]) == (11, ("and 3 more",))
+    [points] = [part for part in shown("queue", queue).parts if isinstance(part, Table)]
+    assert (len(points.rows), points.rows[-1]) == (11, (("and 3 more",),))
 
 
 def hostile_messages() -> list[View]:
@@ -344,12 +365,12 @@ def hostile_messages() -> list[View]:
     finding = a_finding(message=HOSTILE, file=HOSTILE, suggestion=HOSTILE)
     facts = (HistoryLine(at=NOW, sentence=HOSTILE, actor=HOSTILE),)
     return [
-        answer.status_message(a_status(jobs=(view, at_work), waiting=(asked,), poll_errors=(trouble,))),
-        answer.queue_message(Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
-        answer.history_message(History(at=NOW, jobs=(EndedJob(job=job, ended_at=NOW, cost=COST),))),
-        answer.why_message(a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
-        answer.decisions_message((asked,), NOW),
-        answer.brief_message(a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
+        shown("status", a_status(jobs=(view, at_work), waiting=(asked,), poll_errors=(trouble,))),
+        shown("queue", Queue(at=NOW, jobs=(Queued(job=job, why=HOSTILE),), running=0, most=1)),
+        shown("history", History(at=NOW, jobs=(EndedJob(job=job, ended_at=NOW, cost=COST),))),
+        shown("why", a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
+        shown("decisions", (decision,)),
+        shown("brief", a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
         answer.refused_message(HOSTILE),
     ]
 
@@ -362,6 +383,8 @@ def spans_of(part: Part) -> list[Span]:
             return [one for item in items for one in item]
         case Heading(text) | Note(text):
             return [text]
+        case Table(_, rows):
+            return [one for row in rows for cell in row for one in cell]
     raise AssertionError(part)
 
 

@@ -9,9 +9,15 @@ from overlord.domain.chat.answer import help_message
 from overlord.domain.conversation.argument import MOST_CHARS, CommandError, SkillRef
 from overlord.domain.conversation.look_argument import CostOf, Span
 from overlord.domain.decision import ApprovalKind, ApprovalRef
+from overlord.domain.interface import Interface
 from overlord.domain.text.reference import IssueRef, JobRef
-from overlord.engine.chat.chat_command import LookCommand, chat_command
-from overlord.engine.chat.looks import LOOKS, Nothing, OfCost, OfJob, usages
+from overlord.engine.chat.chat_command import Help, chat_command, usages
+from overlord.queries import registry as queries
+from overlord.queries.declared.brief import OfHours
+from overlord.queries.declared.cost import OfCost
+from overlord.queries.declared.why import OfJob
+from overlord.queries.query import Nothing
+from overlord.queries.registry import Question
 from overlord.verbs import registry
 from overlord.verbs.decide import Decide
 from overlord.verbs.declared.answer import Answer
@@ -24,16 +30,15 @@ from overlord.verbs.declared.scope import WidenScope
 from overlord.verbs.declared.stop import Stop
 from overlord.verbs.declared.work import Work
 from overlord.verbs.registry import Command
-from overlord.verbs.right import Interface
 from tests.domain.test_chat_answer import plain
 
 ISSUE, THEIRS, JOB = IssueRef(number=42), IssueRef(number=42, space="acme/calc"), JobRef(number=7)
 FIVE = ApprovalRef(kind=ApprovalKind.DECISION, number=5)
-OFFERED = [*registry.offered(Interface.CHAT), *LOOKS]
+OFFERED = [*registry.offered(Interface.CHAT), *queries.offered(Interface.CHAT), "help"]
 
 
-def looked(name: str, arguments: object) -> LookCommand:
-    return LookCommand(look=LOOKS[name], arguments=arguments)
+def looked(name: str, arguments: object) -> Question:
+    return Question(name=name, arguments=arguments)
 
 
 def given(name: str, arguments: object) -> Command:
@@ -66,9 +71,9 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("", looked("help", Nothing())),
-        ("   ", looked("help", Nothing())),
-        ("help me please", looked("help", Nothing())),
+        ("", Help()),
+        ("   ", Help()),
+        ("help me please", Help()),
         ("work on #42", given("work", Work(issue=ISSUE))),
         ("stop 7", given("stop", Stop(job=JOB))),
         ("stop job 7", given("stop", Stop(job=JOB))),
@@ -126,10 +131,12 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
             ),
         ),
         ("answer 5 it’s “one”", given("answer", Answer(decision=FIVE, words='it\'s "one"'))),
-        *((name, looked(name, Nothing())) for name in ("status", "queue", "history", "decisions", "brief")),
+        *((name, looked(name, Nothing())) for name in ("status", "queue", "history", "decisions", "inbox")),
+        ("brief", looked("brief", OfHours(hours=24.0))),
+        ("brief 48", looked("brief", OfHours(hours=48.0))),
     ],
 )
-def test_what_people_type_is_understood(text: str, wanted: Command | LookCommand) -> None:
+def test_what_people_type_is_understood(text: str, wanted: Command | Question | Help) -> None:
     assert chat_command(text) == wanted
 
 
@@ -204,8 +211,8 @@ def test_everything_is_explained_and_what_is_shown_can_be_typed() -> None:
     assert len(usages()) == len(OFFERED)
     for name, usage in zip(OFFERED, usages(), strict=True):
         command = chat_command(usage.form)
-        known = command.name if isinstance(command, Command) else name
-        assert (known, usage.form.split()[0]) == (name, name)
+        known = "help" if isinstance(command, Help) else command.name
+        assert (known, usage.form.split()[0]) == (name, {"spaces": "space"}.get(name, name))
 
 
 def test_help_names_every_verb() -> None:
@@ -227,12 +234,17 @@ def test_help_names_every_verb() -> None:
 - `/overlord history`  what ended lately
 - `/overlord why #42`  where its job stands, and how it came there
 - `/overlord cost week`  what was spent: today, week, or #42
-- `/overlord space list`  the repositories in my care; space show owner/repo what one is worked on by
+- `/overlord space list`  the managed repositories; space show owner/repo what one is worked on by
+- `/overlord space owner/repo`  what a repository is worked on by
+- `/overlord inbox`  everything that waits for a person
 - `/overlord decisions`  what waits for a person
+- `/overlord decision 5`  one decision, and what each answer does
 - `/overlord proposals`  what Overlord would improve, and waits for an answer
-- `/overlord skills`  the skills there are, and how work goes that loads them
+- `/overlord proposal p3`  one proposal, with what it rests on
+- `/overlord draft d3`  one draft, with its text
 - `/overlord drafts`  skills that are drafted, and wait for a person or are under way
 - `/overlord brief`  the morning briefing, now
+- `/overlord skills`  the skills there are, and how work goes that loads them
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

@@ -121,12 +121,14 @@ async def test_only_an_approvers_word_counts(talk: Talk) -> None:
     await talk.chat.until(lambda: len(talk.chat.ephemerals(bob)) > 1)
     assert talk.chat.open_views(bob) == []
     assert (await proposal(talk)).status is ProposalStatus.PENDING
-    assert "p1 Give Minions what they lack" in await talk.command("proposals", by=bob)
+    assert "p1 · pending · tool fix · acme/calc · Give Minions what they lack" in await talk.command(
+        "proposals", by=bob
+    )
 
 
 async def test_words_do_what_buttons_do_and_the_first_answer_counts(talk: Talk) -> None:
     shown = await talk.command("proposals")
-    assert "1 proposal waiting for a person" in shown and "tool fix for acme/calc" in shown
+    assert "1 proposal waiting for a person" in shown and "tool fix · acme/calc" in shown
     assert await talk.command("reject p1 not for us") == (
         "Proposal p1: rejected. It comes back only with twice the evidence."
     )
@@ -165,6 +167,9 @@ async def test_what_was_answered_elsewhere_is_said_by_its_card(talk: Talk) -> No
 
 async def test_the_briefing_tells_of_what_is_newly_proposed(talk: Talk) -> None:
     said = await talk.command("brief")
-    assert "PROPOSALS (1)" in said and "p1 Give Minions what they lack" in said
+    assert (
+        "PROPOSALS (1)" in said
+        and "p1 · pending · tool fix · acme/calc · Give Minions what they lack" in said
+    )
     await talk.command("reject p1")
     assert "PROPOSALS" not in await talk.command("brief")

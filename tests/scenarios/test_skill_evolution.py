@@ -64,7 +64,7 @@ async def test_the_whole_story_in_the_chat() -> None:
         card = talk.card("📝 Draft d1")
         assert "name: say-why" in card.plain and PATH in card.plain
         assert talk.buttons(card) == ["Approve", "Edit …", "Reject …"]
-        assert "d1 Add the skill “say-why”" in await talk.command("brief")
+        assert "d1 · waiting · accept · acme/calc · Add the skill “say-why”" in await talk.command("brief")
         mine = skill(text="Say why, in one line.")
         await _sends(talk, "Edit …", mine)
         card = talk.card("📝 Draft d1")
@@ -90,7 +90,7 @@ async def test_the_whole_story_in_the_chat() -> None:
         assert loaded[0] == "Say why, in one line."
         [known] = await world.read(skills.all_of)
         assert (known.name, known.origin, known.is_present) == ("say-why", Origin.EVOLVED, True)
-        assert "say-why 1.0.0 in acme/calc, evolved: loaded by 1 of 1 job" in await talk.command("skills")
+        assert "say-why · 1.0.0 · evolved · present · acme/calc · 1 of 1" in await talk.command("skills")
         await world.forge.merge(REPO, job.pull_number or 0)
         await world.settle()
         assert (
@@ -159,7 +159,9 @@ async def test_only_an_approver_decides_and_a_rejection_may_say_why() -> None:
         for words in ("approve d1", "reject d1"):
             assert "Only approvers decide that" in await talk.command(words, by=bob)
         assert (await draft(talk.world)).state is DraftState.WAITING
-        assert "d1 Add the skill “say-why”" in await talk.command("drafts", by=bob)
+        assert "d1 · waiting · accept · acme/calc · Add the skill “say-why”" in await talk.command(
+            "drafts", by=bob
+        )
         await _sends(talk, "Reject …", "not for us", field="Why")
         assert "> not for us" in talk.card("🚫 Draft d1").plain
         assert "It rests: its draft d1 was rejected" in talk.card("👍 Proposal p1").plain

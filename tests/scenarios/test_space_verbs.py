@@ -227,4 +227,4 @@ async def test_the_chat_shows_what_is_in_care_and_by_what_it_is_worked_on() -> N
         shown = await talk.command("space show calc")
         assert "sessions.concurrent" in shown
         assert "default" in shown
-        assert "Say what is to be seen" in await talk.command("space frobnicate")
+        assert "No repository of that name" in await talk.command("space frobnicate")

@@ -16,7 +16,7 @@ async def test_tests_are_written_first_where_a_person_says_so_and_that_can_be_ta
         await world.settle()
         code, said = await typed(world, "decisions", "show", "1")
         assert (code, "Not judged: whether the code works. No test is run." in said) == (0, True)
-        assert "overlord decisions answer 1 write_tests" in said
+        assert "overlord answer 1 write_tests" in said
         world.model_will(edit(*FIX), submit())
         world.model_will(write("tests/test_calc.py", CALC["tests/test_calc.py"]), submit())
         assert (await typed(world, "decisions", "answer", "1", "write_tests"))[0] == 0

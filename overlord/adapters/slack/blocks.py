@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
-from urllib.parse import urlsplit
 
 from slack_sdk.errors import SlackObjectFormationError
 from slack_sdk.models.blocks import (
@@ -35,10 +34,12 @@ from slack_sdk.models.blocks import Block as Model
 from slack_sdk.models.views import View as SlackView
 
 from overlord.adapters.slack.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
-from overlord.domain.text.plain import count, visible
+from overlord.domain.text.plain import count
 from overlord.domain.view.form import Form, FormField
-from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mention, Moment, Pull, Span
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
+    Action,
+    Actions,
     Bullets,
     Button,
     Buttons,
@@ -186,13 +187,25 @@ def _block(part: Part, chars: int) -> Block | None:
             return _points([(Bold(name), ": ", *spans) for name, spans in fields], chars) if fields else None
         case Table(_, rows):
             return _points([_row_spans(row) for row in rows], chars) if rows else None
+        case Actions(actions):
+            return _points([_action_spans(action) for action in actions], chars) if actions else None
         case Rule() | Buttons():
             return _dict(DividerBlock())
 
 
 def _row_spans(row: Sequence[Sequence[Span]]) -> list[Span]:
     """A row of a table in one line: a message has no room for columns."""
-    return [span for index, cell in enumerate(row) for span in ((" · ", *cell) if index else cell)]
+    cells = [cell for cell in row if cell]
+    return [span for index, cell in enumerate(cells) for span in ((" · ", *cell) if index else cell)]
+
+
+def _action_spans(action: Action) -> list[Span]:
+    return [
+        Bold(action.label),
+        "  ",
+        Command(action.ref),
+        f"  {action.consequence}" if action.consequence else "",
+    ]
 
 
 def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
@@ -258,6 +271,8 @@ def _plainly(span: Span) -> tuple[str, str]:
             return user, ""
         case Moment():
             return span.words, ""
+        case Mark(sign):
+            return f"{sign} ", ""
         case Issue(space, number) | Pull(space, number):
             return f"{space}#{number}", "code"
         case Command(ref):
@@ -328,14 +343,8 @@ def _opaque(value: str, limit: int) -> str:
 
 
 def _is_address(url: str) -> bool:
-    """Whether this is an address of the web, and can be nothing else."""
-    if escaped_length(url) > URL_CHARS or visible(url) != url or any(char.isspace() for char in url):
-        return False
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    """Whether this is an address of the web, of a length that Slack takes."""
+    return escaped_length(url) <= URL_CHARS and Link(url, "").is_address
 
 
 def _rich(element: RichTextElement) -> Block:

@@ -4,16 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from overlord.domain.budgets.budget import cost_text
-from overlord.domain.chat.answer import MOST_SHOWN, Failpoint, caps_of, cut_line, listed, paused, ref_of
-from overlord.domain.chat.card import KIND_NAMES, MARKS, Place, ValueOf, answers_of
+from overlord.domain.chat.card import KIND_NAMES, Place, ValueOf, answers_of
+from overlord.domain.chat.lines import Line, caps_of, issue_of, listed, paused, words
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Costs, JobView, OpenDecision, Queue, Status, age_text
 from overlord.domain.job import JobState
 from overlord.domain.text.plain import count
-from overlord.domain.view.span import Bold, Code
-from overlord.domain.view.view import Buttons, Heading, Note, Paragraph, Part, Rule, View
+from overlord.domain.view.span import Bold, Code, Mark
+from overlord.domain.view.view import Bullets, Buttons, Heading, Note, Paragraph, Part, Rule, View
 
+MOST_SHOWN = 10
+"""Decisions; how many more there are is said."""
 _AT_WORK = frozenset({JobState.RUNNING, JobState.EVALUATING})
 
 ValuesOf = Callable[[Decision], ValueOf]
@@ -44,8 +46,8 @@ def home_message(view: HomeView, place: Place, values: ValuesOf) -> View:
     if view.proposals:
         parts.append(Note(f"{count(view.proposals, 'proposal')} to decide: /overlord proposals"))
     parts += [Rule(), *_error_parts(view.status)]
-    parts += _jobs(view.status.jobs, place)
-    parts += _queue(view.queue, place)
+    parts += _jobs(view.status.jobs)
+    parts += _queue(view.queue)
     parts += [Rule(), Heading("Spent"), *_spent(view.costs)]
     return View(summary=text, parts=tuple(parts))
 
@@ -63,7 +65,7 @@ def _decision_parts(asked: OpenDecision, view: HomeView, place: Place, values: V
         else Code(asked.space or "everything")
     )
     age = age_text((view.status.at - decision.created_at).total_seconds())
-    title = cut_line(
+    title = words(
         decision.title.removeprefix(f"{asked.space}#{asked.issue_number}: ")
     )  # that stands beside it
     name = Bold(f"{KIND_NAMES[decision.kind]} {decision.id}")
@@ -75,45 +77,40 @@ def _decision_parts(asked: OpenDecision, view: HomeView, place: Place, values: V
 
 def _error_parts(status: Status) -> list[Part]:
     parts = paused(status.pauses)
-    parts += [Paragraph((f"⚠️ {cut_line(outage.line(status.at), 500)}",)) for outage in status.outages]
-    parts += [Paragraph((cut_line(problem, 500),)) for problem in status.settings]
+    parts += [Paragraph((f"⚠️ {words(outage.line(status.at), 500)}",)) for outage in status.outages]
+    parts += [Paragraph((words(problem, 500),)) for problem in status.settings]
     for trouble in status.poll_errors:
         what = "cannot be found" if trouble.is_gone else "gives trouble"
-        parts.append(Paragraph(("⚠️ ", Bold(trouble.name), f" {what}: {cut_line(trouble.trouble)}")))
+        parts.append(Paragraph(("⚠️ ", Bold(trouble.name), f" {what}: {words(trouble.trouble)}")))
     return parts
 
 
-def _jobs(jobs: Sequence[JobView], place: Place) -> list[Part]:
-    at_work = [_job(view, place) for view in jobs if view.job.state in _AT_WORK]
-    others = [_job(view, place) for view in jobs if view.job.state not in {*_AT_WORK, JobState.QUEUED}]
-    parts: list[Part] = [Heading(f"At work ({len(at_work)})"), listed(at_work, "No Minion is at work.")]
-    return [*parts, Heading(f"With people ({len(others)})"), listed(others)] if others else parts
+def _jobs(jobs: Sequence[JobView]) -> list[Part]:
+    at_work = tuple(_job(view) for view in jobs if view.job.state in _AT_WORK)
+    others = tuple(_job(view) for view in jobs if view.job.state not in {*_AT_WORK, JobState.QUEUED})
+    minions = listed(Bullets(at_work), "No Minion is at work.")
+    parts: list[Part] = [Heading(f"At work ({len(at_work)})"), minions]
+    return [*parts, Heading(f"With people ({len(others)})"), Bullets(others)] if others else parts
 
 
-def _job(view: JobView, place: Place) -> Failpoint:
-    job = view.job
-    doing = f", {cut_line(view.doing)}" if view.doing else ""
-    title = f" {cut_line(job.issue.title, 60)}: "
-    return (f"{MARKS[job.state]} ", ref_of(job, place.web), title, Bold(state_in_words(job.state)), doing)
+def _job(view: JobView) -> Line:
+    doing = f", {words(view.doing)}" if view.doing else ""
+    return (*issue_of(view.job), ": ", Bold(state_in_words(view.job.state)), doing)
 
 
-def _queue(queue: Queue, place: Place) -> list[Part]:
-    items: list[Failpoint] = [
-        (
-            "⚡ " if item.job.is_urgent else "",
-            ref_of(item.job, place.web),
-            f" {cut_line(item.job.issue.title, 60)}: {cut_line(item.why)}",
-        )
+def _queue(queue: Queue) -> list[Part]:
+    items = tuple(
+        (*((Mark("⚡"),) if item.job.is_urgent else ()), *issue_of(item.job), f": {words(item.why)}")
         for item in queue.jobs
-    ]
+    )
     taken = f"{queue.running} of {count(queue.most, 'session')} at once are taken."
-    return [Heading(f"Queue ({len(items)})"), listed(items, "Nothing is queued."), Note(taken)]
+    return [Heading(f"Queue ({len(items)})"), listed(Bullets(items), "Nothing is queued."), Note(taken)]
 
 
 def _spent(costs: Costs) -> list[Part]:
     today = costs.days[0].cost
-    lines: list[Failpoint] = [
+    lines: tuple[Line, ...] = (
         ("Today: ", Bold(cost_text(today))),
         (f"The last {len(costs.days)} days: ", Bold(cost_text(costs.total))),
-    ]
-    return [listed(lines), *caps_of(costs.caps), Note("Days are those of UTC.")]
+    )
+    return [Bullets(lines), *caps_of(costs.caps), Note("Days are those of UTC.")]

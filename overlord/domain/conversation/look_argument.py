@@ -1,4 +1,4 @@
-"""The kinds of arguments that looks take beside those of verbs: what a cost is asked of, and which repository is shown."""
+"""The kinds of arguments that queries take beside those of verbs."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,6 +31,9 @@ class CostArgument:
     help: str = "What it is asked of."
 
     def read(self, words: str, typed: Typed) -> tuple[CostOf, str]:
+        """In a comment, of the job of its issue."""
+        if typed.is_comment:
+            return CostOf(span=Span.JOB), words
         if not words or words.casefold() in (Span.TODAY, Span.WEEK):
             return CostOf(span=Span(words.casefold() or Span.TODAY)), ""
         named = after(words, 1) if word(words, 0).casefold() == Span.JOB else words
@@ -41,16 +44,67 @@ class CostArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownSpaceArgument:
-    """`list`, or `show` and a repository."""
+class RepositoryArgument:
+    """A repository, which has to be named."""
+
+    noun: str = "the repository"
+    help: str = "A repository managed by Overlord: owner/repo, or its name alone."
+
+    def read(self, words: str, typed: Typed) -> tuple[str, str]:
+        """`show` before it may be left out."""
+        skipped = int(word(words, 0).casefold() == "show")
+        name = repository_in(bare(word(words, skipped)))
+        if name is None:
+            raise typed.misread("Say which repository.", typed.usage, "space list")
+        return name, after(words, skipped + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceOptionArgument:
+    """A repository, where only one is meant."""
+
+    noun: str = "the repository"
+    help: str = "Only this repository, as owner/name."
+
+    def read(self, words: str, typed: Typed) -> tuple[str, str]:
+        """Empty for all of them."""
+        first = word(words, 0)
+        name = repository_in(bare(first)) if first else ""
+        if name is None:
+            raise typed.misread("Say which repository, or none for all.", typed.usage)
+        return name, after(words, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagArgument:
+    """Whether its name is said."""
 
     noun: str = "it"
-    help: str = "The repository to show."
+    help: str
+    name: str = "all"
 
-    def read(self, words: str, typed: Typed) -> tuple[str | None, str]:
-        """None for all of them."""
-        first, rest = word(words, 0).casefold(), after(words, 1)
-        name = repository_in(bare(rest)) if first == "show" else None
-        if ((first or "list") != "list" and name is None) or (first in {"", "list"} and rest):
-            raise typed.misread("Say what is to be seen.", "space list", "space show owner/repo")
-        return name, ""
+    def read(self, words: str, _typed: Typed) -> tuple[bool, str]:
+        is_said = word(words, 0).casefold() == self.name
+        return is_said, after(words, int(is_said))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoursArgument:
+    """A number of hours; a day where none is said."""
+
+    noun: str = "the hours"
+    help: str
+    most: float = 24 * 366
+    default: float = 24.0
+
+    def read(self, words: str, typed: Typed) -> tuple[float, str]:
+        first = word(words, 0)
+        if not first:
+            return self.default, ""
+        try:
+            hours = float(first)
+        except ValueError:
+            hours = -1.0
+        if not 0 <= hours <= self.most:
+            raise typed.misread("Say how many hours.", typed.usage, f"{typed.usage} 48")
+        return hours, after(words, 1)

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from overlord.command_ref import CommandRef
 from overlord.domain.identifiers import UserId
+from overlord.domain.text.plain import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,17 @@ class Link:
 
     url: str
     text: str
+
+    @property
+    def is_address(self) -> bool:
+        """Whether this is an address of the web, and can be nothing else."""
+        if visible(self.url) != self.url or set(self.url) & set(" <>()\"'\\\t\n"):
+            return False
+        try:
+            parts = urlsplit(self.url)
+            return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +87,11 @@ class Command:
     ref: CommandRef
 
 
-Span = str | Bold | Code | Link | Mention | Moment | Issue | Pull | Command
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sign to be seen at a glance, as ✅; where letters alone are wanted it is left out."""
+
+    sign: str
+
+
+Span = str | Bold | Code | Link | Mention | Moment | Issue | Pull | Command | Mark

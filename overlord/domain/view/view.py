@@ -9,6 +9,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NewType
 
+from overlord.command_ref import CommandRef
 from overlord.domain.view.span import Span
 
 ActionId = NewType("ActionId", str)
@@ -105,7 +106,25 @@ class Table:
     rows: tuple[tuple[tuple[Span, ...], ...], ...]
 
 
-Part = Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons | Fields | Table
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What can be done next: its name, the command, and what comes of it."""
+
+    label: str
+    ref: CommandRef
+    consequence: str = ""
+    digest: str = ""
+    """What was shown, where a command has to say it: what is pressed says it by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """What can be done next, one below the other."""
+
+    actions: tuple[Action, ...]
+
+
+Part = Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons | Fields | Table | Actions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +133,8 @@ class View:
 
     summary: str
     parts: tuple[Part, ...]
+    has_title: bool = False
+    """Whether the summary stands above the parts, where nothing else says what they are: a command line does."""
 
     @property
     def fingerprint(self) -> str:

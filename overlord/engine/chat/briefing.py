@@ -6,11 +6,12 @@ from datetime import datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
-from overlord.domain.chat.answer import brief_message
+from overlord.domain.chat.brief_view import brief_view
 from overlord.domain.chat.briefing import next_briefing, suggestion
 from overlord.domain.chat.card import PRESS, is_worded
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.view.view import Button, Buttons, View
+from overlord.engine.chat.chat_view import chat_view
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -54,7 +55,7 @@ def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Messag
     """A briefing as it is told: what there is to say now, with a button for each suggested answer."""
     kept = briefings.get(connection, row.ref)
     briefing = overview.brief(connection, since=kept.since, at=kept.at)
-    content = brief_message(briefing, web=chat_output.place.web)
+    content = chat_view(brief_view(briefing, has_actions=False), web=chat_output.place.web)
     offered = tuple(
         _button(connection, row, asked)
         for asked in briefing.waiting[:MOST_BUTTONS]

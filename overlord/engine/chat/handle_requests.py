@@ -9,7 +9,7 @@ import sqlite3
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from overlord.domain.chat.answer import done_message, misread_message, refused_message
+from overlord.domain.chat.answer import done_message, help_message, misread_message, refused_message
 from overlord.domain.chat.answer_words import as_understood, offer_message
 from overlord.domain.chat.card import EVIDENCE, evidence_message
 from overlord.domain.chat.hint import in_chat
@@ -21,7 +21,8 @@ from overlord.domain.person import Person
 from overlord.domain.view.form import Form
 from overlord.domain.view.view import View
 from overlord.engine.chat import approvers, plain_language, plan_request
-from overlord.engine.chat.chat_command import LookCommand, chat_command
+from overlord.engine.chat.chat_command import Help, chat_command, usages
+from overlord.engine.chat.chat_view import chat_view
 from overlord.engine.chat.message_projection import LOOKS_BACK
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
@@ -29,6 +30,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.failpoints import Failpoint
+from overlord.queries.registry import Question
 from overlord.store import jobs, ledger
 from overlord.store.chat import buttons, messages, requests
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind, RequestState
@@ -103,7 +105,7 @@ async def read_words(parts: Parts, chat_output: ChatOutput, number: int) -> Prog
         return Progress.IDLE
     words = await plain_language.read(parts, request)
     command = chat_command(words) if words else None
-    if command is not None and not isinstance(command, LookCommand):
+    if command is not None and not isinstance(command, Question | Help):
         return await _offer(parts, chat_output, request, command, words)
     said = "" if words else request.said
     await _note_state(parts, request, RequestState.CARRIED_OUT, understood=words, said=said)
@@ -256,8 +258,10 @@ def _handle_command(
             chat_command(request.understood or request.text),
             plan_request.context_of(connection, parts),
         )
-        if isinstance(command, LookCommand):
-            shown = command.look.show(context, command.arguments, chat_output.place.web)
+        if isinstance(command, Help):
+            return help_message(usages())
+        if isinstance(command, Question):
+            shown = chat_view(command.view(context), web=chat_output.place.web)
             return as_understood(request.understood, shown) if request.understood else shown
         if not request.understood:
             return None  # it has said what it did

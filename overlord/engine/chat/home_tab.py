@@ -13,6 +13,7 @@ from overlord.domain.identifiers import ChannelId, UserId
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.view.view import View
 from overlord.engine.chat import approvers
+from overlord.engine.chat.chat_view import chat_view
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -78,7 +79,8 @@ def _made(
         costs=overview.cost(connection, settings, at=at, days=DAYS),
         proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.unfinished(connection)),
     )
-    return stamp, home_message(view, chat_output.place, partial(_values, connection, chat_output.channel))
+    shown = home_message(view, chat_output.place, partial(_values, connection, chat_output.channel))
+    return stamp, chat_view(shown, web=chat_output.place.web)
 
 
 def _values(connection: sqlite3.Connection, channel: ChannelId, decision: Decision) -> ValueOf:

@@ -17,8 +17,7 @@ from overlord.domain.conversation.plain_language import FEWEST_WORDS, CommandUsa
 from overlord.domain.conversation.typed_text import typed
 from overlord.domain.session import Account
 from overlord.domain.text.redaction import MARK
-from overlord.engine.chat.chat_command import chat_command
-from overlord.engine.chat.looks import usages
+from overlord.engine.chat.chat_command import chat_command, usages
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ModelRefused, ModelUnavailable
 from overlord.store import decisions, jobs

@@ -12,13 +12,15 @@ from overlord.domain.conversation.decision_words import answer_in, names_answer
 from overlord.domain.conversation.typed_text import typed
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
 from overlord.domain.identifiers import ChannelId
+from overlord.domain.interface import Interface
 from overlord.domain.person import Person
 from overlord.domain.text.reference import JobRef
 from overlord.domain.view.form import Form
 from overlord.engine.chat import chat_drafts
-from overlord.engine.chat.chat_command import LookCommand, chat_command
+from overlord.engine.chat.chat_command import Help, chat_command
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import Refused
+from overlord.queries.registry import Question
 from overlord.store import decisions, jobs
 from overlord.store.chat import buttons, messages
 from overlord.store.chat.buttons import KnownButton
@@ -27,7 +29,7 @@ from overlord.store.chat.requests import AT_HOME, Request, RequestKind
 from overlord.store.skills import drafts
 from overlord.verbs import answering, message, registry
 from overlord.verbs.registry import Command
-from overlord.verbs.right import Interface, Right
+from overlord.verbs.right import Right
 from overlord.verbs.verb import Context, Done
 
 GONE = "That button is from an older card, and means nothing any more. The card as it is now says what can be done."
@@ -75,7 +77,7 @@ def _typed(connection: sqlite3.Connection, parts: Parts, request: Request) -> Pl
         command = chat_command(request.text)
     except CommandError:
         return None  # what to type instead is said with the answer
-    return None if isinstance(command, LookCommand) else _of(connection, parts, command)
+    return None if isinstance(command, Question | Help) else _of(connection, parts, command)
 
 
 def _of(
@@ -204,7 +206,7 @@ def _offered(connection: sqlite3.Connection, parts: Parts, button: KnownButton, 
     if row.told:
         raise Refused("that was done already; say it again if it is meant again")
     command = chat_command(button.text)
-    assert not isinstance(command, LookCommand), "only what does something is offered"
+    assert not isinstance(command, Question | Help), "only what does something is offered"
     planned = _of(connection, parts, command, button.digest)
 
     def act(connection: sqlite3.Connection, by: Person) -> Done:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from overlord.domain.conversation.argument import MOST_CHARS, CommandError, word
 from overlord.domain.conversation.comment_text import ADDRESSED, own_words
+from overlord.domain.interface import Interface
+from overlord.queries import registry as queries
+from overlord.queries.registry import Question
 from overlord.verbs import registry
 from overlord.verbs.decide import Decide
 from overlord.verbs.registry import Command
-from overlord.verbs.right import Interface
 
 EXPLAIN = "explain"
 """The one look that a comment has: the evidence of its job."""
@@ -22,7 +24,8 @@ class CommentCommand:
     """What one comment asks for."""
 
     command: Command | None
-    """None for `explain`."""
+    """None for `explain` and for a question."""
+    question: Question | None = None
     is_mention: bool = False
     """Whether it is no command, but words that mention Overlord's account: the answer to what is asked, else a message."""
 
@@ -38,14 +41,16 @@ class CommentCommandError(ValueError):
 
 def names() -> frozenset[str]:
     """What a comment can ask for."""
-    return frozenset({*registry.offered(Interface.COMMENT), EXPLAIN})
+    return frozenset({*registry.offered(Interface.COMMENT), *queries.offered(Interface.COMMENT), EXPLAIN})
 
 
 def sentence_names() -> frozenset[str]:
-    """Those that also begin a sentence about the change (`reject the second test`): commands in the form `/overlord reject` alone."""
-    return frozenset(
+    """Those that also begin a sentence about the change (`reject the second test`, `why is that`): commands in the form
+    `/overlord reject` alone."""
+    deciding = (
         name for name, verb in registry.offered(Interface.COMMENT).items() if verb.arguments is Decide
     )
+    return frozenset({*deciding, *queries.offered(Interface.COMMENT)})
 
 
 def usage() -> str:
@@ -54,7 +59,7 @@ def usage() -> str:
         verb.typed(name, Interface.COMMENT).usage
         for name, verb in registry.offered(Interface.COMMENT).items()
     ]
-    first, *others = (*typed, EXPLAIN)
+    first, *others = (*typed, *queries.offered(Interface.COMMENT), EXPLAIN)
     return f"Commands: `/overlord {first}`, {', '.join(f'`{other}`' for other in others)}."
 
 
@@ -79,13 +84,16 @@ def command_in(body: str) -> CommentCommand | None:
         if rest:
             raise CommentCommandError(f"`{name}` takes nothing after it. {usage()}")
         return CommentCommand(command=None)
-    if registry.find(name).is_delivered:
+    is_question = name in queries.offered(Interface.COMMENT)
+    if not is_question and registry.find(name).is_delivered:
         if len(found) > 1:
             raise CommentCommandError(_ONE)
         rest = "\n".join([rest, *(line for line, _ in lines[place + 1 :])]).strip()
     if len(rest) > MOST_CHARS:
         raise CommentCommandError(f"That is too long: {MOST_CHARS:,} characters are the most.")
     try:
+        if is_question:
+            return CommentCommand(command=None, question=queries.question_of(name, rest, Interface.COMMENT))
         return CommentCommand(command=registry.command_of(name, rest, Interface.COMMENT))
     except CommandError as error:
         examples = " or ".join(f"`/overlord {example}`" for example in error.examples)

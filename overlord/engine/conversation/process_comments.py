@@ -11,14 +11,18 @@ from functools import partial
 import structlog
 
 from minion.protocol import Issue
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.hint import in_chat
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.interface import Interface
 from overlord.domain.text.plain import defused_line
+from overlord.domain.view.markdown import markdown
 from overlord.engine.conversation import pull_comments
 from overlord.engine.conversation.comment_command import CommentCommand, CommentCommandError
+from overlord.engine.conversation.comment_command import names as comment_names
 from overlord.engine.conversation.comment_request import CommentRequest
 from overlord.engine.issues import claim
 from overlord.engine.issues.job_summary import story_of
@@ -32,7 +36,7 @@ from overlord.store import jobs, ledger
 from overlord.store.conversation import processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.spaces import spaces
-from overlord.verbs.right import Interface, NotAllowed
+from overlord.verbs.right import NotAllowed
 from overlord.verbs.verb import CommentPlace, Context
 
 log = structlog.get_logger()
@@ -195,10 +199,17 @@ async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> 
 
 def _done(connection: sqlite3.Connection, context: Context, asked: CommentCommand) -> str:
     """What is said of it, where a reaction is too little. Raises NotFound, Refused."""
+    if asked.question is not None:
+        return markdown(asked.question.view(context), _typed_here)
     if asked.command is None:
         return _explain(connection, context)
     done = asked.command.act(context)
     return in_chat(done.text) if done.needs_reply else ""
+
+
+def _typed_here(ref: CommandRef) -> str:
+    """A command as it is typed in a comment; what comments do not have, as whoever runs Overlord types it."""
+    return " ".join(("/overlord" if ref.name in comment_names() else "overlord", ref.name, *ref.arguments))
 
 
 def _explain(connection: sqlite3.Connection, context: Context) -> str:

@@ -1,6 +1,6 @@
 """Every command of `overlord`, in the order it is listed: its name, its one line of help, and where it is.
 
-A verb's command is derived from its declaration (`verbs/declared/`). Any other new command is a function in this folder and a loader
+A verb's command is derived from its declaration (`verbs/declared/`), a query's from its own (`queries/declared/`). Any other new command is a function in this folder and a loader
 here, or in the module of its group.
 """
 
@@ -10,7 +10,7 @@ import typer
 
 from overlord.entrypoints.cli.exit_code import EXIT_CODES
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
-from overlord.entrypoints.cli.verb_list import add_verbs
+from overlord.entrypoints.cli.verb_list import add_queries, add_verbs
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -42,46 +42,7 @@ def root(
     state.choose("")
 
 
-@app.command()
-def status() -> Loaded:
-    """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
-    from overlord.entrypoints.cli.commands import job
-
-    return job.status
-
-
-@app.command()
-def queue() -> Loaded:
-    """The jobs that wait for a session, in the order they are begun, and what each waits for."""
-    from overlord.entrypoints.cli.commands import inquiry
-
-    return inquiry.queue
-
-
-@app.command()
-def why() -> Loaded:
-    """Where a job stands and how it came there: what it waits for, what was held against it, the last events."""
-    from overlord.entrypoints.cli.commands import inquiry
-
-    return inquiry.why
-
-
-@app.command()
-def cost() -> Loaded:
-    """What was spent: today, over the last week, or by one job; and what its budgets leave."""
-    from overlord.entrypoints.cli.commands import inquiry
-
-    return inquiry.cost
-
-
-@app.command()
-def brief() -> Loaded:
-    """What waits for you, what ended and what was spent: the morning briefing, now."""
-    from overlord.entrypoints.cli.commands import inquiry
-
-    return inquiry.brief
-
-
+add_queries(app)
 add_verbs(app)
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -27,9 +27,18 @@ from overlord.domain.conversation.argument import (
 )
 from overlord.domain.decision import ApprovalKind
 from overlord.domain.decision import Verb as DecisionVerb
+from overlord.domain.interface import Interface
 from overlord.domain.person import Person
-from overlord.domain.text.reference import issue_in, number_in
+from overlord.domain.text.reference import issue_in
 from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.typed_argument import (
+    KEYWORD,
+    approval,
+    argument,
+    option,
+    run_as,
+    shown_approval,
+)
 from overlord.entrypoints.terminal.show import line, person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
@@ -40,15 +49,9 @@ from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
 from overlord.verbs.declared.answer import Answer
 from overlord.verbs.registry import Command
-from overlord.verbs.right import Interface
 from overlord.verbs.verb import Context, Done
 
 _LOOKS_EVERY_S = 0.2
-_NUMBERED = {
-    ApprovalKind.DECISION: "give a decision's number",
-    ApprovalKind.PROPOSAL: "give a proposal as p3",
-    ApprovalKind.DRAFT: "give a draft as d3",
-}
 
 
 def verb_command(
@@ -72,53 +75,29 @@ def verb_command(
     ]
     if any(isinstance(kind, ApprovalArgument) for _, kind in arguments_of(verb.arguments)):
         parameters.append(
-            _option("digest", str, "", help="The digest you were shown; refuses if it has changed.")
+            option("digest", str, "", help="The digest you were shown; refuses if it has changed.")
         )
     if verb.wait_s:
-        parameters.append(_option("wait", float, verb.wait_s, min=0, help="Seconds to wait for the outcome."))
+        parameters.append(option("wait", float, verb.wait_s, min=0, help="Seconds to wait for the outcome."))
     if verb.has_runs:
-        parameters.append(inspect.Parameter("_repo", _KEYWORD, default="", annotation=state.Repo))
-    run.__name__, run.__doc__ = name, help or registry.help_of(name)
-    run.__annotations__ = {item.name: item.annotation for item in parameters}
-    run.__signature__ = inspect.Signature(sorted(parameters, key=_is_optional))  # type: ignore[attr-defined]
-    return run
-
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
-def _is_optional(parameter: inspect.Parameter) -> bool:
-    return parameter.default is not inspect.Parameter.empty
+        parameters.append(inspect.Parameter("_repo", KEYWORD, default="", annotation=state.Repo))
+    return run_as(run, name, help or registry.help_of(name), parameters)
 
 
 def _parameters(field: str, kind: Argument, only: ApprovalKind | None) -> list[inspect.Parameter]:
     """What is typed for one argument."""
-    shown = kind.help if only is None else f"The {only}'s number."
     if isinstance(kind, WordsArgument) and kind.option:
-        return [_option(kind.option, str, "", help=kind.help)]
+        return [option(kind.option, str, "", help=kind.help)]
     if isinstance(kind, SkillArgument):
-        space = _option("space", str, "", help="Its repository, where there are several.")
-        return [_argument(field, str, help=kind.help), space]
+        space = option("space", str, "", help="Its repository, where there are several.")
+        return [argument(field, str, help=kind.help), space]
     if isinstance(kind, PatternsArgument) or (isinstance(kind, WordsArgument) and kind.missing):
-        return [_argument(field, list[str], help=kind.help)]
+        return [argument(field, list[str], help=kind.help)]
     if isinstance(kind, WordsArgument | SpaceArgument):
-        return [_argument(field, str, "", help=kind.help)]
+        return [argument(field, str, "", help=kind.help)]
     if isinstance(kind, ApprovalArgument):
-        return [_argument(field, str, help=shown, metavar=_METAVARS.get(only or ApprovalKind.DECISION))]
-    return [_argument(field, str, help=kind.help)]
-
-
-_METAVARS = {ApprovalKind.DECISION: "NUMBER", ApprovalKind.PROPOSAL: "P3", ApprovalKind.DRAFT: "D3"}
-
-
-def _argument(name: str, kind: Any, default: Any = inspect.Parameter.empty, **told: Any) -> inspect.Parameter:
-    annotation = Annotated[kind, typer.Argument(**told)]
-    return inspect.Parameter(name, _KEYWORD, default=default, annotation=annotation)
-
-
-def _option(name: str, kind: Any, default: Any, **told: Any) -> inspect.Parameter:
-    annotation = Annotated[kind, typer.Option(f"--{name}", **told)]
-    return inspect.Parameter(name, _KEYWORD, default=default, annotation=annotation)
+        return [argument(field, str, **shown_approval(only))]
+    return [argument(field, str, help=kind.help)]
 
 
 def _value(kind: Argument, field: str, values: Mapping[str, Any], only: ApprovalKind | None) -> object:
@@ -139,7 +118,7 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
         case SkillArgument():
             return SkillRef(name=typed, space=values["space"] or None)
         case ApprovalArgument():
-            return _approval(kind, typed, only)
+            return approval(kind, typed, only)
         case WordsArgument() if kind.missing:
             return " ".join(typed)
         case _:
@@ -152,21 +131,6 @@ def patterns(words: list[str]) -> tuple[str, ...]:
         return Scope.parse(json.dumps([item.removeprefix("+") for item in words])).patterns
     except ScopeError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-def _approval(kind: ApprovalArgument, word: str, only: ApprovalKind | None) -> object:
-    kinds = kind.kinds if only is None else frozenset({only})
-    found = ApprovalArgument(kinds=kinds).named(word)
-    if (
-        found is None
-        and only is not None
-        and only is not ApprovalKind.DECISION
-        and number_in(word) is not None
-    ):
-        found = ApprovalArgument(kinds=kinds).named(f"{only[0]}{number_in(word)}")
-    if found is None:
-        raise typer.BadParameter(" or ".join(text for known, text in _NUMBERED.items() if known in kinds))
-    return found
 
 
 def _as_named(arguments: object, words: list[str]) -> object:

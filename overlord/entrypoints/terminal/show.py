@@ -46,11 +46,20 @@ def _json_value(value: Any) -> Any:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A plain table; cells are text, never markup, with commands as they are typed here. Into a pipe a row is one line, however long."""
+    draw_table(columns, ([Text(as_pasted(line(cell))) for cell in row] for row in rows))
+
+
+def draw_table(columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
+    """The same of texts that are drawn already; a column without a word in it is left out."""
+    cells = [list(row) for row in rows]
+    used = [
+        index for index in range(len(columns)) if any(len(row) > index and row[index].plain for row in cells)
+    ]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        drawn.add_column(column, overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(as_pasted(line(cell))) for cell in row))
+    for index in used:
+        drawn.add_column(columns[index], overflow="fold")
+    for row in cells:
+        drawn.add_row(*(row[index] for index in used))
     paper = console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
     paper.print(drawn)
 
@@ -63,6 +72,11 @@ def line(text: str) -> str:
 def show_text(text: str) -> None:
     """Text as it is: no markup, no control characters, not wrapped. Commands in it, in backticks, are as they are typed here."""
     console.print(Text(as_pasted(visible(text))), soft_wrap=True)
+
+
+def show_line(text: Text) -> None:
+    """One line that is drawn already, not wrapped."""
+    console.print(text, soft_wrap=True)
 
 
 def card(text: str) -> None:

@@ -1,78 +1,14 @@
 """`overlord decisions …`: what waits for a person, and the answer."""
 
-from typing import Annotated
-
 import typer
 
-from overlord.domain.answers import label_of
-from overlord.domain.conversation.decision_words import answer_command
 from overlord.domain.decision import ApprovalKind
-from overlord.entrypoints.cli.commands import state
-from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
-from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import (
-    age,
-    as_json,
-    card,
-    console,
-    line,
-    show_command,
-    show_text,
-    table,
-)
-from overlord.store import decisions
+from overlord.entrypoints.cli.verb_list import add_queries
 
 app = typer.Typer(cls=LazyGroup, help="Decisions: what waits for a person.", no_args_is_help=True)
 
-Number = Annotated[int, typer.Argument(help="The decision's number.")]
-
-
-def list_decisions(json: Json = False, _repo: Repo = "") -> None:
-    """Every decision that waits."""
-    with state.reading() as connection:
-        waiting = decisions.waiting(connection)
-    if json:
-        as_json(waiting)
-    elif not waiting:
-        console.print("Nothing waits for a person.")
-    else:
-        rows = [
-            (str(item.id), item.kind, item.title, " | ".join(item.verbs), age(item.created_at))
-            for item in waiting
-        ]
-        table(("id", "kind", "what", "answers", "age"), rows)
-
-
-def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
-    """One decision with what it rests on."""
-    with state.reading() as connection:
-        decision = decisions.get(connection, number)
-    if json:
-        as_json({"decision": decision, "digest": decision.digest})
-        return
-    show_text(f"{decision.kind} {decision.id}, {decision.state}: {line(decision.title)}\n")
-    card(decision.body)
-    show_text("")
-    if decision.patterns:
-        show_text(line("paths: " + ", ".join(decision.patterns)))
-    if decision.answered_by:
-        show_text(line(f"{decision.answered_by} answered: {decision.answer}"))
-    for verb in decision.verbs if not decision.answered_by else ():
-        show_command(answer_command(decision, verb), comment=label_of(verb))
-    show_text(f"it blocks {decision.blocks} · shown as {decision.digest}")
-
-
-@app.command("list")
-def _list() -> Loaded:
-    """Every decision that waits."""
-    return list_decisions
-
-
-@app.command("show")
-def _show() -> Loaded:
-    """One decision with what it rests on."""
-    return show
+add_queries(app, "decisions")
 
 
 @app.command("answer")

@@ -9,14 +9,14 @@ import typer
 import yaml
 
 from overlord.domain.checks.untested import UntestedPolicy
-from overlord.domain.inquiry import SpaceValue
 from overlord.domain.text.plain import count
 from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.reference import is_full_name, repository_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.option import Json
+from overlord.entrypoints.cli.query_command import query_command
 from overlord.entrypoints.cli.verb_command import give
-from overlord.entrypoints.terminal.show import as_json, line, person, show_text, table
+from overlord.entrypoints.terminal.show import as_json, line, person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
@@ -38,6 +38,10 @@ Named = Annotated[
 ]
 
 
+app.command("list")(query_command("spaces"))
+app.command("show")(query_command("space"))
+
+
 @app.command("pause")
 def pause_space(space: Named, reason: Annotated[str, typer.Option(help="Why.")] = "") -> None:
     """Begin nothing new in a repository, as `overlord pause`."""
@@ -51,8 +55,6 @@ def resume_space(space: Named) -> None:
 
 
 SECRETS = "setup_secrets"
-DEFAULT = "default"
-"""What a value's source is that nobody said."""
 
 
 @app.command()
@@ -138,55 +140,6 @@ def _ensure_database() -> None:
         await (await Database.open(path, exclusive=True)).close()
 
     asyncio.run(make())
-
-
-@app.command("list")
-def list_spaces(json: Json = False) -> None:
-    """Every repository managed by Overlord, how it came there, and what it is at."""
-    settings = state.settings()
-    with state.reading() as connection:
-        found = overview.managed_repositories(connection, settings)
-    if json:
-        as_json(found)
-        return
-    rows = [
-        (item.name, item.by, f"{item.running} of {item.most}", str(item.open_jobs), item.state[:100])
-        for item in found
-    ]
-    if rows:
-        table(("repository", "by", "sessions", "open jobs", "state"), rows)
-    else:
-        show_text("No repository is managed by Overlord. `overlord space add owner/repo` puts one there.")
-
-
-@app.command()
-def show(repository: Named, json: Json = False) -> None:
-    """Everything a repository is worked on by, and where each value is said."""
-    settings = state.settings()
-    name = state.space(repository)
-    found = overview.space_values(settings, name)
-    policy = _untested(name)
-    if json:
-        as_json({"name": name, "values": found, "untested": policy})
-        return
-    show_text(line(name))
-    if policy is not None:
-        show_text(
-            f"It has no tests: {line(policy.describe())}. `overlord space tests {name} --ask-again` takes that back."
-        )
-    _show_values(found)
-
-
-def _show_values(found: Sequence[SpaceValue]) -> None:
-    """What somebody said of it before what is so by default."""
-    lines = [item for item in found if item.source != DEFAULT]
-    show_text("Differs from the default:" if lines else "Nothing differs from the default.")
-    if lines:
-        table(
-            ("setting", "value", "from"), [(item.key, line(item.value), line(item.source)) for item in lines]
-        )
-    show_text("\nAs by default:")
-    table(("setting", "value"), [(item.key, line(item.value)) for item in found if item.source == DEFAULT])
 
 
 @app.command()

@@ -20,6 +20,7 @@ from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
 from overlord.store.database import open_reader, write_from_command
+from overlord.store.schema.migrations import migrate
 from overlord.store.spaces import managed, spaces
 
 if TYPE_CHECKING:
@@ -95,9 +96,15 @@ def settings_or_why() -> "tuple[Settings, str]":
 
 
 @contextmanager
-def reading() -> Iterator[sqlite3.Connection]:
-    """One consistent view of the database. Raises StoreError when there is none."""
+def reading(*, needs_state: bool = True) -> Iterator[sqlite3.Connection]:
+    """One consistent view of the database. Raises StoreError when there is none, where it is needed; else it is empty."""
     path = home().database
+    if not needs_state and not path.exists():
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            migrate(connection)
+            yield connection
+        return
     if (named := chosen_repository()) and not path.exists():
         raise StoreError(f'nothing was run in {named} yet; `overlord run "what you want"` starts something')
     with closing(open_reader(path)) as connection:

@@ -11,18 +11,22 @@ from typing import Annotated
 
 import typer
 
-from overlord.domain.decision import ApprovalKind
+from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.person import Person
-from overlord.domain.skills.draft import DraftState, SkillDraft
+from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import visible
 from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, numbered
+from overlord.entrypoints.cli.query_command import show as query_show
 from overlord.entrypoints.cli.verb_command import verb_command
-from overlord.entrypoints.terminal.show import age, as_json, line, person, show_command, show_text, table
+from overlord.entrypoints.terminal.show import person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
+from overlord.queries.declared.draft import OfDraft
+from overlord.queries.declared.drafts import OfDrafts
+from overlord.queries.registry import Question
 from overlord.store.skills import drafts
 from overlord.verbs.skill import (
     EditDraft,
@@ -45,54 +49,11 @@ def list_drafts(
     _repo: Repo = "",
 ) -> None:
     """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
-    with state.reading() as connection:
-        if number is not None:
-            return _show_draft(drafts.get(connection, number), json=json)
-        found = drafts.newest(connection) if everything else drafts.unfinished(connection)
-    if json:
-        as_json([{"draft": item, "verdict": item.verdict, "digest": item.digest} for item in found])
-    elif not found:
-        show_text("Nothing is drafted.")
-    else:
-        rows = [
-            (item.label, item.state, item.verdict, item.space, item.title, age(item.requested_at))
-            for item in found
-        ]
-        table(("id", "state", "verdict", "repository", "what", "age"), rows)
-    return None
-
-
-def _show_draft(draft: SkillDraft, *, json: bool) -> None:
-    if json:
-        as_json({"draft": draft, "verdict": draft.verdict, "digest": draft.digest})
-        return
-    show_text(f"draft {draft.label}, {draft.state.replace('_', ' ')}: {draft.title} in {draft.space}")
-    if draft.path:
-        show_text(f"{draft.path}{' would be deleted' if not draft.text else ''}")
-    because = f": {draft.reason}" if draft.reason else ""
-    show_text(line(f"asked for by {draft.requested_by}{because}"))
-    if draft.text:
-        rows = "\n".join(f"  | {row}" for row in draft.text.splitlines())
-        show_text(f"\n{rows}\n")
-    show_text(f"verdict: {draft.verdict}")
-    for item in draft.findings:
-        place = f" line {item.line}" if item.line else ""
-        show_text(line(f"  {item.level} {item.rule}{place}: {item.message}"))
-    note = "merged, and not as it was approved" if draft.is_altered else "note"
-    for label, words in (("an edit was not taken", draft.trouble), (note, draft.note)):
-        if words:
-            show_text(line(f"{label}: {words}"))
-    if draft.issue_number is not None:
-        show_text(f"its issue is {draft.space}#{draft.issue_number}")
-    if draft.edited_by:
-        show_text(line(f"edited by {draft.edited_by}"))
-    if draft.decided_by:
-        verb = "rejected" if draft.state is DraftState.REJECTED else "approved"
-        show_text(line(f"{verb} by {draft.decided_by}{f': {draft.said}' if draft.said else ''}"))
-    if draft.is_editable:
-        show_command(f"skills edit {draft.label}")
-    if draft.is_approvable:
-        show_command(f"skills approve {draft.label} --digest {draft.digest}")
+    question = Question(name="drafts", arguments=OfDrafts(all=everything))
+    if number is not None:
+        ref = ApprovalRef(kind=ApprovalKind.DRAFT, number=number)
+        question = Question(name="draft", arguments=OfDraft(number=ref))
+    query_show(question, as_data=json)
 
 
 def edit(

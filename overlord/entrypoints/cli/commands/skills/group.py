@@ -17,10 +17,10 @@ def validate() -> Loaded:
 
 @app.command("list")
 def list_skills() -> Loaded:
-    """The skills that were seen at each repository's base when a job began there."""
-    from overlord.entrypoints.cli.commands.skills import registry
+    """The skills that were seen at each repository's base when a job began there, and how the work goes that loads them."""
+    from overlord.entrypoints.cli.query_command import query_command
 
-    return registry.list_skills
+    return query_command("skills")
 
 
 @app.command()

@@ -16,30 +16,6 @@ from overlord.store.skills import skill_pulls, skill_uses, skills
 Space = Annotated[str, typer.Option("--space", help="Only this repository, as owner/name.", metavar="SPACE")]
 
 
-def list_skills(space: Space = "", json: Json = False, _repo: Repo = "") -> None:
-    """The skills that were seen at each repository's base when a job began there."""
-    found = _read_skills(space)
-    if json:
-        as_json([{"skill": skill, "standing": statistics} for skill, statistics in found])
-    elif not found:
-        show_text("No repository's base had a skill yet when a job began there.")
-    else:
-        rows = [
-            (
-                skill.name,
-                skill.version,
-                skill.origin,
-                skill.state,
-                skill.space,
-                f"{statistics.loaded} of {statistics.offered}",
-                percent(statistics.rate),
-                age(skill.changed_at),
-            )
-            for skill, statistics in found
-        ]
-        table(("name", "version", "origin", "at base", "repository", "loaded", "went well", "since"), rows)
-
-
 def show(name: str, space: Space = "", json: Json = False, _repo: Repo = "") -> None:
     """One skill, with how the jobs went that loaded it."""
     found = [item for item in _read_skills(space) if item[0].name == name]

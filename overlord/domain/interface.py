@@ -1,0 +1,11 @@
+"""The interfaces that people give commands in."""
+
+from enum import StrEnum
+
+
+class Interface(StrEnum):
+    """Where a command is given."""
+
+    TERMINAL = "terminal"
+    CHAT = "chat"
+    COMMENT = "comment"

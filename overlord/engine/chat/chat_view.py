@@ -1,0 +1,77 @@
+"""A view as it is shown in a chat: commands as they are typed there, issues as links, long lists cut."""
+
+from dataclasses import replace
+
+from overlord.command_ref import CommandRef
+from overlord.domain.chat.hint import in_chat
+from overlord.domain.interface import Interface
+from overlord.domain.view.span import Code, Command, Issue, Link, Pull, Span
+from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Note, Paragraph, Part, Table, View
+from overlord.queries import registry as queries
+from overlord.verbs import registry as verbs
+
+MOST_SHOWN = 10
+"""Of anything in one list; how many more there are is said."""
+
+
+def chat_view(view: View, *, web: str) -> View:
+    """`web` is where repositories are shown to people, as https://github.com; without it names are no links."""
+    title = (Heading(view.summary),) if view.has_title else ()
+    return replace(view, parts=tuple(_part(part, web) for part in (*title, *view.parts)), has_title=False)
+
+
+def _part(part: Part, web: str) -> Part:
+    match part:
+        case Heading(text):
+            return Heading(in_chat(text))
+        case Note(text):
+            return Note(in_chat(text))
+        case Paragraph(spans):
+            return Paragraph(_spans(spans, web))
+        case Fields(items):
+            return Fields(tuple((name, _spans(spans, web)) for name, spans in items))
+        case Bullets(items):
+            points = tuple(_spans(item, web) for item in items[:MOST_SHOWN])
+            return Bullets((*points, *_more(len(items))))
+        case Table(columns, rows):
+            shown = tuple(tuple(_spans(cell, web) for cell in row) for row in rows[:MOST_SHOWN])
+            return Table(columns, (*shown, *((more,) for more in _more(len(rows)))))
+        case Actions(actions):
+            return Bullets(
+                tuple(
+                    (f"{item.label}: ", Code(typed_here(item.ref)), f"  {item.consequence}".rstrip())
+                    for item in actions
+                )
+            )
+    return part
+
+
+def _more(total: int) -> tuple[tuple[Span, ...], ...]:
+    return ((f"and {total - MOST_SHOWN} more",),) if total > MOST_SHOWN else ()
+
+
+def _spans(spans: tuple[Span, ...], web: str) -> tuple[Span, ...]:
+    return tuple(_span(span, web) for span in spans)
+
+
+def _span(span: Span, web: str) -> Span:
+    match span:
+        case str():
+            return in_chat(span)
+        case Command(ref):
+            return Code(typed_here(ref))
+        case Issue(space, number):
+            return _link(f"{web}/{space}/issues/{number}" if web else "", f"{space}#{number}")
+        case Pull(space, number):
+            return _link(f"{web}/{space}/pull/{number}" if web else "", f"PR #{number}")
+    return span
+
+
+def _link(url: str, name: str) -> Span:
+    return Link(url, name) if url else Code(name)
+
+
+def typed_here(ref: CommandRef) -> str:
+    """A command as it is typed in a chat; what a chat does not have, as whoever runs Overlord types it."""
+    is_here = ref.name in {*verbs.offered(Interface.CHAT), *queries.offered(Interface.CHAT)}
+    return " ".join(("/overlord" if is_here else "overlord", ref.name, *ref.arguments))

@@ -1,0 +1,118 @@
+"""Commands that are derived from queries: their arguments, options and help are those of the declaration."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import typer
+
+from overlord.domain.conversation.argument import ApprovalArgument, Argument, JobArgument, arguments_of
+from overlord.domain.conversation.look_argument import (
+    CostArgument,
+    CostOf,
+    FlagArgument,
+    HoursArgument,
+    RepositoryArgument,
+    SpaceOptionArgument,
+    Span,
+)
+from overlord.domain.decision import ApprovalKind
+from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.typed_argument import (
+    KEYWORD,
+    approval,
+    argument,
+    option,
+    run_as,
+    shown_approval,
+)
+from overlord.entrypoints.terminal.show import as_json
+from overlord.entrypoints.terminal.view_text import show_view
+from overlord.queries import registry
+from overlord.queries.look import Look
+from overlord.queries.registry import Question
+
+
+def query_command(name: str) -> Callable[..., None]:
+    """The command of a query, for Typer."""
+    query = registry.find(name)
+
+    def run(**values: Any) -> None:
+        given = {field: _value(kind, field, values) for field, kind in arguments_of(query.arguments)}
+        show(Question(name=name, arguments=query.arguments(**given)), as_data=values["json"])
+
+    parameters = [
+        parameter for field, kind in arguments_of(query.arguments) for parameter in _parameters(field, kind)
+    ]
+    parameters.append(option("json", bool, False, help="Print JSON."))
+    if query.has_runs:
+        parameters.append(inspect.Parameter("_repo", KEYWORD, default="", annotation=state.Repo))
+    return run_as(run, name, registry.help_of(name), parameters)
+
+
+def show(question: Question, *, as_data: bool) -> None:
+    """Look at the state, and print what a query finds there. Raises NotFound, Refused, StoreError."""
+    query, problem, current = registry.find(question.name), "", cache(state.settings)
+    if query.survives_bad_settings:
+        settings, problem = state.settings_or_why()
+        current = cache(lambda: settings)
+    with state.reading(needs_state=query.needs_state) as connection:
+        look = Look(
+            connection=connection,
+            current_settings=current,
+            at=datetime.now(UTC),
+            is_local=state.is_local(),
+            settings_problem=problem,
+        )
+        if as_data:
+            as_json(question.value(look))
+        else:
+            show_view(question.view(look))
+
+
+def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
+    """What is typed for one argument."""
+    match kind:
+        case CostArgument():
+            named = argument("job", str, "", help="With `job`: its number, or its issue.")
+            return [argument(field, Span, Span.TODAY, help=kind.help), named]
+        case FlagArgument():
+            return [option(kind.name, bool, False, help=kind.help)]
+        case HoursArgument():
+            return [option(field, float, kind.default, min=0, max=kind.most, help=kind.help)]
+        case SpaceOptionArgument():
+            return [option(field, str, "", help=kind.help, metavar="SPACE")]
+        case ApprovalArgument():
+            return [argument(field, str, **shown_approval(_only(kind)))]
+        case _:
+            return [argument(field, str, help=kind.help)]
+
+
+def _only(kind: ApprovalArgument) -> ApprovalKind | None:
+    kinds = list(kind.kinds)
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
+    """What was typed, as the query's record has it. Raises typer.BadParameter, which is wrong usage."""
+    match kind:
+        case CostArgument():
+            return _cost(values[field], values["job"])
+        case FlagArgument():
+            return values[kind.name]
+        case JobArgument():
+            return state.target(values[field])
+        case ApprovalArgument():
+            return approval(kind, values[field], _only(kind))
+        case RepositoryArgument():
+            return str(values[field])
+        case _:
+            return values[field]
+
+
+def _cost(span: Span, job: str) -> CostOf:
+    if (span is Span.JOB) is not bool(job):
+        raise typer.BadParameter("type `cost`, `cost week`, or `cost job 7`")
+    return CostOf(span=span, job=state.target(job) if job else None)

@@ -1,0 +1,121 @@
+"""A view in a terminal: tables for lists, commands as they are typed here, nothing of anybody's acts. Without colours it reads the same."""
+
+import shlex
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from overlord.command_ref import CommandRef
+from overlord.domain.text.plain import visible
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
+from overlord.domain.view.view import (
+    Actions,
+    Bullets,
+    Fields,
+    Heading,
+    Note,
+    Output,
+    Paragraph,
+    Part,
+    Quote,
+    Rule,
+    Table,
+    View,
+)
+from overlord.entrypoints.invocation import as_pasted, command
+from overlord.entrypoints.terminal.show import draw_table, show_command, show_line
+from overlord.queries import registry as queries
+from overlord.verbs import registry as verbs
+
+
+def show_view(view: View) -> None:
+    """Print it."""
+    for index, part in enumerate(view.parts):
+        if index and isinstance(part, Heading):
+            show_line(Text(""))
+        _show(part)
+
+
+def _show(part: Part) -> None:
+    match part:
+        case Heading(text):
+            show_line(Text(_words(text), "bold"))
+        case Paragraph(spans):
+            show_line(_text(spans))
+        case Quote(text):
+            for line in visible(text).splitlines():
+                show_line(Text(f"  > {line}"))
+        case Output(text):
+            for line in visible(text).splitlines():
+                show_line(Text(f"  | {line}"))
+        case Note(text):
+            show_line(Text(_words(text)))
+        case Rule():
+            show_line(Text(""))
+        case Bullets() | Fields() | Table() | Actions():
+            _show_list(part)
+
+
+def _show_list(part: Bullets | Fields | Table | Actions) -> None:
+    match part:
+        case Bullets(items):
+            for item in items:
+                show_line(Text("- ").append(_text(item)))
+        case Fields(fields):
+            for name, spans in fields:
+                show_line(Text(f"{name}: ", "bold").append(_text(spans)))
+        case Table(columns, rows):
+            draw_table(columns, [[_text(cell) for cell in row] for row in rows])
+        case Actions(actions):
+            for action in actions:
+                said = f"{action.label}: {action.consequence}" if action.consequence else action.label
+                bound = f" --digest {action.digest}" if action.digest else ""
+                show_command(f"{typed_words(action.ref)}{bound}", indent="  ", comment=said)
+
+
+def _text(spans: Sequence[Span]) -> Text:
+    text = Text()
+    for span in spans:
+        text.append(*_styled(span))
+    return text
+
+
+def _styled(span: Span) -> tuple[str, str]:
+    """The words of a span, and their style."""
+    match span:
+        case str():
+            return _words(span), ""
+        case Bold(text):
+            return _words(text), "bold"
+        case Code(text):
+            return visible(text), ""
+        case Link(url, text):
+            return visible(f"{text} ({url})" if text and text != url else url), ""
+        case Mention(user):
+            return f"@{visible(user)}", ""
+        case Moment():
+            return span.words, ""
+        case Issue(space, number) | Pull(space, number):
+            return f"{space}#{number}" if isinstance(span, Issue) else f"#{number}", ""
+        case Command(ref):
+            return command(typed_words(ref)), "bold"
+        case Mark():
+            return "", ""
+
+
+def _words(text: str) -> str:
+    return as_pasted(visible(text))
+
+
+def typed_words(ref: CommandRef) -> str:
+    """A command as it is typed after `overlord`, quoted for a shell."""
+    return " ".join((_name(ref.name), *map(shlex.quote, ref.arguments)))
+
+
+def _name(name: str) -> str:
+    """What the command line calls a verb or a query; a name that is neither is a command of its own."""
+    if name in queries.names():
+        return queries.find(name).terminal or name
+    if name in verbs.names() and verbs.find(name).group:
+        return f"{verbs.find(name).group} {name}"
+    return name

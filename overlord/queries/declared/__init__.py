@@ -1,0 +1,1 @@
+"""The queries there are, one module each."""

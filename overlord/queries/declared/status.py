@@ -1,0 +1,79 @@
+"""What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
+
+from dataclasses import dataclass, replace
+
+from overlord.domain.budgets.budget import Cost, cost_text
+from overlord.domain.chat.lines import decisions_table, jobs_table, listed, look_at, paused, waits, words
+from overlord.domain.decision import Decision
+from overlord.domain.inquiry import SpaceError, Status
+from overlord.domain.job import Job
+from overlord.domain.model_fault import ModelOutage
+from overlord.domain.pause import Pause
+from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Mark
+from overlord.domain.view.view import Note, Paragraph, Part, View
+from overlord.queries import overview
+from overlord.queries.look import Look
+from overlord.queries.query import Nothing, Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusData:
+    """As programs get it."""
+
+    jobs: tuple[Job, ...]
+    decisions: tuple[Decision, ...]
+    today: Cost
+    spaces: tuple[SpaceError, ...]
+    pauses: tuple[Pause, ...]
+    models: tuple[ModelOutage, ...]
+    settings: tuple[str, ...]
+
+
+def _read(look: Look, _arguments: Nothing) -> Status:
+    found, problem = overview.status(look.connection, look.settings, at=look.at), look.settings_problem
+    if not problem or any(problem in line for line in found.settings):
+        return found
+    return replace(found, settings=(*found.settings, f"The settings do not load: {problem}"))
+
+
+def _data(status: Status) -> StatusData:
+    return StatusData(
+        jobs=tuple(view.job for view in status.jobs),
+        decisions=tuple(asked.decision for asked in status.waiting),
+        today=status.today,
+        spaces=status.poll_errors,
+        pauses=status.pauses,
+        models=status.outages,
+        settings=status.settings,
+    )
+
+
+def _view(look: Look, status: Status) -> View:
+    text = f"{count(len(status.jobs), 'open job')}, {waits(status.waiting)}"
+    table = jobs_table(status.jobs, status.at, is_local=look.is_local)
+    parts: list[Part] = [listed(table, "No open jobs. Label an issue to start one.")]
+    if status.waiting:
+        waiting = [asked.decision for asked in status.waiting]
+        parts += [decisions_table(waiting, status.at), *look_at(waiting)]
+    parts += paused(status.pauses)
+    for outage in status.outages:
+        line = outage.line(status.at)
+        parts.append(Paragraph((Mark("⚠️"), words(f"{line[:1].upper()}{line[1:]}.", 500))))
+    parts += [Paragraph((words(line, 500),)) for line in status.settings]
+    for space in status.poll_errors:
+        what = "cannot be found" if space.is_gone else "gives trouble"
+        parts.append(Paragraph((Mark("⚠️"), Bold(space.name), f" {what}: {words(space.trouble)}")))
+    parts.append(Note(f"Today: {cost_text(status.today)}."))
+    return View(summary=text, parts=tuple(parts), has_title=True)
+
+
+QUERY = Query(
+    read=_read,
+    view=_view,
+    data=_data,
+    usage="status",
+    means="what is going on",
+    position=1,
+    survives_bad_settings=True,
+)

@@ -1,0 +1,54 @@
+"""One look at the state: what a query reads from, and what it finds there by the names people use."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from overlord.domain.decision import ApprovalRef, Decision
+from overlord.domain.job import Job
+from overlord.domain.text.reference import IssueRef, Target, space_named
+from overlord.store import decisions, jobs
+
+if TYPE_CHECKING:
+    from overlord.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One consistent view of the database, with the settings as they are now."""
+
+    connection: sqlite3.Connection
+    current_settings: Callable[[], "Settings"]
+    """Read when they are asked for: a command line has to load them first."""
+    at: datetime
+    is_local: bool = False
+    """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
+    settings_problem: str = ""
+    """Why the settings do not load, where those of `settings` are the built-in ones for that."""
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings as they are now. Raises SettingsError."""
+        return self.current_settings()
+
+    @property
+    def here(self) -> IssueRef | None:
+        """The issue or pull request where it is asked, in a comment."""
+        return None
+
+    def newest_job(self, target: Target | None) -> Job:
+        """The job that is meant, whether it has ended or not. Raises NotFound, Refused."""
+        named = target or self.here
+        assert named is not None, "elsewhere a job is typed"
+        return jobs.meant(self.connection, named)
+
+    def space(self, named: str | None) -> str:
+        """The repository that is named, as the settings spell it; empty for everything. Raises NotFound, Refused."""
+        return space_named(named, self.settings.repositories) if named is not None else ""
+
+    def decision(self, ref: ApprovalRef | None) -> Decision:
+        """The decision that is named, a proposal's or a draft's too. Raises NotFound."""
+        assert ref is not None, "elsewhere a decision is typed"
+        return decisions.meant(self.connection, ref)

@@ -1,0 +1,72 @@
+"""Every query there is: the modules of `queries/declared/`. A new one is a new module there, and nothing else."""
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from overlord.domain.conversation.argument import read_arguments
+from overlord.domain.interface import Interface
+from overlord.domain.view.view import View
+from overlord.queries import declared
+from overlord.queries.look import Look
+from overlord.queries.query import Query
+
+
+def names() -> tuple[str, ...]:
+    """What queries are called, without loading them."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(declared.__path__)))
+
+
+def queries() -> Mapping[str, Query]:
+    """All of them by their names, in the order they are listed."""
+    return dict(sorted(((name, find(name)) for name in names()), key=lambda item: item[1].position))
+
+
+@cache
+def find(name: str) -> Query:
+    """One of them. Raises KeyError for a name that none has."""
+    if name not in names():
+        raise KeyError(name)
+    found = importlib.import_module(f"{declared.__name__}.{name}").QUERY
+    assert isinstance(found, Query), f"{name} declares no QUERY"
+    return found
+
+
+def offered(interface: Interface) -> Mapping[str, Query]:
+    """Those that an interface has."""
+    return {name: query for name, query in queries().items() if not query.gap(interface)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A query with its arguments, as somebody asked it."""
+
+    name: str
+    arguments: object
+
+    def value(self, look: Look) -> object:
+        """What programs get. Raises NotFound, Refused."""
+        query = find(self.name)
+        value: object = query.data(query.read(look, self.arguments))
+        return value
+
+    def view(self, look: Look) -> View:
+        """What people are shown. Raises NotFound, Refused."""
+        query = find(self.name)
+        return query.view(look, query.read(look, self.arguments))
+
+
+def question_of(name: str, words: str, interface: Interface) -> Question:
+    """The question that a query's name and the words after it stand for. Raises CommandError."""
+    query = find(name)
+    return Question(name=name, arguments=read_arguments(query.arguments, words, query.typed(name, interface)))
+
+
+def help_of(name: str) -> str:
+    """What a query shows, as its module's docstring has it."""
+    find(name)
+    return inspect.cleandoc(sys.modules[f"{declared.__name__}.{name}"].__doc__ or "")

@@ -1,0 +1,152 @@
+"""One view in four renderings: each part and span in each, and nobody's words ever more than words."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from overlord.adapters.slack.blocks import message_payload
+from overlord.command_ref import CommandRef
+from overlord.domain.identifiers import UserId
+from overlord.domain.view.html import html
+from overlord.domain.view.markdown import markdown
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull
+from overlord.domain.view.view import (
+    Action,
+    ActionId,
+    Actions,
+    Bullets,
+    Button,
+    Buttons,
+    Fields,
+    Heading,
+    Note,
+    Output,
+    Paragraph,
+    Quote,
+    Rule,
+    Table,
+    View,
+)
+
+HOSTILE = "@bob closes #1 GH-2 https://evil.example <script>x</script> ](javascript:x) `c` **b** | \x1b[2J\u202e\n# now"
+
+
+def word(ref: CommandRef) -> str:
+    return " ".join(("/overlord", ref.name, *ref.arguments))
+
+
+def a_view(text: str) -> View:
+    """Every part and span, with this text wherever somebody's can stand."""
+    spans = (
+        *(text, " ", Bold(text), " ", Code(text), " ", Link("https://example.org/a", text), " "),
+        *(Mention(UserId("U12345")), " ", Moment(1772442000, day=True), " ", Mark("✅")),
+        *(Issue("acme/calc", 7), " ", Pull("acme/calc", 9), " ", Command(CommandRef("why", ("7",)))),
+    )
+    action = Action(text, CommandRef("answer", ("5", text)), text)
+    return View(
+        summary="A title",
+        has_title=True,
+        parts=(
+            *(Heading(text), Paragraph(spans), Bullets((spans, (text,))), Quote(text), Output(text)),
+            *(Note(text), Rule(), Fields(((text, (text,)),)), Table((text, "two"), (((text,), spans),))),
+            *(Actions((action,)), Buttons((Button(action=ActionId("press"), label=text, value=text),))),
+        ),
+    )
+
+
+def test_a_view_in_markdown() -> None:
+    assert markdown(a_view("words"), word) == snapshot("""\
+### A title
+
+### words
+
+words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7`
+
+- words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7`
+- words
+
+> words
+
+```text
+words
+```
+
+words
+
+---
+
+- **words:** words
+
+| words | two |
+| --- | --- |
+| words | words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7` |
+
+- words: `/overlord answer 5 words` words\
+""")
+
+
+def test_a_view_in_html() -> None:
+    assert html(a_view("words"), word) == snapshot("""\
+<h2>A title</h2>
+<h2>words</h2>
+<p>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></p>
+<ul><li>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></li><li>words</li></ul>
+<blockquote>words</blockquote>
+<pre>words</pre>
+<p><small>words</small></p>
+<hr>
+<dl><dt>words</dt><dd>words</dd></dl>
+<table><thead><tr><th scope="col">words</th><th scope="col">two</th></tr></thead><tbody><tr><td>words</td><td>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></td></tr></tbody></table>
+<ul><li>words: <code>/overlord answer 5 words</code> words</li></ul>
+<p><button name="press" value="words">words</button></p>\
+""")
+
+
+def test_hostile_words_do_nothing_in_markdown() -> None:
+    shown = markdown(a_view(HOSTILE), word)
+    outside = re.sub(r"(?m)^(`{3,})text\n.*?\n\1$", "", shown, flags=re.DOTALL)
+    outside = re.sub(r"`[^`\n]*`", "", outside)
+    assert not re.search(r"@bob|closes #1|GH-2|https://evil|<script|\]\(javascript|\x1b|\u202e", outside)
+    assert "\n# now" not in outside
+    assert [line.count("|") for line in outside.splitlines() if line.startswith("|")] == [3, 3, 3]
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a fragment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, tuple[str, ...]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, tuple(name for name, _ in attrs)))
+
+
+def elements(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    parser = Elements()
+    parser.feed(html(a_view(text), word))
+    return parser.seen
+
+
+@pytest.mark.parametrize("text", [HOSTILE, '"><img src=x onerror=y>', "&lt;b&gt; <!-- ", "' onclick='x"])
+def test_hostile_words_do_nothing_in_html(text: str) -> None:
+    assert elements(text) == elements("words")
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "https://a/)[x](b", "//evil"])
+def test_what_is_no_address_is_no_link(url: str) -> None:
+    view = View(summary="", parts=(Paragraph((Link(url, "here"),)),))
+    assert "](" not in markdown(view, word) or url.startswith("https://a")
+    assert "javascript" not in html(view, word) and "data:" not in html(view, word)
+    if url.startswith("https://a"):
+        assert markdown(view, word) == "here"
+
+
+def test_the_chat_shows_every_part_within_its_limits() -> None:
+    view = a_view("words " * 900)
+    blocks: list[dict[str, Any]] = message_payload(replace(view, parts=view.parts[:-1]))["blocks"]
+    assert len(blocks) <= 50 and len(str(blocks)) < 40_000
