@@ -150,6 +150,25 @@ async def test_explain_tells_the_evidence_once() -> None:
         assert "| tests |" in reply
 
 
+async def test_a_question_is_answered_where_it_is_asked() -> None:
+    async with made_memory_world() as world:
+        number = await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit())
+        await world.settle()
+        await say(world, number, "/overlord why")
+        await world.settle()
+        [why] = replies(world, number)
+        assert why.startswith("### Job 1: acme/calc") and "### What happened\n\n- " in why
+        pull = (await world.job()).pull_number or 0
+        await say(world, pull, "/overlord cost")
+        await world.settle()
+        [cost] = replies(world, pull)
+        assert cost.startswith("### Job 1, acme/calc") and "| session | cost |" in cost
+        await say(world, number, "/overlord status")
+        await world.settle()
+        assert "That is no command of Overlord's." in replies(world, number)[-1]
+
+
 async def test_a_command_at_the_pull_request_is_about_its_job() -> None:
     async with made_memory_world() as world:
         await world.issue("add() subtracts")

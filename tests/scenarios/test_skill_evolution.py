@@ -96,7 +96,7 @@ async def test_the_whole_story_in_the_chat() -> None:
         assert (
             await world.read(skill_uses.statistics, known)
         ).sentence == "1 of 1 job went well, beside no others yet"
-        assert "1 of 1 job went well" in await talk.command("skills")
+        assert "1 of 1 · 100 %" in await talk.command("skills")
         assert await told(world) == [
             f"draft_requested by slack:{talk.alice}",
             "draft_composed by overlord",
