@@ -1,8 +1,21 @@
 """The exceptions of Overlord. The first question of each is: whose fault? Outcomes ("the tests failed") are values."""
 
+from overlord.command_ref import Hint, Word, with_hint
+
 
 class OverlordError(Exception):
-    """Anything Overlord raises by itself. The message is a sentence for a person, and names the fix if there is one."""
+    """Anything Overlord raises by itself. The message says what is wrong, as a sentence for a person. `hint`: what can be done about
+    it, with commands as data. `kept`: what was left as it was, where that is worth saying. Each interface words them."""
+
+    def __init__(self, message: str = "", *, hint: Hint | None = None, kept: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.kept = kept
+
+    def worded(self, word: Word) -> str:
+        """All of it, as an interface says it."""
+        said = f"{str(self).rstrip('.')}; {self.kept}" if self.kept else str(self)
+        return with_hint(said, self.hint, word)
 
 
 class SettingsError(OverlordError):

@@ -3,6 +3,7 @@
 import sqlite3
 from dataclasses import dataclass
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
@@ -75,5 +76,6 @@ def change_of(connection: sqlite3.Connection, job_id: int, session: str = "") ->
     head = next(iter(heads), "")
     whose = session or f"job {job_id}"
     if not head or not job.base_sha or head == job.base_sha:
-        raise NotFound(f"{whose} has changed nothing; `overlord job transcript {job_id}` shows what it did")
+        shows = hint(CommandRef("job transcript", (str(job_id),)), " shows what it did")
+        raise NotFound(f"{whose} has changed nothing", hint=shows)
     return Change(base=job.base_sha, head=Sha(head), session=session)

@@ -21,6 +21,7 @@ from typing import Self, TypeVar
 
 import aiosqlite
 
+from overlord.command_ref import CommandRef, hint
 from overlord.errors import Fenced, StateReplaced, StoreError
 from overlord.store.commit import Commits, Fence, Transaction, commit
 from overlord.store.schema.migrations import LATEST, migrate, schema_version
@@ -146,7 +147,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """
     if not path.exists():
         raise StoreError(
-            f"there is no Overlord state at {path.parent}; set OVERLORD_HOME, or start `overlord serve`"
+            f"there is no Overlord state at {path.parent}",
+            hint=hint("set OVERLORD_HOME, or start ", CommandRef("serve")),
         )
     with _sqlite_errors(path):
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from minion.protocol import Answer
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.answers import label_of
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Audience, Decision, DecisionState, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
@@ -44,7 +45,10 @@ def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
     """Raises NotFound."""
     found = select(connection, Decision, "SELECT * FROM decisions WHERE id = ?", decision_id)
     if not found:
-        raise NotFound(f"there is no decision {decision_id}; `overlord decisions list` shows those that wait")
+        raise NotFound(
+            f"there is no decision {decision_id}",
+            hint=hint(CommandRef("decisions"), " shows those that wait"),
+        )
     return found[0]
 
 
@@ -69,11 +73,10 @@ def meant(connection: sqlite3.Connection, ref: ApprovalRef) -> Decision:
     query = f"SELECT * FROM decisions WHERE {ref.kind}_id = ? ORDER BY id DESC LIMIT 1"  # noqa: S608 - a word of ours
     found = select(connection, Decision, query, ref.number)
     if not found:
-        raise NotFound(f"there is no {ref.name}; `overlord {_LISTS[ref.kind]}` shows those that wait")
+        raise NotFound(
+            f"there is no {ref.name}", hint=hint(CommandRef(f"{ref.kind}s"), " shows those that wait")
+        )
     return found[0]
-
-
-_LISTS = {ApprovalKind.PROPOSAL: "proposals list", ApprovalKind.DRAFT: "skills drafts"}
 
 
 def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:

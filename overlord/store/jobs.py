@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Unpack
 
 from minion.protocol import Issue
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
@@ -68,7 +69,9 @@ def get(connection: sqlite3.Connection, job_id: int) -> Job:
     """Raises NotFound."""
     found = select(connection, Job, "SELECT * FROM jobs WHERE id = ?", job_id)
     if not found:
-        raise NotFound(f"there is no job {job_id}; `overlord job list --all` shows every job")
+        raise NotFound(
+            f"there is no job {job_id}", hint=hint(CommandRef("history"), " shows those that ended")
+        )
     return found[0]
 
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Issue, Scope
+from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.budgets.budget import parse_amount
 from overlord.domain.checks.untested import CHOICES
+from overlord.domain.conversation.decision_words import answer_ref, how_to_answer
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
-from overlord.domain.scope.approval import EXAMPLE, patterns_in
+from overlord.domain.scope.approval import patterns_in
 from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
 from overlord.store import decisions, jobs, ledger, sessions
@@ -126,7 +128,7 @@ def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) ->
     if live is not None and live.state is not JobState.WAITING:
         raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
     if spaces.get(connection, command.space).paused:
-        raise Refused(why_not_found(connection, command.space))
+        raise Refused(why_not_found(connection, command.space), hint=_ways_on(connection, command.space))
     work_request = work_requests.add(
         connection, space=command.space, number=command.number, actor=command.actor, at=at
     )
@@ -180,7 +182,7 @@ def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: date
         if command.space is None or not spaces.get(connection, command.space).paused:
             raise Refused(_not_paused(command.space or "everything", others))
         if _asked_about(connection, command.space) is not None:
-            raise Refused(why_not_found(connection, command.space))
+            raise Refused(why_not_found(connection, command.space), hint=_ways_on(connection, command.space))
         resume_space(connection, command.space, actor=command.actor, at=at)
     else:
         pauses.remove(connection, pause.space)
@@ -206,15 +208,20 @@ def why_not_found(connection: sqlite3.Connection, space: str) -> str:
     """Why a space is paused that nobody has paused, and what is to be done."""
     asked = _asked_about(connection, space)
     if asked is None:
-        return f"{space} is paused because its repository cannot be found; `overlord resume {space}` looks for it again"
+        return f"{space} is paused because its repository cannot be found; resuming it looks for it again"
     doubled = asked.subject is Subject.SPACE_DOUBLED
     because = (
         "its repository is managed by Overlord under another name"
         if doubled
         else "its repository cannot be found"
     )
-    ways = " or ".join(f"`overlord decisions answer {asked.id} {verb}`" for verb in asked.verbs)
-    return f"{space} is paused because {because}: say what becomes of it with {ways}"
+    return f"{space} is paused because {because}: the answer to decision {asked.id} says what becomes of it"
+
+
+def _ways_on(connection: sqlite3.Connection, space: str) -> Hint:
+    """What is to be done about a space that nobody has paused."""
+    asked = _asked_about(connection, space)
+    return how_to_answer(asked) if asked is not None else hint("try ", CommandRef("resume", (space,)))
 
 
 def _append_event(
@@ -295,9 +302,8 @@ def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, 
         _check_amount(decision, command.text)
     text = _limit(decision, command.text) if command.verb is Verb.LIMIT else command.text
     if command.verb is Verb.REPLY and not command.text.strip():
-        raise Refused(
-            f"say what to reply: `overlord decisions answer {decision.id} reply 'use the second one'`"
-        )
+        example = answer_ref(decision, Verb.REPLY, "use the second one")
+        raise Refused("say what to reply", hint=hint("as in ", example))
     answered = decisions.answer(
         connection,
         command.decision_id,
@@ -344,7 +350,7 @@ def _limit(decision: Decision, text: str) -> str:
     try:
         return " ".join(patterns_in(text))
     except ValueError as error:
-        raise Refused(f"{error}: `overlord decisions answer {decision.id} limit '{EXAMPLE}'`") from None
+        raise Refused(str(error), hint=hint("as in ", answer_ref(decision, Verb.LIMIT))) from None
 
 
 def _check_amount(decision: Decision, text: str) -> None:
@@ -353,8 +359,7 @@ def _check_amount(decision: Decision, text: str) -> None:
     try:
         amount = parse_amount(text)
     except ValueError:
-        raise Refused(
-            f"say how much to add: `overlord decisions answer {decision.id} add_budget '{suggested}'`"
-        ) from None
+        example = answer_ref(decision, Verb.ADD_BUDGET, suggested)
+        raise Refused("say how much to add", hint=hint("as in ", example)) from None
     if decision.options and amount.unit is not parse_amount(suggested).unit:
         raise Refused(f"the spent budget counts {parse_amount(suggested).unit}: add as in '{suggested}'")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import SessionKind
+from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.conversation.steering import MOST_OF_JOB, MOST_WAITING, SteeringMessage, message_text
 from overlord.domain.decision import Decision, DecisionKind, Verb
@@ -63,11 +64,13 @@ def answerable(connection: sqlite3.Connection, job_id: int, *, before: datetime)
     return next(iter(sorted(shown, key=lambda item: item.kind is not DecisionKind.QUESTION)), None)
 
 
-def how_to_answer(connection: sqlite3.Connection, job_id: int) -> str:
+def way_on(connection: sqlite3.Connection, job_id: int) -> Hint | None:
     """What somebody is told beside, who writes to a job that waits for an answer in words."""
     asked = [item for item in decisions.waiting(connection, job_id) if Verb.REPLY in item.verbs]
     if not asked:
-        return ""
-    return (
-        f" The job waits for an answer: `overlord decisions answer {asked[0].id} 'your words'` lets it go on."
+        return None
+    return hint(
+        "the job waits for an answer: ",
+        CommandRef("answer", (asked[0].ref.label, "your words")),
+        " lets it go on",
     )

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.person import Person
 from overlord.domain.skills.draft import DraftKind, DraftState, SkillDraft, tidied
 from overlord.domain.skills.drafting import Unwritten, read_text, skill_path
@@ -96,8 +97,10 @@ def approve_draft(connection: sqlite3.Connection, command: ApproveDraft, *, at: 
     check_newest(connection, draft)
     if command.digest is None and draft.edited_by not in {"", command.by.actor}:
         raise Refused(
-            f"draft {draft.label} was edited by {draft.edited_by}, and you may have seen another text; press Approve on its card,"
-            f" or type what `overlord skills drafts {draft.label}` ends with"
+            f"draft {draft.label} was edited by {draft.edited_by}, and you may have seen another text",
+            hint=hint(
+                "press Approve on its card, or type what ", CommandRef("draft", (draft.label,)), " ends with"
+            ),
         )
     if draft.state is DraftState.WAITING and draft.verdict is SkillVerdict.REJECT:
         raise Refused(f"draft {draft.label} is rejected by the judge: {draft.why}; edit it first")
@@ -152,7 +155,8 @@ def retire_skill(connection: sqlite3.Connection, command: RetireSkill, *, at: da
     known = skills.find(connection, command.space, command.name)
     if known is None or not known.is_present:
         raise Refused(
-            f"{command.space} has no skill of that name; `overlord skills list` shows those that were seen"
+            f"{command.space} has no skill of that name",
+            hint=hint(CommandRef("skills"), " shows those that were seen"),
         )
     under_way = drafts.open_of(connection, command.space, command.name)
     if under_way is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.text.plain import count
@@ -65,12 +66,16 @@ def remove_space(
             raise Refused(
                 f"{command.space} is managed by Overlord by the settings: take it out of `repositories` or OVERLORD_REPOS there"
             )
-        raise NotFound(f"{command.space} is not managed by Overlord; `overlord space list` shows what is")
+        raise NotFound(
+            f"{command.space} is not managed by Overlord", hint=hint(CommandRef("spaces"), " shows what is")
+        )
     open_jobs = jobs.of_space(connection, word.name)
     if open_jobs and not command.stop_jobs:
         raise Refused(
-            f"{count(len(open_jobs), 'job')} of {word.name} {'is' if len(open_jobs) == 1 else 'are'} open;"
-            f" `overlord space remove {word.name} --stop-jobs` ends them, and what they made stays"
+            f"{count(len(open_jobs), 'job')} of {word.name} {'is' if len(open_jobs) == 1 else 'are'} open",
+            hint=hint(
+                CommandRef("space remove", (word.name, "--stop-jobs")), " ends them, and what they made stays"
+            ),
         )
     for job in open_jobs:
         stop = commands.StopJob(

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from minion.protocol import Issue
+from overlord.command_ref import CommandRef, Hint, Word, hint, with_hint
 from overlord.domain.conversation.argument import SkillRef, Typed
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision
 from overlord.domain.interface import Interface
@@ -93,11 +94,12 @@ class Context(Look):
         found = skills.spaces_with(self.connection, skill.name)
         if len(found) > 1:
             raise Refused(
-                f"say whose, as in `overlord skills retire {skill.name} --space {found[0]}`; there is {' and '.join(found)}"
+                f"several repositories have a skill of that name: {' and '.join(found)}; name one before it"
             )
         if not found:
             raise NotFound(
-                "no repository has a skill of that name; `overlord skills list` shows those that were seen"
+                "no repository has a skill of that name",
+                hint=hint(CommandRef("skills"), " shows those that were seen"),
             )
         return found[0]
 
@@ -116,10 +118,10 @@ class Context(Look):
             return decisions.get(self.connection, ref.number)
         shown = [item for item in asked if item.created_at.replace(microsecond=0) <= self.comment.written_at]
         if len(shown) != 1:
-            which = " or ".join(f"`/overlord answer {item.id} …`" for item in asked)
-            raise Refused(
-                f"say which decision that answers: {which}" if asked else "nothing waits for an answer"
-            )
+            if not asked:
+                raise Refused("nothing waits for an answer")
+            ways = [part for item in asked for part in (" or ", CommandRef("answer", (item.ref.label, "…")))]
+            raise Refused("say which decision that answers", hint=hint(*ways[1:]))
         return shown[0]
 
     def approval_space(self, ref: ApprovalRef | None) -> str:
@@ -142,16 +144,23 @@ class Context(Look):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What was done, in a sentence, with commands in it as `overlord …`; and what is still to be waited for."""
+    """What was done, in a sentence; and what is still to be waited for."""
 
     text: str
     """Empty where a card or a reaction shows it."""
+    hint: Hint | None = None
+    """What can be done next."""
     work_request_id: int | None = None
     """What still needs an answer of the forge."""
     message_id: int | None = None
     """What was said to a job, where its session is still to read it."""
     needs_reply: bool = False
     """Whether whoever gave the verb has to read the text, also where a reaction shows that it was done."""
+
+    def worded(self, word: Word) -> str:
+        """All of it, as an interface says it."""
+        said = with_hint(self.text, self.hint, word)
+        return f"{said.rstrip('.')}." if self.hint is not None else said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

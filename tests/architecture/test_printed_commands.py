@@ -49,6 +49,25 @@ def said(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
+SAID_THERE = "overlord/domain/chat/"
+"""What the chat itself says, in its own commands."""
+
+
+def test_no_domain_or_store_code_holds_a_command_line() -> None:
+    """A command is data there (`command_ref.py`): each interface words it."""
+    found = {
+        path.relative_to(ROOT).as_posix(): lines
+        for layer in ("domain", "store", "verbs", "queries")
+        for path in modules(f"overlord/{layer}")
+        if (
+            lines := [
+                text for node in texts(tree(path)) if re.search(r"`/?overlord [a-z]", text := said(node))
+            ]
+        )
+    }
+    assert {name: lines for name, lines in found.items() if not name.startswith(SAID_THERE)} == {}
+
+
 def test_no_text_names_a_command_bare() -> None:
     found = {
         path.relative_to(ROOT).as_posix(): bare

@@ -136,7 +136,7 @@ def test_a_database_damaged_further_in_is_a_sentence(overlord: Overlord, filled:
 def test_an_overlord_without_jobs_says_so(overlord: Overlord, filled: Filled) -> None:
     filled(nothing)
     assert overlord("status").out.startswith("No open jobs. Label an issue to start one.\n")
-    assert overlord("job", "list").out == "No jobs. `overlord job list --all` shows closed ones.\n"
+    assert overlord("job", "list").out == "No jobs; overlord job list --all shows closed ones.\n"
     assert overlord("decisions", "list").out == "Nothing waits for a person.\n"
     assert overlord("ledger", "verify").out.startswith("0 events and 0 evidence files, whole.")
     assert overlord("ledger", "export").out == ""
@@ -327,7 +327,7 @@ def test_without_a_daemon_an_answer_is_kept_all_the_same(overlord: Overlord, fil
         (("try-again",), 0, "Decision 1: Try again."),
         (("drop", "too risky for now"), 0, "Decision 1: too risky for now."),
         (("drop", "it"), 0, "Decision 1: Drop it."),
-        (("drop", "the", "second", "test"), 5, "say `overlord decisions answer 1 drop` alone"),
+        (("drop", "the", "second", "test"), 5, "say `overlord answer 1 drop` alone"),
     ],
 )
 def test_a_decision_is_answered_in_words(
@@ -373,7 +373,7 @@ def test_an_answer_that_says_too_little_is_refused(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("job", "show", "9"), "there is no job 9; `overlord job list --all` shows every job"),
+        (("job", "show", "9"), "there is no job 9; `overlord job history` shows those that ended"),
         (("job", "logs", "9"), "there is no job 9"),
         (("job", "stop", "9"), "there is no job 9"),
         (

@@ -140,23 +140,27 @@ def test_what_is_worked_on_is_refused(overlord: Overlord, filled: Filled) -> Non
         (("resume", "calc", "--all"), 2, ""),
         (("resume", "--all"), 5, "overlord: everything is not paused\n"),
         (("stop", "it"), 2, ""),
-        (("stop", "9"), 4, "overlord: there is no job 9; `overlord job list --all` shows every job\n"),
+        (("stop", "9"), 4, "overlord: there is no job 9; `overlord job history` shows those that ended\n"),
         (("why", "#9"), 4, "overlord: no job has ever worked on #9\n"),
         (
             ("scope", "9", "+src/**"),
             4,
-            "overlord: there is no job 9; `overlord job list --all` shows every job\n",
+            "overlord: there is no job 9; `overlord job history` shows those that ended\n",
         ),
         (("scope", "9", "+../x"), 2, ""),
         (("scope", "9"), 2, ""),
         (("cost", "yesterday"), 2, ""),
         (("cost", "job"), 2, ""),
         (("cost", "week", "7"), 2, ""),
-        (("cost", "job", "9"), 4, "overlord: there is no job 9; `overlord job list --all` shows every job\n"),
+        (
+            ("cost", "job", "9"),
+            4,
+            "overlord: there is no job 9; `overlord job history` shows those that ended\n",
+        ),
         (
             ("job", "retry", "9"),
             4,
-            "overlord: there is no job 9; `overlord job list --all` shows every job\n",
+            "overlord: there is no job 9; `overlord job history` shows those that ended\n",
         ),
         (
             ("decisions", "approve", "9"),
@@ -183,11 +187,11 @@ def test_a_pause_is_written_and_ended(overlord: Overlord, filled: Filled, home: 
     said = overlord("pause", "calc", "--reason", "a [red]release[/]")
     assert (said.code, said.out) == (
         0,
-        "Paused: acme/calc. What runs goes on; new work queues until `overlord resume acme/calc`.\n",
+        "Paused: acme/calc. What runs goes on, new work queues; `overlord resume acme/calc` ends that.\n",
     )
     assert (
         overlord("pause").out
-        == "Paused: everything. What runs goes on; new work queues until `overlord resume --all`.\n"
+        == "Paused: everything. What runs goes on, new work queues; `overlord resume everything` ends that.\n"
     )
     shown = overlord("status").out
     assert "Everything is paused by alice\nacme/calc: Paused by alice: a [red]release[/]\n" in shown
@@ -334,9 +338,7 @@ def test_what_is_no_yes_is_refused(overlord: Overlord, filled: Filled) -> None:
     filled(lambda c: ask(c, verbs=(Verb.REPLY,)))
     said = overlord("decisions", "approve", "1")
     assert said.code == 5
-    assert said.err == (
-        "overlord: decision 1 has no plain yes: say `overlord decisions answer 1 reply 'your words'`\n"
-    )
+    assert said.err == ("overlord: decision 1 has no plain yes; say `overlord answer 1 reply 'your words'`\n")
 
 
 # The briefing.

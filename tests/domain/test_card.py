@@ -8,7 +8,6 @@ from inline_snapshot import snapshot
 from minion.protocol import Outcome, Report, SessionKind
 from overlord.domain.conversation.pull_card import (
     evidence_card,
-    issue_comment,
     pull_body,
     pull_title,
     state_in_words,
@@ -17,6 +16,7 @@ from overlord.domain.conversation.pull_card import (
 from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
+from overlord.engine.issues.issue_comment import issue_comment
 from tests.records import BASE, HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="add() adds again.")
@@ -78,11 +78,9 @@ def test_work_that_was_not_delivered_says_where_it_is() -> None:
     waiting = replace(a_job(), state=JobState.WAITING)
     assert where_work_is(waiting) == ""
     kept = replace(waiting, head_sha=HEAD, base_sha=BASE)
-    assert where_work_is(kept) == "Its work was not pushed; `overlord job diff 1` shows it."
+    assert where_work_is(kept) == "Its work was not pushed"
     pushed = replace(kept, pushed_sha=HEAD)
-    assert (
-        where_work_is(pushed) == f"Its work is on the branch {kept.branch}; `overlord job diff 1` shows it."
-    )
+    assert where_work_is(pushed) == f"Its work is on the branch {kept.branch}"
     assert where_work_is(pushed) in issue_comment(a_story(pushed))
     assert where_work_is(replace(pushed, pull_number=3)) == ""
     assert where_work_is(replace(pushed, state=JobState.RUNNING)) == ""

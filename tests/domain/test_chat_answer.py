@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.budgets.budget import NANO, Budget, Cost, Per, Spending, Unit
 from overlord.domain.chat import answer
 from overlord.domain.chat.briefing import Briefing
@@ -35,7 +36,8 @@ from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.view.span import Bold, Code, Link, Mark, Moment, Span
 from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, Table, View
-from overlord.engine.chat.chat_view import chat_view
+from overlord.engine.chat.chat_view import chat_view, typed_here
+from overlord.errors import Refused
 from overlord.queries import registry
 from overlord.queries.look import Look
 from overlord.settings.load import load
@@ -60,6 +62,7 @@ SPACE_CAP = Cap(
 )
 
 
+KEEP = hint("say ", CommandRef("answer", ("5", "keep")))
 LOOK = Look(connection=sqlite3.connect(":memory:"), current_settings=lambda: load({}), at=later(120))
 
 
@@ -335,15 +338,13 @@ def test_what_was_done_and_what_was_not() -> None:
     said = [
         answer.done_message("Job 3 is cancelled."),
         answer.refused_message("job 3 has ended already: cancelled"),
-        answer.refused_message("decision 5 has no plain no: say `overlord decisions answer 5 keep`."),
-        answer.refused_message("there is no job 9; `overlord job list --all` shows every job"),
+        answer.refused_message(Refused("decision 5 has no plain no", hint=KEEP).worded(typed_here)),
         answer.misread_message(CommandError("Say which.", "stop 7", "stop #42")),
     ]
     assert "".join(map(plain, said)) == snapshot("""\
 Job 3 is cancelled.
 Job 3 has ended already: cancelled.
-Decision 5 has no plain no: say `/overlord answer 5 keep`.
-There is no job 9; `/overlord history` shows every job.
+Decision 5 has no plain no; say `/overlord answer 5 keep`.
 Say which.
 - `/overlord stop 7`
 - `/overlord stop #42`

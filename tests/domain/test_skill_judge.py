@@ -74,7 +74,7 @@ def test_base_has_moved_on_where_it_is_neither_as_before_nor_as_approved(
         (NEW, DraftState.IMPLEMENTING, "", "A Minion writes the file, word for word."),
         (RETIRED, DraftState.IMPLEMENTING, "", "A Minion deletes the file."),
         (RETIRED, DraftState.DEPLOYED, "", "no Minion is offered the skill any more"),
-        (RETIRED, DraftState.FAILED, "job 3 ended", "ask for it anew (`/overlord retire say-why`)"),
+        (RETIRED, DraftState.FAILED, "job 3 ended", "ask for it anew, "),
         (RETIRED, DraftState.WAITING, "", "and a Minion deletes this file."),
         (replace(NEW, path=""), DraftState.FAILED, "job 3 ended", "Job 3 ended"),
     ],

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from overlord.domain.chat.card import cut
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.view.span import Code
 from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
@@ -33,7 +32,7 @@ def misread_message(error: CommandError) -> View:
 
 def refused_message(why: str) -> View:
     """What cannot be done, and why: an error's sentence."""
-    text = cut(in_chat(why), 1000).rstrip(".")
+    text = cut(why, 1000).rstrip(".")
     return _composed(f"{text[:1].upper()}{text[1:]}.", has_heading=False)
 
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from minion.protocol import SessionKind
 from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.chat.markdown import parts_of
 from overlord.domain.conversation.pull_card import Story, evidence_card, state_in_words
 from overlord.domain.decision import (
@@ -230,7 +229,7 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
     parts: list[Part] = [Heading(text)]
     if job is not None:
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
-    parts += parts_of(in_chat(decision.body))
+    parts += parts_of(decision.body)
     if decision.patterns:
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
     if decision.state is not DecisionState.OPEN:

@@ -6,13 +6,12 @@ import json
 import re
 
 from overlord.domain.chat.card import FILL, PRESS, Place, ValueOf, cut, who
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.pause import name_of
 from overlord.domain.skills.draft import DECIDABLE, WORKED, DraftKind, DraftState, SkillDraft
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.text.plain import defused_line, length, visible
 from overlord.domain.view.form import Form, FormField
-from overlord.domain.view.span import Bold, Code, Span
+from overlord.domain.view.span import Bold, Code, Command, Span
 from overlord.domain.view.view import (
     Bullets,
     Button,
@@ -172,9 +171,10 @@ def _outcome(draft: SkillDraft, place: Place) -> list[Part]:
     if draft.note and not draft.is_altered:
         parts.append(Paragraph((cut(f"{draft.note[0].upper()}{draft.note[1:]}", _REASON),)))
     if draft.state is DraftState.FAILED and draft.kind is DraftKind.RETIRE:
-        parts.append(Note(f"To go on: {in_chat(draft.way_on)}."))
+        parts.append(Paragraph((f"To go on: {draft.way_on}, ", Command(draft.way_on_ref))))
     if draft.state in WORKED:
-        parts.append(Note(f"To have it otherwise: close the pull request, then {in_chat(draft.way_on)}."))
+        how = f"To have it otherwise: close the pull request, then {draft.way_on}, "
+        parts.append(Paragraph((how, Command(draft.way_on_ref))))
     return parts
 
 

@@ -8,13 +8,13 @@ from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import Unit, cost_text, usd_text
 from overlord.domain.chat.card import MARKS, cut
 from overlord.domain.chat.proposal_card import type_in_words
+from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import state_in_words
-from overlord.domain.decision import Decision, Verb
+from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Cap, JobView, OpenDecision, Share, age_text
 from overlord.domain.job import Job
 from overlord.domain.pause import Pause
 from overlord.domain.proposals.proposal import EnhancementProposal
-from overlord.domain.scope.approval import EXAMPLE
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count
 from overlord.domain.view.span import Bold, Code, Issue, Mark, Pull, Span
@@ -86,14 +86,11 @@ def actions_of(decision: Decision) -> tuple[Action, ...]:
     return tuple(
         Action(
             label_of(verb),
-            CommandRef("answer", (decision.ref.label, verb, *_AFTER.get(verb, ()))),
+            answer_ref(decision, verb),
             consequence_of(decision.subject, verb),
         )
         for verb in decision.verbs
     )
-
-
-_AFTER = {Verb.REPLY: ("your words",), Verb.ADD_BUDGET: ("500k",), Verb.LIMIT: (EXAMPLE,)}
 
 
 def look_at(waiting: Sequence[Decision]) -> list[Part]:
@@ -133,10 +130,10 @@ def cap_text(cap: Cap) -> str:
     return f"{where}{rest} left of {cap.budget.describe()}"
 
 
-def listed(part: Table | Bullets, nothing: str) -> Part:
+def listed(part: Table | Bullets, *nothing: Span) -> Part:
     """A list, or what is said where there is nothing in it."""
     is_empty = not (part.rows if isinstance(part, Table) else part.items)
-    return Paragraph((nothing,)) if is_empty else part
+    return Paragraph(nothing) if is_empty else part
 
 
 def facts(*items: tuple[str, str | Line]) -> Fields:

@@ -1,7 +1,6 @@
 """What people read of a proposal: its issue at the forge, its card in the chat. Facts are Overlord's, everything else a quote."""
 
 from overlord.domain.chat.card import FILL, PRESS, Place, ValueOf, cut, who
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.pause import name_of
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus, Trigger
 from overlord.domain.text.plain import defused_line, last_of, quoted
@@ -72,7 +71,7 @@ def proposal_card(proposal: EnhancementProposal, place: Place, value: ValueOf) -
     ]
     if proposal.answer:
         parts += [Paragraph(("People answered:",)), Quote(cut(proposal.answer, 600))]
-    parts.append(Paragraph((Bold("Proposed: "), in_chat(proposal.action))))
+    parts.append(Paragraph((Bold("Proposed: "), proposal.action)))
     shown, more = last_of([str(number) for number in proposal.jobs], _SHOWN)
     jobs = ", ".join(shown) + more
     facts = f"impact {proposal.impact} · risk {proposal.risk} · seen at "

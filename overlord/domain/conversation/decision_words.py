@@ -1,5 +1,6 @@
 """How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
 
+from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.answers import label_of
 from overlord.domain.budgets.budget import parse_amount
 from overlord.domain.decision import ApprovalKind, Decision, Subject, Verb
@@ -29,13 +30,15 @@ def decision_verb(decision: Decision, *, approves: bool) -> Verb:
         decision.subject is Subject.ESCALATION and Verb.GRANT in decision.verbs
     )
     if approves and is_choice:
-        raise Refused(f"{decision.ref.name} has no plain yes: {_how(decision)}")
+        raise Refused(f"{decision.ref.name} has no plain yes", hint=how_to_answer(decision))
     ways = (ALLOWS, _GOES_ON) if approves else ((Verb.REFUSE, Verb.REJECT), (Verb.KEEP, Verb.DROP))
     offered = ([verb for verb in way if verb in decision.verbs] for way in ways)
     found = next(filter(None, offered), [])
     if len(found) == 1 or found == [Verb.ONCE, Verb.GRANT]:
         return found[0]
-    raise Refused(f"{decision.ref.name} has no plain {'yes' if approves else 'no'}: {_how(decision)}")
+    raise Refused(
+        f"{decision.ref.name} has no plain {'yes' if approves else 'no'}", hint=how_to_answer(decision)
+    )
 
 
 def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
@@ -49,7 +52,7 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
             return verb, ""
         if _names(verb, first):
             if rest and Verb.REPLY in decision.verbs and verb not in _TAKE_WORDS:
-                raise Refused(_two_ways(decision, verb))
+                raise Refused("that can be read in two ways", hint=_two_ways(decision, verb))
             return verb, rest
     if Verb.ADD_BUDGET in decision.verbs and _is_amount(text):
         return Verb.ADD_BUDGET, text
@@ -58,7 +61,7 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     is_a_verb = not rest and any(_names(verb, first) for verb in Verb)
     if Verb.REPLY in decision.verbs and text and (decision.session_id is not None or not is_a_verb):
         return Verb.REPLY, text
-    raise NotAnAnswer(f"{decision.ref.name} takes another answer: {_how(decision)}")
+    raise NotAnAnswer(f"{decision.ref.name} takes another answer", hint=how_to_answer(decision))
 
 
 def names_answer(decision: Decision, words: str) -> bool:
@@ -76,12 +79,11 @@ def _names(verb: Verb, word: str) -> bool:
     return plain in (verb, label_of(verb).casefold().replace(" ", "_"))
 
 
-def _two_ways(decision: Decision, verb: Verb) -> str:
+def _two_ways(decision: Decision, verb: Verb) -> Hint:
     """Words that begin with an answer's name may be meant for the Minion: `drop the second test` is not to drop the job."""
-    return (
-        f"that can be read in two ways: say `overlord decisions answer {decision.id} {verb}` alone if that is the answer "
-        f"({label_of(verb)}), or `overlord decisions answer {decision.id} reply 'your words'` to say it to the Minion"
-    )
+    alone, reply = CommandRef("answer", (decision.ref.label, verb)), answer_ref(decision, Verb.REPLY)
+    answer = f" alone if that is the answer ({label_of(verb)}), or "
+    return hint("say ", alone, answer, reply, " to say it to the Minion")
 
 
 def confirmation(decision: Decision) -> str:
@@ -104,14 +106,16 @@ def _is_amount(text: str) -> bool:
     return True
 
 
-_AFTER = {Verb.REPLY: "'your words'", Verb.ADD_BUDGET: "500k", Verb.LIMIT: f"'{EXAMPLE}'"}
+_AFTER = {Verb.REPLY: "your words", Verb.ADD_BUDGET: "500k", Verb.LIMIT: EXAMPLE}
 
 
-def _how(decision: Decision) -> str:
-    """What to type."""
-    return f"say {' or '.join(f'`overlord {answer_command(decision, verb)}`' for verb in decision.verbs)}"
+def how_to_answer(decision: Decision) -> Hint:
+    """What to say."""
+    ways = [part for verb in decision.verbs for part in (" or ", answer_ref(decision, verb))]
+    return hint("say ", *ways[1:])
 
 
-def answer_command(decision: Decision, verb: Verb) -> str:
-    """The command that gives this answer, after `overlord`, whole: with an example of the words it takes."""
-    return " ".join(filter(None, ("decisions answer", decision.ref.label, verb, _AFTER.get(verb))))
+def answer_ref(decision: Decision, verb: Verb, words: str = "") -> CommandRef:
+    """The command that gives this answer: with an example of the words it takes, where none are given."""
+    said = words or _AFTER.get(verb, "")
+    return CommandRef("answer", (decision.ref.label, verb, *((said,) if said else ())))

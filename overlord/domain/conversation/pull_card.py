@@ -1,4 +1,4 @@
-"""What people read about a job: the evidence card of the pull request, the issue's comment, the title. Markdown, one renderer."""
+"""What people read about a job: the evidence card of the pull request, its title. Markdown, one renderer."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,14 +9,14 @@ from overlord.domain.budgets.budget import TokenUsage, usd_text
 from overlord.domain.checks.testruns.proof import UNPROVEN
 from overlord.domain.checks.testruns.red import FAILING_BEFORE
 from overlord.domain.checks.untested import not_judged_line
-from overlord.domain.decision import Decision, Verb
+from overlord.domain.decision import Decision
 from overlord.domain.evaluation import SHOWN_FIRST, CheckName, CheckScore, EvaluationResult
 from overlord.domain.job import Job, JobState
 from overlord.domain.review.claim import claims_line, claims_of
 from overlord.domain.scope.reason import ScopeGrant, lines_now
 from overlord.domain.session import Session
 from overlord.domain.text.hidden_text import hidden_in
-from overlord.domain.text.plain import count, defused, defused_line, plain_line, quoted, visible
+from overlord.domain.text.plain import count, defused_line, plain_line, quoted, visible
 
 MOST_HIDDEN = 10
 MOST_REASONS = 12
@@ -137,50 +137,11 @@ def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
         )
 
 
-_EDITED = (
-    "The issue was edited after work began. Overlord works on the text as it stood; no session is given the new one "
-    "before a person says so."
-)
-
-
-def issue_comment(story: Story) -> str:
-    """The one comment on the issue: where its job stands, and what is asked of people."""
-    job = story.job
-    lines = [
-        f"**Overlord: {state_in_words(job.state)}**" + (f" (#{job.pull_number})" if job.pull_number else "")
-    ]
-    if job.reason:
-        lines.append(defused(job.reason))
-    if job.is_open and job.edited_issue is not None:
-        lines.append(_EDITED)
-    if place := where_work_is(job):
-        lines.append(place)
-    for decision in story.decisions:
-        lines += [f"**{defused(decision.title)}**", decision.body]
-        ways = ", ".join(f"`/overlord answer {decision.id} {verb}`" for verb in decision.verbs)
-        lines.append(
-            f"Answer in the chat with {ways}, or on the command line: `overlord decisions show {decision.id}`."
-        )
-        if Verb.REPLY in decision.verbs:
-            lines.append(
-                f"Or in words, with a comment: `/overlord answer {decision.id} your words`. Other comments of people who may write "
-                "here are read by the next session too, but begin none."
-            )
-        if Verb.LIMIT in decision.verbs:
-            lines.append(
-                "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file."
-            )
-    if job.state is JobState.WAITING:
-        lines.append("Or put the work label on again to have another try.")
-    return "\n\n".join(lines)
-
-
 def where_work_is(job: Job) -> str:
     """Where what an undelivered job has changed can be seen; empty where that is its pull request, or nothing was changed."""
     if job.head_sha in {None, job.base_sha} or job.pull_number is not None or job.state in _ON_ITS_WAY:
         return ""
-    pushed = f"Its work is on the branch {job.branch}" if job.pushed_sha else "Its work was not pushed"
-    return f"{pushed}; `overlord job diff {job.id}` shows it."
+    return f"Its work is on the branch {job.branch}" if job.pushed_sha else "Its work was not pushed"
 
 
 _ON_ITS_WAY = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}

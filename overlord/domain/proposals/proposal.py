@@ -229,7 +229,7 @@ _PROPOSED: Mapping[Trigger, _Proposed] = {
         type=ProposalType.REVISED_SKILL,
         title="Revise the skill {}",
         seen="Work that loads this skill goes worse than the repository's other work: it did not go well {}.",
-        action="Revise the skill so that it helps, or retire it (`overlord skills retire NAME`); `overlord skills stats` has the figures.",
+        action="Revise the skill so that it helps, or retire it; the statistics of skills have the figures.",
         risk=Level.LOW,
     ),
 }

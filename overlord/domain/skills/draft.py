@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
+from overlord.command_ref import CommandRef
 from overlord.domain.decision import Audience, Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.proposals.proposal import EnhancementProposal, Trigger
@@ -154,10 +155,14 @@ class SkillDraft:
 
     @property
     def way_on(self) -> str:
-        """What a person does to have it done in another way, as a half sentence with the command for it."""
-        if self.kind is DraftKind.RETIRE:
-            return f"ask for it anew (`overlord skills retire {self.name}`)"
-        return f"edit the draft and approve it anew (`overlord skills edit {self.label}`, or its card)"
+        """What a person does to have it done in another way, as a half sentence."""
+        return "ask for it anew" if self.kind is DraftKind.RETIRE else "edit the draft and approve it anew"
+
+    @property
+    def way_on_ref(self) -> CommandRef:
+        """The command for that."""
+        is_gone = self.kind is DraftKind.RETIRE
+        return CommandRef("retire", (self.name,)) if is_gone else CommandRef("skills edit", (self.label,))
 
     @property
     def title(self) -> str:

@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import datetime
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.chat.draft_card import edit_form, fits_form
 from overlord.domain.person import Person
 from overlord.domain.text.redaction import MARK
@@ -39,5 +40,7 @@ def form_for(connection: sqlite3.Connection, number: int, nonce: str) -> tuple[s
     draft = drafts.get(connection, number)
     check_editable(connection, draft)
     if not fits_form(draft):
-        raise Refused(f"its text is too long for a form; type `overlord skills edit {draft.label}`")
+        raise Refused(
+            "its text is too long for a form", hint=hint("type ", CommandRef("skills edit", (draft.label,)))
+        )
     return draft.space, edit_form(draft, nonce)

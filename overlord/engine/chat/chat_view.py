@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 from overlord.command_ref import CommandRef
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.interface import Interface
 from overlord.domain.view.span import Code, Command, Issue, Link, Pull, Span
-from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Note, Paragraph, Part, Table, View
+from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Paragraph, Part, Table, View
 from overlord.queries import registry as queries
 from overlord.verbs import registry as verbs
 
@@ -20,12 +19,21 @@ def chat_view(view: View, *, web: str) -> View:
     return replace(view, parts=tuple(_part(part, web) for part in (*title, *view.parts)), has_title=False)
 
 
+def worded(card: View) -> View:
+    """A card with its commands as they are typed in a chat; all else is as it is."""
+    parts = (
+        Paragraph(
+            tuple(Code(typed_here(span.ref)) if isinstance(span, Command) else span for span in part.spans)
+        )
+        if isinstance(part, Paragraph)
+        else part
+        for part in card.parts
+    )
+    return replace(card, parts=tuple(parts))
+
+
 def _part(part: Part, web: str) -> Part:
     match part:
-        case Heading(text):
-            return Heading(in_chat(text))
-        case Note(text):
-            return Note(in_chat(text))
         case Paragraph(spans):
             return Paragraph(_spans(spans, web))
         case Fields(items):
@@ -56,8 +64,6 @@ def _spans(spans: tuple[Span, ...], web: str) -> tuple[Span, ...]:
 
 def _span(span: Span, web: str) -> Span:
     match span:
-        case str():
-            return in_chat(span)
         case Command(ref):
             return Code(typed_here(ref))
         case Issue(space, number):

@@ -12,7 +12,6 @@ from structlog.contextvars import bound_contextvars
 from overlord.domain.chat.answer import done_message, help_message, misread_message, refused_message
 from overlord.domain.chat.answer_words import as_understood, offer_message
 from overlord.domain.chat.card import EVIDENCE, evidence_message
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.conversation.decision_words import NotAnAnswer
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -22,7 +21,7 @@ from overlord.domain.view.form import Form
 from overlord.domain.view.view import View
 from overlord.engine.chat import approvers, plain_language, plan_request
 from overlord.engine.chat.chat_command import Help, chat_command, usages
-from overlord.engine.chat.chat_view import chat_view
+from overlord.engine.chat.chat_view import chat_view, typed_here
 from overlord.engine.chat.message_projection import LOOKS_BACK
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
@@ -84,7 +83,7 @@ async def _handle_message(parts: Parts, chat_output: ChatOutput, request: Reques
             lambda c: plain_language.is_readable(c, parts, request)
         )
         state = RequestState.READING if is_read else RequestState.CARRIED_OUT
-        await _note_state(parts, request, state, said=refused_message(str(error)).summary)
+        await _note_state(parts, request, state, said=refused_message(error.worded(typed_here)).summary)
     return Progress.MOVED
 
 
@@ -129,7 +128,7 @@ async def _offer(
     except NotAllowed as error:
         await _refuse(parts, request, str(error), understood=words)
     except (Refused, NotFound) as error:
-        said = refused_message(str(error)).summary
+        said = refused_message(error.worded(typed_here)).summary
         await _note_state(parts, request, RequestState.CARRIED_OUT, said=said, understood=words)
     return Progress.MOVED
 
@@ -163,7 +162,7 @@ def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> Non
     if state is RequestState.CARRIED_OUT and not done.text:
         state = RequestState.ANSWERED  # the card says it, to everybody
     ids = {"wish_id": done.work_request_id, "message_id": done.message_id}
-    requests.note(connection, request, state, said=in_chat(done.text), **ids)
+    requests.note(connection, request, state, said=done.worded(typed_here), **ids)
 
 
 async def _refuse(parts: Parts, request: Request, why: str, *, understood: str | None = None) -> None:
@@ -269,7 +268,7 @@ def _handle_command(
     except CommandError as error:
         return misread_message(error)
     except (Refused, NotFound) as error:
-        return refused_message(str(error))
+        return refused_message(error.worded(typed_here))
 
 
 def _evidence(

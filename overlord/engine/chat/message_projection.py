@@ -23,6 +23,7 @@ from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.skills.draft import DraftState
 from overlord.domain.view.view import View
 from overlord.engine.chat import briefing
+from overlord.engine.chat.chat_view import worded
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
@@ -185,7 +186,7 @@ def _job(
 def _shown_message(message: Message, shown: View, *, stamp: str = "", shown_until: int = 0) -> _Posting:
     was_ordered = message.ordered_at is not None
     return _Posting(
-        message=message, shown=shown, was_ordered=was_ordered, stamp=stamp, shown_until=shown_until
+        message=message, shown=worded(shown), was_ordered=was_ordered, stamp=stamp, shown_until=shown_until
     )
 
 

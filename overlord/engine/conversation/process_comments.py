@@ -12,7 +12,6 @@ import structlog
 
 from minion.protocol import Issue
 from overlord.command_ref import CommandRef
-from overlord.domain.chat.hint import in_chat
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -30,7 +29,7 @@ from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
-from overlord.errors import ForgeMissing, ForgeRefused, NotFound, Refused
+from overlord.errors import ForgeMissing, ForgeRefused, NotFound, OverlordError, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs, ledger
 from overlord.store.conversation import processed_comments
@@ -176,8 +175,8 @@ async def _carry_out(
     await parts.database.write(Failpoint.COMMENT_PROCESSED, carry_out)
 
 
-def _refusal(error: Exception) -> str:
-    text = in_chat(str(error)).rstrip(".")
+def _refusal(error: OverlordError) -> str:
+    text = error.worded(_typed_here).rstrip(".")
     return f"That cannot be done: {defused_line(f'{text[:1].lower()}{text[1:]}')}."
 
 
@@ -204,7 +203,7 @@ def _done(connection: sqlite3.Connection, context: Context, asked: CommentComman
     if asked.command is None:
         return _explain(connection, context)
     done = asked.command.act(context)
-    return in_chat(done.text) if done.needs_reply else ""
+    return done.worded(_typed_here) if done.needs_reply else ""
 
 
 def _typed_here(ref: CommandRef) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import structlog
 
-from overlord.domain.conversation.pull_card import issue_comment
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobId, JobState
+from overlord.engine.issues.issue_comment import issue_comment
 from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
 from overlord.engine.runtime.parts import Parts

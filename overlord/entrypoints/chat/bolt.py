@@ -22,6 +22,7 @@ from overlord.domain.chat.answer import refused_message
 from overlord.domain.chat.card import FILL, PRESS
 from overlord.domain.identifiers import UserId
 from overlord.engine.chat import handle_requests
+from overlord.engine.chat.chat_view import typed_here
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.failpoints import Failpoint
@@ -273,7 +274,7 @@ class ChatListener:
                 await chat.ask(trigger, form)
             return
         except (Refused, NotFound) as error:
-            why = str(error)
+            why = error.worded(typed_here)
         except (TimeoutError, ChatUnavailable, ChatRefused) as error:
             log.warning("form_not_opened", reason=str(error))
         try:

@@ -32,10 +32,20 @@ def run(command: Callable[[], None]) -> int:
 def _print_error(error: errors.OverlordError) -> None:
     from overlord.domain.text.plain import visible
     from overlord.entrypoints.invocation import as_pasted
-    from overlord.entrypoints.terminal.show import error_console
+    from overlord.entrypoints.terminal.show import error_console, json_text
 
+    said = str(error)
+    if error.hint is not None or error.kept:
+        from overlord.entrypoints.terminal.typed_words import typed_words
+
+        said = error.worded(typed_words)
+    if "--json" in sys.argv and "serve" not in sys.argv[1:2]:  # there it is the form of the log
+        refs = error.hint.commands if error.hint is not None else ()
+        data = {"error": type(error).__name__, "message": str(error), "kept": error.kept, "hint": refs}
+        print(json_text({**data, "text": as_pasted(said)}), file=sys.stderr)
+        return
     error_console.print(
-        f"overlord: {as_pasted(visible(str(error)))}", markup=False, highlight=False, soft_wrap=True
+        f"overlord: {as_pasted(visible(said))}", markup=False, highlight=False, soft_wrap=True
     )
 
 

@@ -40,6 +40,7 @@ from overlord.entrypoints.cli.typed_argument import (
     shown_approval,
 )
 from overlord.entrypoints.terminal.show import line, person, show_text
+from overlord.entrypoints.terminal.typed_words import typed_words
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
@@ -164,7 +165,7 @@ def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
 
     done = _written(verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint, act)
     if done.text:
-        show_text(line(done.text))
+        show_text(line(done.worded(typed_words)))
     if done.work_request_id is not None:
         show_text(line(_work_answer(done.work_request_id, wait_s)))
     if done.message_id is not None and wait_s:

@@ -8,7 +8,7 @@ from typing import Any
 from overlord.adapters.git.command import git
 from overlord.domain.answers import label_of
 from overlord.domain.budgets.budget import NANO, Cost, cost_text
-from overlord.domain.conversation.decision_words import answer_command
+from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import Story, state_in_words
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.identifiers import Sha
@@ -24,6 +24,7 @@ from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
 from overlord.entrypoints.terminal.show import line, show_text, table
+from overlord.entrypoints.terminal.typed_words import after_overlord
 from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
 
@@ -189,7 +190,7 @@ def _next(outcome: Outcome) -> list[str]:
 
 def _answers(decision: Decision) -> list[tuple[str, str]]:
     """The commands that answer it, each with what it does."""
-    return [(command(answer_command(decision, verb)), label_of(verb)) for verb in decision.verbs]
+    return [(command(after_overlord(answer_ref(decision, verb))), label_of(verb)) for verb in decision.verbs]
 
 
 def _branch(outcome: Outcome, landed: Landed) -> list[str]:

@@ -21,6 +21,7 @@ from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import person
+from overlord.entrypoints.terminal.typed_words import typed_words
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, IllegalMove, Refused
 from overlord.failpoints import Failpoint
@@ -167,7 +168,7 @@ class Run:
                 lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now()),
             )
         except Refused as error:
-            self.screen.write(str(error))
+            self.screen.write(error.worded(typed_words))
             self._left.discard(decision.id)
             return self.asks
         self.running.wakeup.notify()

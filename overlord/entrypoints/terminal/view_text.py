@@ -1,11 +1,9 @@
 """A view in a terminal: tables for lists, commands as they are typed here, nothing of anybody's acts. Without colours it reads the same."""
 
-import shlex
 from collections.abc import Sequence
 
 from rich.text import Text
 
-from overlord.command_ref import CommandRef
 from overlord.domain.text.plain import visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
@@ -24,8 +22,7 @@ from overlord.domain.view.view import (
 )
 from overlord.entrypoints.invocation import as_pasted, command
 from overlord.entrypoints.terminal.show import draw_table, show_command, show_line
-from overlord.queries import registry as queries
-from overlord.verbs import registry as verbs
+from overlord.entrypoints.terminal.typed_words import after_overlord
 
 
 def show_view(view: View) -> None:
@@ -70,7 +67,7 @@ def _show_list(part: Bullets | Fields | Table | Actions) -> None:
             for action in actions:
                 said = f"{action.label}: {action.consequence}" if action.consequence else action.label
                 bound = f" --digest {action.digest}" if action.digest else ""
-                show_command(f"{typed_words(action.ref)}{bound}", indent="  ", comment=said)
+                show_command(f"{after_overlord(action.ref)}{bound}", indent="  ", comment=said)
 
 
 def _text(spans: Sequence[Span]) -> Text:
@@ -98,24 +95,10 @@ def _styled(span: Span) -> tuple[str, str]:
         case Issue(space, number) | Pull(space, number):
             return f"{space}#{number}" if isinstance(span, Issue) else f"#{number}", ""
         case Command(ref):
-            return command(typed_words(ref)), "bold"
+            return command(after_overlord(ref)), "bold"
         case Mark():
             return "", ""
 
 
 def _words(text: str) -> str:
     return as_pasted(visible(text))
-
-
-def typed_words(ref: CommandRef) -> str:
-    """A command as it is typed after `overlord`, quoted for a shell."""
-    return " ".join((_name(ref.name), *map(shlex.quote, ref.arguments)))
-
-
-def _name(name: str) -> str:
-    """What the command line calls a verb or a query; a name that is neither is a command of its own."""
-    if name in queries.names():
-        return queries.find(name).terminal or name
-    if name in verbs.names() and verbs.find(name).group:
-        return f"{verbs.find(name).group} {name}"
-    return name

@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import jobs_table, listed
 from overlord.domain.conversation.look_argument import FlagArgument
 from overlord.domain.interface import Interface
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
+from overlord.domain.view.span import Command
 from overlord.domain.view.view import View
 from overlord.queries import overview
 from overlord.queries.look import Look
@@ -33,7 +35,7 @@ def _view(look: Look, found: tuple[Job, ...]) -> View:
     text = f"{count(len(found), 'job')}"
     return View(
         summary=text,
-        parts=(listed(table, "No jobs. `overlord job list --all` shows closed ones."),),
+        parts=(listed(table, "No jobs; ", Command(CommandRef("jobs", ("--all",))), " shows closed ones."),),
         has_title=True,
     )
 

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import actions_of, facts, words
 from overlord.domain.chat.proposal_card import seen_at, type_in_words
 from overlord.domain.conversation.argument import ApprovalArgument
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState
 from overlord.domain.proposals.proposal import EnhancementProposal, ProposalStatus
-from overlord.domain.view.span import Bold, Code, Issue
+from overlord.domain.view.span import Bold, Code, Command, Issue
 from overlord.domain.view.view import Actions, Heading, Paragraph, Part, Quote, View
 from overlord.queries.look import Look
 from overlord.queries.query import Query
@@ -57,7 +58,7 @@ def _view(_look: Look, shown: ShownProposal) -> View:
     if proposal.issue_number is not None:
         parts.append(Paragraph(("its issue is ", Issue(proposal.space, proposal.issue_number))))
     elif proposal.is_approved and proposal.is_drafted and not proposal.rests:
-        parts.append(Paragraph(("its draft is among `overlord skills drafts`",)))
+        parts.append(Paragraph(("its draft is among ", Command(CommandRef("drafts")))))
     if proposal.rests:
         parts.append(Paragraph((f"it rests: {words(proposal.note, 300)}",)))
     if shown.decision.state is DecisionState.OPEN:

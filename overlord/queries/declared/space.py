@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import words
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.conversation.look_argument import RepositoryArgument
 from overlord.domain.inquiry import SpaceValue
-from overlord.domain.view.span import Bold
+from overlord.domain.view.span import Bold, Command
 from overlord.domain.view.view import Heading, Paragraph, Part, Table, View
 from overlord.queries import overview
 from overlord.queries.look import Look
@@ -45,8 +46,9 @@ def _view(_look: Look, found: SpaceSettings) -> View:
     said = [item for item in found.values if item.source != DEFAULT]
     parts: list[Part] = [Heading(text)]
     if found.untested is not None:
-        again = f"`overlord space tests {found.name} --ask-again` takes that back."
-        parts.append(Paragraph((f"It has no tests: {words(found.untested.describe(), 300)}. {again}",)))
+        again = Command(CommandRef("space tests", (found.name, "--ask-again")))
+        what = f"It has no tests: {words(found.untested.describe(), 300)}; "
+        parts.append(Paragraph((what, again, " takes that back.")))
     parts.append(Paragraph(("Differs from the default:" if said else "Nothing differs from the default.",)))
     if said:
         rows = tuple(((Bold(item.key),), (words(item.value, 500),), (words(item.source),)) for item in said)

@@ -1,15 +1,16 @@
 """Every repository managed by Overlord, how it came there, and what it is at."""
 
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import listed, words
 from overlord.domain.inquiry import ManagedRepository
-from overlord.domain.view.span import Bold
+from overlord.domain.view.span import Bold, Command
 from overlord.domain.view.view import Table, View
 from overlord.queries import overview
 from overlord.queries.look import Look
 from overlord.queries.query import Nothing, Query
 
 _COLUMNS = ("repository", "by", "sessions", "open jobs", "state")
-_NONE = "No repository is managed by Overlord. `overlord space add owner/repo` puts one there."
+_ADD = Command(CommandRef("space add", ("owner/repo",)))
 
 
 def _read(look: Look, _arguments: Nothing) -> tuple[ManagedRepository, ...]:
@@ -28,7 +29,13 @@ def _view(_look: Look, found: tuple[ManagedRepository, ...]) -> View:
         for item in found
     )
     text = f"{len(found)} managed {'repository' if len(found) == 1 else 'repositories'}"
-    return View(summary=text, parts=(listed(Table(_COLUMNS, rows), _NONE),), has_title=True)
+    return View(
+        summary=text,
+        parts=(
+            listed(Table(_COLUMNS, rows), "No repository is managed by Overlord; ", _ADD, " puts one there."),
+        ),
+        has_title=True,
+    )
 
 
 QUERY = Query(

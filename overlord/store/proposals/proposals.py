@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.answers import label_of
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
@@ -46,7 +47,9 @@ def get(connection: sqlite3.Connection, number: int) -> EnhancementProposal:
     """Raises NotFound."""
     found = select(connection, EnhancementProposal, "SELECT * FROM proposals WHERE id = ?", number)
     if not found:
-        raise NotFound(f"there is no proposal p{number}; `overlord proposals list` shows those that wait")
+        raise NotFound(
+            f"there is no proposal p{number}", hint=hint(CommandRef("proposals"), " shows those that wait")
+        )
     return found[0]
 
 

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.answers import label_of
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
@@ -52,7 +53,9 @@ def get(connection: sqlite3.Connection, number: int) -> SkillDraft:
     """Raises NotFound."""
     found = select(connection, SkillDraft, "SELECT * FROM drafts WHERE id = ?", number)
     if not found:
-        raise NotFound(f"there is no draft d{number}; `overlord skills drafts` shows those that wait")
+        raise NotFound(
+            f"there is no draft d{number}", hint=hint(CommandRef("drafts"), " shows those that wait")
+        )
     return found[0]
 
 

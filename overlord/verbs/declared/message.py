@@ -37,11 +37,11 @@ def _send(context: Context, arguments: Message) -> Done:
         comment_id=comment.comment_id if comment is not None else None,
     )
     sent = message.send_message(context.connection, command, at=context.at)
-    advice = message.how_to_answer(context.connection, job.id)
     if comment is not None and not sent.is_under_way:
         steering.mark_acknowledged(context.connection, sent.id)
     return Done(
-        text=f"{sent.outcome()}{advice}",
+        text=sent.outcome(),
+        hint=message.way_on(context.connection, job.id),
         message_id=sent.id if sent.is_under_way else None,
         needs_reply=not sent.is_under_way,
     )

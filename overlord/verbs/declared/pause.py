@@ -6,6 +6,7 @@ What runs goes on and is judged. Labels and comments are read, and their jobs qu
 from dataclasses import dataclass
 from typing import Annotated
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.argument import SpaceArgument, WordsArgument
 from overlord.failpoints import Failpoint
 from overlord.verbs import commands
@@ -27,8 +28,8 @@ def _pause(context: Context, arguments: Pause) -> Done:
     space = context.space(arguments.space) or None
     command = commands.PauseWork(space=space, actor=context.actor, reason=arguments.reason)
     pause = commands.pause_work(context.connection, command, at=context.at)
-    resume = f"`overlord resume {pause.space or '--all'}`"
-    return Done(text=f"Paused: {pause.what}. What runs goes on; new work queues until {resume}.")
+    ends = hint(CommandRef("resume", (pause.what,)), " ends that")
+    return Done(text=f"Paused: {pause.what}. What runs goes on, new work queues", hint=ends)
 
 
 VERB = Verb(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.argument import SkillArgument, SkillRef, WordsArgument
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
@@ -22,10 +23,8 @@ def _retire(context: Context, arguments: Retire) -> Done:
     space = context.skill_space(arguments.skill)
     command = RetireSkill(space=space, name=arguments.skill.name, by=context.person, reason=arguments.reason)
     draft = retire_skill(context.connection, command, at=context.at)
-    return Done(
-        text=f"Draft {draft.label} would retire {draft.name} of {space}; once it is judged, `overlord skills approve {draft.label}`"
-        " has it done."
-    )
+    then = hint("once it is judged, ", CommandRef("approve", (draft.label,)), " has it done")
+    return Done(text=f"Draft {draft.label} would retire {draft.name} of {space}", hint=then)
 
 
 VERB = Verb(

@@ -52,7 +52,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
         if sentence := describe_event(entry.name, _data(entry), is_local=state.is_local()):
             show_text(f"{entry.at[:19].replace('T', ' ')}Z  {sentence}")
     if place := where_work_is(job):
-        show_text(f"\n{place}")
+        show_text(f"\n{place}; `overlord job diff {job.id}` shows it.")
     show_text("")
     card(evidence_card(story))
     show_text(f"\n{count(len(files), 'evidence file')} in {state.home().evidence}")

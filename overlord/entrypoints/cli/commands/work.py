@@ -61,6 +61,7 @@ def resume(
     """
     if what and everything:
         raise typer.BadParameter("give a repository, a run or --all, and only one of them")
+    what, everything = ("", True) if what == "everything" else (what, everything)
     run = int(what) if RUN.fullmatch(what) else None
     if run is not None or not (what or everything):
         local.resume(number=run, repo=repo, model=model, runner=runner, budget=budget, json=json)

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from overlord.command_ref import CommandRef, hint
 from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.person import Person
 from overlord.domain.skills.draft import SkillDraft
@@ -77,11 +78,12 @@ def edit(
     try:
         edited = state.write(Failpoint.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
     except Refused as error:
-        raise Refused(f"{error}; your text is in {place}") from None
+        raise Refused(str(error), kept=f"your text is in {place}", hint=error.hint) from None
     if edited.trouble:
         raise Refused(
-            f"draft {edited.label} stays as it was: {edited.trouble}. Your text is in {place}, and"
-            f" `overlord skills edit {edited.label}` goes on with it"
+            f"draft {edited.label} stays as it was: {edited.trouble}",
+            kept=f"your text is in {place}",
+            hint=hint(CommandRef("skills edit", (edited.label,)), " goes on with it"),
         )
     if file is None:
         shutil.rmtree(place.parent, ignore_errors=True)  # editors leave backups beside it

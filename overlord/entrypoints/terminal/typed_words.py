@@ -1,0 +1,26 @@
+"""A command as it is typed in a terminal."""
+
+import shlex
+
+from overlord.command_ref import CommandRef
+from overlord.queries import registry as queries
+from overlord.verbs import registry as verbs
+
+
+def typed_words(ref: CommandRef) -> str:
+    """As texts name one: `overlord …`; what prints it says how the program is called here."""
+    return f"overlord {after_overlord(ref)}"
+
+
+def after_overlord(ref: CommandRef) -> str:
+    """What is typed after `overlord`, quoted for a shell."""
+    return " ".join((_name(ref.name), *map(shlex.quote, ref.arguments)))
+
+
+def _name(name: str) -> str:
+    """What the command line calls a verb or a query; a name that is neither is a command of its own."""
+    if name in queries.names():
+        return queries.find(name).terminal or name
+    if name in verbs.names() and verbs.find(name).group:
+        return f"{verbs.find(name).group} {name}"
+    return name
