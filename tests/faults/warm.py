@@ -18,12 +18,14 @@ from overlord.domain.changes.paths import guard_of, is_lint_configuration
 from overlord.domain.job import Job
 from overlord.domain.review.rubric import load_rubric
 from overlord.domain.session import Session
+from overlord.queries import registry as queries
 from overlord.settings.load import contract_for, load
 from overlord.smart_http import backend
 from overlord.store.checks.evaluations import EvaluationRow
 from overlord.store.conversation.follow_ups import FollowUp
 from overlord.store.environments import Environment
 from overlord.store.rows import adapter
+from overlord.verbs import registry as verbs
 
 LATE = (
     "tests.faults.cut",
@@ -34,6 +36,8 @@ LATE = (
     "httpcore._backends.anyio",
     "importlib.readers",
     "overlord.domain.skills.scan.scan",
+    "overlord.entrypoints.cli.query_command",
+    "overlord.entrypoints.cli.verb_command",
     "overlord.entrypoints.local.start",
     "typer._adapters",
     "uvicorn.lifespan.off",
@@ -43,7 +47,6 @@ COMMANDS = (
     "daemon",
     "decision",
     "skills.draft",
-    "inquiry",
     "job",
     "ledger",
     "proposal",
@@ -63,6 +66,8 @@ PLAIN = "a/file.py"
 def _ready() -> None:
     for name in (*LATE, *(f"overlord.entrypoints.cli.commands.{command}" for command in COMMANDS)):
         importlib.import_module(name)
+    queries.queries()
+    verbs.verbs()
     contract_for(load({"OVERLORD_HOME": "/nowhere"}), "acme/calc")
     load_rubric(packaged("rubric.yaml"), "the built-in rubric")
     open_client("http://127.0.0.1:9", Timeout(1.0))
