@@ -44,7 +44,15 @@ EVERYWHERE = (
         "proposals",
     ),
     "space tests",
-    *("skills list", "skills show", "skills stats", "skills pulls", "skills drafts", "skills edit"),
+    *(
+        "skills list",
+        "skills show",
+        "skills stats",
+        "skills pulls",
+        "skills drafts",
+        "skills draft",
+        "skills edit",
+    ),
     *("skills approve", "skills reject", "skills retire"),
 )
 """Commands that look at the daemon's state, and with `--repo` at that of a repository's local runs."""

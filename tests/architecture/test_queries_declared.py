@@ -14,6 +14,7 @@ from overlord.domain.text.reference import IssueRef
 from overlord.engine.chat.chat_command import chat_command, usages
 from overlord.engine.chat.chat_view import chat_view
 from overlord.engine.conversation.comment_command import command_in, usage
+from overlord.entrypoints.cli.command_list import app as overlord_app
 from overlord.entrypoints.cli.lazy_group import LazyGroup
 from overlord.entrypoints.cli.verb_list import add_queries
 from overlord.queries import declared, registry
@@ -96,6 +97,13 @@ def test_a_new_query_is_one_file_and_every_interface_has_it() -> None:
     assert CliRunner().invoke(app, ["height", "nobody"]).exit_code == 2
 
     assert query_schemas.schema("height")["properties"] == {"metres": {"title": "Metres", "type": "integer"}}
+
+
+@pytest.mark.parametrize("name", registry.offered(Interface.TERMINAL))
+def test_every_query_is_a_command_where_it_says(name: str) -> None:
+    words = (registry.find(name).terminal or name).split()
+    shown = CliRunner().invoke(overlord_app, [*words, "--help"])
+    assert shown.exit_code == 0 and "--json" in shown.output
 
 
 def test_queries_are_told_apart() -> None:

@@ -184,7 +184,7 @@ def test_a_jobs_story_is_told(overlord: Overlord, filled: Filled) -> None:
     assert out.startswith("Job 1: acme/calc#7, add() subtracts\nbeing evaluated:")
     assert "claimed acme/calc#7: add() subtracts" in out
     assert "the Minion is at work" in out
-    assert "| scope | ✅ pass | 2 passed |" in out
+    assert re.search(r"\nscope +pass +2 passed *\n", out)
     assert "0 evidence files in " in out
     told = json.loads(overlord("job", "show", "1", "--json").out)
     assert told["story"]["job"]["head_sha"] == HEAD

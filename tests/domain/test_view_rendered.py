@@ -82,7 +82,7 @@ words
 - **words:** words
 
 | words | two |
-| --- | --- |
+|---|---|
 | words | words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7` |
 
 - words: `/overlord answer 5 words` words\

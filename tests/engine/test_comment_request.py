@@ -32,6 +32,8 @@ def test_an_app_is_named_with_and_without_its_ending() -> None:
         "/overlord reject the second test",
         "/overlord approve the change to the name",
         "/overlord please name it total",
+        "/overlord why is this slow",
+        "@overlord-agent why does it return a sum?",
         "/overlord\n\nName it total, please",
         "/overlord name it total\n/overlord and say why",
     ],
@@ -76,6 +78,14 @@ def test_plain_words_quotes_code_and_other_names_say_nothing_to_it(body: str) ->
 )
 def test_what_is_a_command_is_that_command(body: str) -> None:
     assert request_in(body, APP) == RETRY
+
+
+@pytest.mark.parametrize(
+    "body", ["/overlord cost week", "/overlord cost #42", "/overlord why #42", "/overlord why 7"]
+)
+def test_a_question_about_something_else_is_no_change_to_make(body: str) -> None:
+    with pytest.raises(CommentCommandError, match="takes nothing after"):
+        request_in(body, APP)
 
 
 def test_a_scope_may_be_said_to_its_name() -> None:

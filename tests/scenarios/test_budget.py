@@ -6,7 +6,7 @@ from overlord.domain.budgets.budget import NANO
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, status, submit
-from overlord.errors import SettingsError
+from overlord.errors import Refused, SettingsError
 from overlord.store import evidence, sessions
 from overlord.store.budgets import exchanges
 from tests.memory.world import made_memory_world
@@ -108,4 +108,6 @@ async def test_the_first_answer_of_the_wrong_kind_is_refused_with_the_right_one(
         [decision] = await world.decisions()
         for text in ("$2", "much", "0"):
             said = await asyncio.gather(world.answer(decision, Verb.ADD_BUDGET, text), return_exceptions=True)
-            assert "9000" in str(said[0])
+            error = said[0]
+            assert isinstance(error, Refused)
+            assert "9000" in error.worded(lambda ref: " ".join(ref.arguments))

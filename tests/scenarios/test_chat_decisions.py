@@ -85,7 +85,7 @@ async def test_talk_where_words_are_no_answer_is_told_what_is() -> None:
         await talk.chat.say(talk.alice, "Hm, why?", thread=card.ts)
         await talk.world.settle()
         [told] = talk.chat.ephemerals(talk.alice)
-        assert "takes another answer: say `/overlord answer 1 retry`" in told.plain
+        assert "takes another answer; say `/overlord answer 1 retry`" in told.plain
         assert (await decision(talk)).state is DecisionState.OPEN
 
 

@@ -71,7 +71,7 @@ async def test_what_waits_says_how_it_is_answered_and_resume_goes_on() -> None:
         user.model.will(blocked("Which of the two is meant?"))
         said = await user.overlord("run", TITLE)
         assert said.code == 1
-        assert "  overlord decisions answer 1 retry --repo .   # Try again" in said.out
+        assert "  overlord answer 1 retry --repo .   # Try again" in said.out
         assert (await user.overlord("run", "something else", "--json")).code == 1, (
             "one that waits is not in the way"
         )

@@ -132,7 +132,7 @@ async def test_what_is_no_pattern_is_refused_and_the_question_stands() -> None:
         await world.issue(VAGUE)
         decision = await asked(world)
         for words in ("", "../up"):
-            with pytest.raises(Refused, match=f"overlord decisions answer {decision.id} limit"):
+            with pytest.raises(Refused, match=r"pattern|say which files"):
                 await world.answer(decision, Verb.LIMIT, words)
         assert await world.decisions() == [decision]
 

@@ -226,7 +226,7 @@ async def test_a_skill_is_retired_by_name_once_a_person_approves_that(world: Wor
     )
     await world.settle()
     said = [comment.body for comment in world.forge.comments(REPO, job.pull_number or 0)]
-    assert any("ask for it anew (`overlord skills retire say-why`)" in body for body in said)
+    assert any("then ask for it anew." in body for body in said)
     await world.forge.close_pull(REPO, job.pull_number or 0)
     await world.settle()
     assert (await draft(world)).state is DraftState.FAILED

@@ -107,7 +107,7 @@ async def test_a_skill_that_does_worse_than_work_without_it_is_revised_all_the_w
         [proposal] = await world.read(proposals.newest)
         assert (proposal.trigger, proposal.type) == (Trigger.SKILL, ProposalType.REVISED_SKILL)
         assert proposal.title == "Revise the skill “say-why 1.0.0”"
-        assert "or retire it (`overlord skills retire" in proposal.action
+        assert "or retire it; the statistics of skills" in proposal.action
         stale = skill(text="Say why, in one line.")
         draft = await drafted(world, stale)
         assert (draft.kind, draft.state, draft.path) == (DraftKind.REVISE, DraftState.WAITING, PATH)
@@ -148,7 +148,9 @@ async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
         assert "Only approvers decide that" in await talk.command(
             f"retire {REPO} say-why", by=talk.chat.add_user("bob")
         )
-        assert "Say whose, as in `/overlord retire acme/calc say-why`" in await talk.command("retire say-why")
+        assert "Several repositories have a skill of that name: acme/calc and" in await talk.command(
+            "retire say-why"
+        )
         assert "o repository has a skill of that name" in await talk.command("retire say-how")
         said = await talk.command(f"retire {REPO} say-why nobody needs it")
         assert f"Draft d1 would retire say-why of {REPO}" in said

@@ -9,7 +9,7 @@ from minion.protocol import SessionKind
 from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.conversation.pull_card import Story, evidence_card, state_in_words
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words
 from overlord.domain.decision import (
     Decision,
     DecisionKind,
@@ -211,7 +211,7 @@ def evidence_message(story: Story, place: Place) -> View:
         more += (", or ", Link(address, f"pull request #{job.pull_number}"))
     parts = (
         Heading(f"Evidence of job {job.id}: {job.issue_ref}"),
-        *parts_of(evidence_card(story)),
+        *evidence_parts(story),
         Paragraph(more),
     )
     return View(summary=f"Evidence of job {job.id}", parts=parts)

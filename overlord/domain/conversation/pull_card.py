@@ -1,10 +1,11 @@
 """What people read about a job: the evidence card of the pull request, its title. Markdown, one renderer."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from minion.protocol import Report, Scope, SessionKind
+from overlord.command_ref import CommandRef
 from overlord.domain.budgets.budget import TokenUsage, usd_text
 from overlord.domain.checks.testruns.proof import UNPROVEN
 from overlord.domain.checks.testruns.red import FAILING_BEFORE
@@ -16,7 +17,10 @@ from overlord.domain.review.claim import claims_line, claims_of
 from overlord.domain.scope.reason import ScopeGrant, lines_now
 from overlord.domain.session import Session
 from overlord.domain.text.hidden_text import hidden_in
-from overlord.domain.text.plain import count, defused_line, plain_line, quoted, visible
+from overlord.domain.text.plain import count, plain_line
+from overlord.domain.view.markdown import markdown
+from overlord.domain.view.span import Bold, Code, Mark, Span
+from overlord.domain.view.view import Bullets, Heading, Paragraph, Part, Quote, Table, View
 
 MOST_HIDDEN = 10
 MOST_REASONS = 12
@@ -61,11 +65,12 @@ class Story:
         return reports[-1].summary if reports else ""
 
 
-_MARKS = {
-    CheckScore.PASS: "✅ pass",
-    CheckScore.FAIL: "❌ fail",
-    CheckScore.NEEDS_REVISION: "↩️ needs revision",
-    CheckScore.NOT_JUDGED: "⚠️ not judged",
+_MARKS: Mapping[CheckScore | None, tuple[Span, ...]] = {
+    CheckScore.PASS: (Mark("✅"), "pass"),
+    CheckScore.FAIL: (Mark("❌"), "fail"),
+    CheckScore.NEEDS_REVISION: (Mark("↩️"), "needs revision"),
+    CheckScore.NOT_JUDGED: (Mark("⚠️"), "not judged"),
+    None: (Mark("❔"), "not made"),
 }
 _STATES = {
     JobState.QUEUED: "queued",
@@ -96,45 +101,57 @@ def pull_body(story: Story) -> str:
 
 
 def evidence_card(story: Story) -> str:
+    """The same in Markdown, for the forge."""
+    return markdown(View(summary="", parts=evidence_parts(story)), _no_commands)
+
+
+def _no_commands(_ref: CommandRef) -> str:
+    raise AssertionError("the evidence names no command")
+
+
+def evidence_parts(story: Story) -> tuple[Part, ...]:
     """What was done and what proves it."""
-    parts = list(_first(story.evaluations))
-    parts += ["### What the Minion says", quoted(story.summary)]
-    parts += ["### What Overlord checked", _checks(story), _figures(story)]
+    parts: list[Part] = [*_first(story.evaluations)]
+    parts += [Heading("What the Minion says"), Quote(story.summary)]
+    parts += [Heading("What Overlord checked"), _checks(story), *_figures(story)]
     if hidden := hidden_in(story.job.issue):
-        shown = "\n".join(f"- {_cell(hint)}" for hint in hidden[:MOST_HIDDEN])
-        parts.append(
-            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:\n\n{shown}"
+        what = (
+            f"The issue hid {count(len(hidden), 'text')} that people do not see; the Minion was shown where:"
         )
+        parts += [Paragraph((what,)), _points(hidden[:MOST_HIDDEN])]
     parts += _skills(story)
-    lines = [*map(_answer_line, story.answered), *map(_no_answer, story.unanswered)]
-    if lines:
-        parts.append("\n".join(f"- {line}" for line in lines))
-    return "\n\n".join(parts)
+    if lines := [*map(_answer_line, story.answered), *map(_no_answer, story.unanswered)]:
+        parts.append(_points(lines))
+    return tuple(parts)
 
 
-def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[str]:
+def _points(lines: Iterable[str]) -> Bullets:
+    return Bullets(tuple((line,) for line in lines))
+
+
+def _first(evaluations: Sequence[EvaluationResult]) -> Iterator[Part]:
     """What is to be known before anything else is read."""
     if unjudged := not_judged_line(evaluations):
-        yield f"⚠️ **No test was run.** Tests are {_cell(unjudged)}."
+        yield Paragraph((_WARNS, Bold("No test was run."), f" Tests are {unjudged}."))
     checks = evaluations[-1].checks if evaluations else ()
     found = evaluations[-1].findings if evaluations else ()
     sentences = [item for item in found if item.rule in SHOWN_FIRST and item.check == CheckName.TESTS]
-    if any(item.rule != UNPROVEN for item in sentences):
-        lines = [f"- {_cell(item.message)}" for item in sentences if item.rule != UNPROVEN][:MOST_RED]
-        yield "⚠️ **Tests that were red at base:**\n\n" + "\n".join(lines)
+    red = [item.message for item in sentences if item.rule != UNPROVEN][:MOST_RED]
+    if red:
+        yield from (Paragraph((_WARNS, Bold("Tests that were red at base:"))), _points(red))
     for item in sentences:
         if item.rule == UNPROVEN:
-            yield f"⚠️ **unproven**: {_cell(item.message.removeprefix('Unproven: '))}"
+            yield Paragraph((_WARNS, Bold("unproven"), f": {item.message.removeprefix('Unproven: ')}"))
     if line := claims_line(checks):
-        names = [f"- {_cell(one.finding.message)}" for one in claims_of(checks)][:MOST_RED]
-        yield f"⚠️ **This {line}:**\n\n" + "\n".join(names)
-    before = [item for item in found if item.rule == FAILING_BEFORE]
+        names = [one.finding.message for one in claims_of(checks)][:MOST_RED]
+        yield from (Paragraph((_WARNS, Bold(f"This {line}:"))), _points(names))
+    before = [item.message for item in found if item.rule == FAILING_BEFORE]
     if before:
-        names = [f"- {_cell(item.message)}" for item in before][:MOST_RED]
-        yield (
-            f"{count(len(before), 'test')} failed before and after, and nothing shows that the task is about them:\n\n"
-            + "\n".join(names)
-        )
+        what = f"{count(len(before), 'test')} failed before and after, and nothing shows that the task is about them:"
+        yield from (Paragraph((what,)), _points(before[:MOST_RED]))
+
+
+_WARNS = Mark("⚠️")
 
 
 def where_work_is(job: Job) -> str:
@@ -160,60 +177,51 @@ def _unchecked(job: Job) -> str:
     )
 
 
-def _checks(story: Story) -> str:
+def _checks(story: Story) -> Part:
     if not story.evaluations or not story.evaluations[-1].checks:
-        return _unchecked(story.job)
-    rows = ["| check | verdict | |", "|---|---|---|"]
-    for check in story.evaluations[-1].checks:
-        mark = _MARKS[check.score] if check.score is not None else "❔ not made"
-        rows.append(f"| {check.name} | {mark} | {_cell(check.summary)} |")
-    return "\n".join(rows)
+        return Paragraph((_unchecked(story.job),))
+    rows = tuple(
+        ((str(check.name),), _MARKS[check.score], (check.summary,)) for check in story.evaluations[-1].checks
+    )
+    return Table(("check", "verdict", ""), rows)
 
 
-def _cell(text: str) -> str:
-    """Text that stays in its cell of a table, and on its line of a list."""
-    return defused_line(text.replace("|", "/"))
-
-
-def _skills(story: Story) -> list[str]:
-    parts = [f"Skills it could load: {_cell(', '.join(story.skills))}"] if story.skills else []
+def _skills(story: Story) -> list[Part]:
+    parts: list[Part] = []
+    if story.skills:
+        parts.append(Paragraph((f"Skills it could load: {', '.join(story.skills)}",)))
     if story.skills_loaded:
-        parts.append(f"Skills it loaded: {_cell(', '.join(story.skills_loaded))}")
+        parts.append(Paragraph((f"Skills it loaded: {', '.join(story.skills_loaded)}",)))
     if story.skills_left_out:
-        text = "\n".join(f"- {_cell(why)}" for why in story.skills_left_out[:MOST_LEFT_OUT])
-        parts.append(f"Skill files of the repository that were left out:\n\n{text}")
+        parts.append(Paragraph(("Skill files of the repository that were left out:",)))
+        parts.append(_points(story.skills_left_out[:MOST_LEFT_OUT]))
     return parts
 
 
-def _figures(story: Story) -> str:
+def _figures(story: Story) -> list[Part]:
     job = story.job
     work = [session for session in story.sessions if session.kind is SessionKind.WORK]
-    tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}"
-    if story.cost_nusd is not None:
-        tokens += f" for {usd_text(story.cost_nusd)}"
-    if story.models:
-        tokens += f" of {', '.join(f'`{_code(model)}`' for model in story.models)}"
+    price = f" for {usd_text(story.cost_nusd)}" if story.cost_nusd is not None else ""
+    tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}{price}"
     facts = [
         f"job {job.id}",
         count(len(work), "session"),
         f"revision {job.revision} of {story.attempts - 1}",
         f"{story.work_s:.0f} s of work",
         tokens,
-        f"head `{(job.head_sha or '')[:12]}`",
-        f"ledger `{story.ledger_head[:12]}`",
     ]
-    figures = " · ".join(facts)
-    if not work:
-        return figures
-    reasons = "".join(
-        f"\n- {_cell(reason)}" for reason in scope_reasons(work[-1], story.granted)[:MOST_REASONS]
+    names = [span for model in story.models for span in (", ", Code(model))][1:]
+    figures = Paragraph(
+        (
+            *(" · ".join(facts), *((" of ", *names) if names else ())),
+            *(" · head ", Code((job.head_sha or "")[:12]), " · ledger ", Code(story.ledger_head[:12])),
+        )
     )
-    return f"{figures}\n\nScope: {_cell(_scope(work))}" + (f"\n{reasons}" if reasons else "")
-
-
-def _scope(work: list[Session]) -> str:
-    """What the last session was allowed to write."""
-    return Scope.parse(work[-1].scope).describe()
+    if not work:
+        return [figures]
+    reasons = scope_reasons(work[-1], story.granted)[:MOST_REASONS]
+    scope = Paragraph((f"Scope: {Scope.parse(work[-1].scope).describe().replace('|', '/')}",))
+    return [figures, scope, *([_points(reasons)] if reasons else [])]
 
 
 def scope_reasons(session: Session, granted: Iterable[ScopeGrant]) -> tuple[str, ...]:
@@ -222,14 +230,9 @@ def scope_reasons(session: Session, granted: Iterable[ScopeGrant]) -> tuple[str,
     return lines_now(reasons, Scope.parse(session.scope), session.id, granted)
 
 
-def _code(text: str) -> str:
-    """Text for a code span, which nothing in it can leave."""
-    return " ".join(visible(text).replace("`", "'").split())
-
-
 def _answer_line(decision: Decision) -> str:
-    return f"{_cell(decision.answered_by)} answered “{_cell(decision.title)}”: {_cell(decision.answer)}"
+    return f"{decision.answered_by} answered “{decision.title}”: {decision.answer}"
 
 
 def _no_answer(decision: Decision) -> str:
-    return f"Nobody answered “{_cell(decision.title)}” in time; the Minion went on, and was told to say what it assumed."
+    return f"Nobody answered “{decision.title}” in time; the Minion went on, and was told to say what it assumed."

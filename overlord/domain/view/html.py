@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
 
+from overlord.command_ref import Word
 from overlord.domain.text.plain import visible
-from overlord.domain.view.markdown import Word
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
     Action,

@@ -1,8 +1,8 @@
 """A view in GitHub's Markdown, for a comment. Nobody's words become a mention, a link, a reference, HTML or a closing keyword."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from overlord.command_ref import CommandRef
+from overlord.command_ref import Word
 from overlord.domain.text.plain import code_block, defused_line, quoted, visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
@@ -19,9 +19,6 @@ from overlord.domain.view.view import (
     Table,
     View,
 )
-
-Word = Callable[[CommandRef], str]
-"""How a command is typed where the text is read."""
 
 
 def markdown(view: View, word: Word) -> str:
@@ -62,7 +59,7 @@ def _list(part: Bullets | Fields | Table | Actions, word: Word) -> str:
                 for item in actions
             )
         case Table(columns, rows):
-            head = [_row(map(defused_line, columns)), _row("---" for _ in columns)]
+            head = [_row(map(defused_line, columns)), f"|{'---|' * len(columns)}"]
             return "\n".join((*head, *(_row(_line(cell, word) for cell in row) for row in rows)))
 
 
@@ -71,7 +68,8 @@ def _points(lines: Iterable[str]) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+    kept = (cell.replace("|", "/") for cell in cells)
+    return f"{''.join(f'| {cell} ' if cell else '| ' for cell in kept)}|"
 
 
 def _line(spans: Iterable[Span], word: Word) -> str:

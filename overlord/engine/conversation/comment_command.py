@@ -45,12 +45,23 @@ def names() -> frozenset[str]:
 
 
 def sentence_names() -> frozenset[str]:
-    """Those that also begin a sentence about the change (`reject the second test`, `why is that`): commands in the form
-    `/overlord reject` alone."""
+    """Those that also begin a sentence about the change (`reject the second test`, `why is that`): with words after them, commands
+    in the form `/overlord reject` alone."""
     deciding = (
         name for name, verb in registry.offered(Interface.COMMENT).items() if verb.arguments is Decide
     )
     return frozenset({*deciding, *queries.offered(Interface.COMMENT)})
+
+
+def is_question(name: str, words: str) -> bool:
+    """Whether words after a query's name are its argument where one is typed, as in `cost week`, and no sentence."""
+    if name not in queries.offered(Interface.COMMENT):
+        return False
+    try:
+        queries.question_of(name, words, Interface.CHAT)
+    except CommandError:
+        return False
+    return True
 
 
 def usage() -> str:

@@ -13,6 +13,7 @@ from overlord.engine.conversation.comment_command import (
     CommentCommand,
     CommentCommandError,
     command_in,
+    is_question,
     sentence_names,
     usage,
 )
@@ -86,6 +87,8 @@ def _typed(body: str, lines: list[str], typed: list[str]) -> CommentCommand | Co
 def _is_sentence(text: str) -> bool:
     """Whether it says something, and is no command that was mistyped."""
     words = text.split()
+    if len(words) > 1 and is_question(words[0].lower(), text.split(None, 1)[1]):
+        return False
     return len(words) > 1 and words[0].lower() not in command_names() - sentence_names() and _has_words(text)
 
 

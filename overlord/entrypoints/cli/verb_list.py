@@ -50,6 +50,14 @@ def add_queries(app: typer.Typer, group: str = "") -> None:
     _add(app, declared_queries, group, load)
 
 
+def bind_queries(app: typer.Typer, group: str) -> None:
+    """The commands themselves of a group's queries, for a group that is imported whole."""
+    from overlord.entrypoints.cli.query_command import query_command
+
+    for item in _listed(declared_queries, group):
+        app.command(item.name)(query_command(item.module))
+
+
 def _add(app: typer.Typer, package: ModuleType, group: str, load: Callable[[str], Loaded]) -> None:
     for item in _listed(package, group):
         app.command(item.name, help=item.help)(_loader(load, item.module))

@@ -78,5 +78,5 @@ QUERY = Query(
     usage="draft d3",
     means="one draft, with its text",
     position=13,
-    terminal="skills drafts",
+    terminal="skills draft",
 )

@@ -4,28 +4,28 @@ from typing import Annotated, Any
 
 import typer
 
-from overlord.domain.conversation.pull_card import evidence_card, state_in_words, where_work_is
+from overlord.domain.conversation.pull_card import evidence_parts, state_in_words, where_work_is
 from overlord.domain.event_description import describe_event
 from overlord.domain.text.plain import count
 from overlord.domain.text.reference import JobRef
+from overlord.domain.view.view import View
 from overlord.engine.issues.job_summary import story_of
 from overlord.entrypoints.cli.commands import job_work, state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.query_command import query_command
+from overlord.entrypoints.cli.verb_list import bind_queries
 from overlord.entrypoints.terminal.show import (
     as_json,
-    card,
     line,
     show_text,
 )
+from overlord.entrypoints.terminal.view_text import show_view
 from overlord.settings.load import contract_for
 from overlord.store import evidence, jobs, ledger
 
 app = typer.Typer(help="Jobs: issues being worked.", no_args_is_help=True)
 
-app.command("list")(query_command("jobs"))
-app.command("history")(query_command("history"))
+bind_queries(app, "job")
 app.command()(job_work.transcript)
 app.command()(job_work.diff)
 app.command()(job_work.logs)
@@ -54,7 +54,7 @@ def show(number: Number, json: Json = False, _repo: Repo = "") -> None:
     if place := where_work_is(job):
         show_text(f"\n{place}; `overlord job diff {job.id}` shows it.")
     show_text("")
-    card(evidence_card(story))
+    show_view(View(summary="", parts=evidence_parts(story)))
     show_text(f"\n{count(len(files), 'evidence file')} in {state.home().evidence}")
 
 

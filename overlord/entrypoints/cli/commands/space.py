@@ -14,8 +14,8 @@ from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.reference import is_full_name, repository_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.query_command import query_command
 from overlord.entrypoints.cli.verb_command import give
+from overlord.entrypoints.cli.verb_list import bind_queries
 from overlord.entrypoints.terminal.show import as_json, line, person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
@@ -38,8 +38,7 @@ Named = Annotated[
 ]
 
 
-app.command("list")(query_command("spaces"))
-app.command("show")(query_command("space"))
+bind_queries(app, "space")
 
 
 @app.command("pause")

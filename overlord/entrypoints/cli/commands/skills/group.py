@@ -3,6 +3,7 @@
 import typer
 
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
+from overlord.entrypoints.cli.verb_list import add_queries
 
 app = typer.Typer(cls=LazyGroup, help="Skills: instructions that Minions load.", no_args_is_help=True)
 
@@ -15,12 +16,7 @@ def validate() -> Loaded:
     return skill_validate.validate
 
 
-@app.command("list")
-def list_skills() -> Loaded:
-    """The skills that were seen at each repository's base when a job began there, and how the work goes that loads them."""
-    from overlord.entrypoints.cli.query_command import query_command
-
-    return query_command("skills")
+add_queries(app, "skills")
 
 
 @app.command()
