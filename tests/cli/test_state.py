@@ -1,9 +1,12 @@
 """`status`, `job`, `decisions`, `ledger` beside a daemon: what they show, what they write, and how they end."""
 
 import json
+import os
 import re
 import socket
 import sqlite3
+import subprocess
+import sys
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
@@ -390,6 +393,20 @@ def test_what_does_not_exist_is_named(
     ended = overlord(*words)
     assert (ended.code, ended.out) == (4, "")
     assert ended.err.startswith(f"overlord: {said}")
+
+
+def test_where_json_is_asked_for_an_error_is_data(filled: Filled) -> None:
+    home = filled(nothing)
+    environment = {**os.environ, "OVERLORD_HOME": str(home.root), "OVERLORD_REPOS": "acme/calc"}
+    typed = [sys.executable, "-m", "overlord", "decisions", "show", "9", "--json"]
+    ended = subprocess.run(typed, env=environment, capture_output=True, check=False)
+    told = json.loads(ended.stderr)
+    assert (ended.returncode, ended.stdout, told["error"]) == (4, b"", "NotFound")
+    assert (told["message"], told["hint"]) == (
+        "there is no decision 9",
+        [{"name": "decisions", "arguments": []}],
+    )
+    assert "decisions list` shows those that wait" in told["text"]
 
 
 # The ledger.
