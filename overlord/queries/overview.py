@@ -11,6 +11,7 @@ from overlord.domain.budgets.budget import Budget, Per
 from overlord.domain.chat.briefing import Briefing, is_finished
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Decision
+from overlord.domain.event import EventName
 from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import (
     Cap,
@@ -52,6 +53,8 @@ from overlord.store.spaces.spaces import Space
 MOST_LISTED = 8
 MOST_PAST = 20
 WEEK = 7
+TEAM_ONLY = {EventName.MESSAGE_POSTED, EventName.MESSAGE_DELIVERED, EventName.MESSAGE_DEFERRED}
+"""Events that quote what somebody said in the chat or the terminal."""
 
 
 def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Status:
@@ -243,10 +246,22 @@ def history(connection: sqlite3.Connection, *, at: datetime, limit: int = MOST_P
     return History(at=at, jobs=tuple(found))
 
 
-def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: bool = False) -> Why:
-    """Where one job stands and how it came there; `is_local`: see `tell`. Raises NotFound."""
+def why(
+    connection: sqlite3.Connection,
+    job_id: int,
+    *,
+    at: datetime,
+    is_local: bool = False,
+    is_public: bool = False,
+) -> Why:
+    """Where one job stands and how it came there; `is_local`: see `tell`. `is_public`: for readers of the repository, who are
+    not shown what people of the team said to the Minion. Raises NotFound."""
     job = jobs.get(connection, job_id)
-    entries = list(ledger.entries(connection, job_id=job_id))
+    entries = [
+        entry
+        for entry in ledger.entries(connection, job_id=job_id)
+        if not (is_public and entry.name in TEAM_ONLY)
+    ]
     judged = evaluations.history(connection, job)
     return Why(
         at=at,
@@ -254,7 +269,7 @@ def why(connection: sqlite3.Connection, job_id: int, *, at: datetime, is_local: 
         told=tuple(_history_lines(entries[-MOST_LISTED:], is_local=is_local)),
         earlier=max(0, len(entries) - MOST_LISTED),
         decisions=tuple(decisions.waiting(connection, job_id)),
-        unread=tuple(steering.unread(connection, job_id)),
+        unread=() if is_public else tuple(steering.unread(connection, job_id)),
         findings=judged[-1].findings if judged else (),
     )
 

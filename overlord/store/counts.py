@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 Key = tuple[str, ...]
+_ASKED = "FROM decisions WHERE state = 'open' AND proposal_id IS NULL AND draft_id IS NULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Census:
     sessions: Mapping[Key, int]
     """Those that have not ended, by kind."""
     decisions: Mapping[Key, int]
-    """Open ones, by kind."""
+    """Open ones about work, by kind: a proposal may rest for weeks."""
     decision_since: datetime | None
     """When the oldest of them was asked."""
     paused: frozenset[str]
@@ -32,7 +33,7 @@ class Census:
 
 def take(connection: sqlite3.Connection) -> Census:
     """Raises what SQLite raises."""
-    since = connection.execute("SELECT min(created_at) FROM decisions WHERE state = 'open'").fetchone()[0]
+    since = connection.execute(f"SELECT min(created_at) {_ASKED}").fetchone()[0]
     return Census(
         jobs=_counts(connection, "SELECT space, state, count(*) FROM jobs WHERE is_open GROUP BY 1, 2"),
         oldest={
@@ -40,7 +41,7 @@ def take(connection: sqlite3.Connection) -> Census:
             for state, at in connection.execute("SELECT state, min(since) FROM standing GROUP BY state")
         },
         sessions=_counts(connection, "SELECT kind, count(*) FROM sessions WHERE state != 'ended' GROUP BY 1"),
-        decisions=_counts(connection, "SELECT kind, count(*) FROM decisions WHERE state = 'open' GROUP BY 1"),
+        decisions=_counts(connection, f"SELECT kind, count(*) {_ASKED} GROUP BY 1"),
         decision_since=datetime.fromisoformat(since) if since else None,
         paused=frozenset(
             row[0]

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
+from markdown_it import MarkdownIt
 
 from overlord.adapters.slack.blocks import message_payload
 from overlord.command_ref import CommandRef
 from overlord.domain.identifiers import UserId
 from overlord.domain.view.html import html
 from overlord.domain.view.markdown import markdown
-from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
     Action,
     ActionId,
@@ -113,6 +114,59 @@ def test_hostile_words_do_nothing_in_markdown() -> None:
     assert not re.search(r"@bob|closes #1|GH-2|https://evil|<script|\]\(javascript|\x1b|\u202e", outside)
     assert "\n# now" not in outside
     assert [line.count("|") for line in outside.splitlines() if line.startswith("|")] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        "```",
+        "~~~~",
+        "# now",
+        "- a",
+        "+ a",
+        "* a",
+        "> a",
+        "1. a",
+        "2) a",
+        "[x]: https://e",
+        "[ ] a",
+        "---",
+        "***",
+        "===",
+    ],
+)
+def test_words_at_the_start_of_a_line_make_no_other_block_of_it(begins: str) -> None:
+    def blocks(text: str) -> list[str]:
+        parts = (
+            *(Paragraph((text,)), Paragraph((text, Code("x"))), Bullets(((text,),)), Note(f" {text}")),
+            *(Actions((Action(text, CommandRef("why"), ""),)), Table((text,), (((text,),),))),
+        )
+        shown = MarkdownIt("commonmark").enable("table").parse(markdown(View(summary="", parts=parts), word))
+        return [token.type for token in shown]
+
+    assert blocks(begins) == blocks("words")
+
+
+@pytest.mark.parametrize(
+    ("spans", "acts"),
+    [
+        (("see @", "bob"), "@bob"),
+        (("see @", Mention(UserId("U1"))), "@U1"),
+        (("closes #", "1"), "#1"),
+        (("GH-", Moment(1772442000, day=True)), "GH-2"),
+        (("https:", "//evil.example"), "://"),
+        (("www", ".evil.example"), "www."),
+        (("look!", Link("https://example.org/a", "here")), "!["),
+        (("a\\", Code("x")), "\\`"),
+        (("a ` b", Code("x")), "a `"),
+        (("[a]", "(javascript:x)"), "]("),
+        (("&#6", "4;bob"), "&#64;"),
+        ((Bold("a ` b"), Code("x")), "a `"),
+    ],
+    ids=str,
+)
+def test_words_that_stand_in_two_spans_make_nothing_together(spans: tuple[Span, ...], acts: str) -> None:
+    assert acts not in markdown(View(summary="", parts=(Paragraph(spans),)), word)
 
 
 class Elements(HTMLParser):

@@ -1,5 +1,6 @@
 """Plain words in the chat: a model reads which command they ask for; a look is answered, an act is offered with a button."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -144,4 +145,12 @@ async def test_a_mistyped_command_and_too_many_messages_ask_no_model(talk: Talk)
     assert await asked_for_reading(talk) == 0
     for _ in range(plain_language.MOST_A_DAY + 2):
         await talk.command("would you kindly destroy everything")
+    assert await asked_for_reading(talk) == plain_language.MOST_A_DAY
+
+
+async def test_a_burst_of_messages_asks_a_model_no_more_often(talk: Talk) -> None:
+    async with asyncio.TaskGroup() as group:
+        for _ in range(plain_language.MOST_A_DAY + 4):
+            group.create_task(talk.chat.mention(talk.alice, "would you kindly destroy everything"))
+    await talk.world.settle()
     assert await asked_for_reading(talk) == plain_language.MOST_A_DAY

@@ -40,6 +40,7 @@ async def proposal(talk: Talk, number: int = 1) -> EnhancementProposal:
 
 async def test_approved_in_the_chat_it_is_worked_on_and_its_card_says_what_became_of_it(talk: Talk) -> None:
     card = talk.card(START)
+    assert [message.ts for message in talk.cards() if LACK in message.plain and message.buttons] == [card.ts]
     assert card.plain.splitlines() == [
         f"💡 Proposal p1: Give Minions what they lack: “{LACK}”",
         f"Tool fix for {REPO}",

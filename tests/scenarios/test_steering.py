@@ -57,6 +57,19 @@ def heard(world: World) -> str:
     return str(world.minion_heard())
 
 
+async def test_what_the_team_says_to_a_minion_is_not_shown_in_a_comment(talk: Talk) -> None:
+    world = talk.world
+    number = await between_turns(world)
+    await talk.chat.command(talk.alice, f"message #{number} {WORDS}")
+    await world.until(lambda: posted(world))
+    await goes_on(world)
+    assert await world.read(told) == ["message_posted", "message_delivered"]
+    await world.forge.comment(REPO, number, "/overlord why")
+    await world.settle()
+    [shown] = [item.body for item in world.forge.comments(REPO, number) if "### What happened" in item.body]
+    assert "it adds" not in shown and "message" not in shown
+
+
 async def test_what_is_typed_in_the_chat_is_read_before_the_next_turn_and_acknowledged(talk: Talk) -> None:
     number = await between_turns(talk.world)
     await talk.chat.command(talk.alice, f"message #{number} {WORDS}")

@@ -214,7 +214,8 @@ def _figures(story: Story) -> list[Part]:
     figures = Paragraph(
         (
             *(" · ".join(facts), *((" of ", *names) if names else ())),
-            *(" · head ", Code((job.head_sha or "")[:12]), " · ledger ", Code(story.ledger_head[:12])),
+            *((" · head ", Code(job.head_sha[:12])) if job.head_sha else ()),
+            *(" · ledger ", Code(story.ledger_head[:12])),
         )
     )
     if not work:

@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-_LIVE = re.compile(r"(@(?=\w)|#(?=\w)|GH\\?-(?=\d)|:(?=\\?/\\?/))", re.IGNORECASE)
+_LIVE = re.compile(r"(@(?=\w)|#(?=\w)|GH\\?-(?=\d)|:(?=\\?/\\?/)|\bwww(?=\.))", re.IGNORECASE)
 """Where a mention, a reference (what a closing keyword needs) or an address begins, a backslash notwithstanding."""
-_ZERO_WIDTH = "\u200b"
+ZERO_WIDTH = "\u200b"
 
 
 def visible(text: str) -> str:
@@ -29,7 +29,7 @@ def _is_hidden(char: str) -> bool:
 def defused(text: str) -> str:
     """Text a forge reads as text: no mentions, no closing keywords, no references, no HTML, no images."""
     text = _ENTITY.sub("&amp;", visible(text))
-    text = _LIVE.sub(rf"\1{_ZERO_WIDTH}", text)
+    text = _LIVE.sub(rf"\1{ZERO_WIDTH}", text)
     return text.replace("<", "&lt;").replace("![", "!&#91;").replace("](", "]&#40;")
 
 

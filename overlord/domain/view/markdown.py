@@ -1,9 +1,11 @@
 """A view in GitHub's Markdown, for a comment. Nobody's words become a mention, a link, a reference, HTML or a closing keyword."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from overlord.command_ref import Word
-from overlord.domain.text.plain import code_block, defused_line, quoted, visible
+from overlord.domain.text.plain import ZERO_WIDTH, code_block, defused_line, quoted, visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.view import (
     Actions,
@@ -20,6 +22,10 @@ from overlord.domain.view.view import (
     View,
 )
 
+_TEXTS = str | Mention | Moment | Mark
+_BLOCK = re.compile(r"```|~~~|#{1,6}(\s|$)|[-+*](\s|$)|>|\d+[.)](\s|$)|\[[^\]]*\](:|\s)|([-_*]\s*){3,}$|=+$")
+"""How a line begins that is a fence, a heading, a point, a quote, a definition, a task's box or a rule."""
+
 
 def markdown(view: View, word: Word) -> str:
     """Its parts, one below the other. Buttons are left out: nobody can press one here."""
@@ -33,13 +39,13 @@ def _part(part: Part, word: Word) -> str:
         case Heading(text):
             return f"### {defused_line(text)}"
         case Paragraph(spans):
-            return _line(spans, word)
+            return _begun(_line(spans, word))
         case Quote(text):
             return quoted(text)
         case Output(text):
             return code_block(text)
         case Note(text):
-            return defused_line(text)
+            return _begun(defused_line(text))
         case Rule():
             return "---"
         case Bullets() | Fields() | Table() | Actions():
@@ -50,12 +56,12 @@ def _part(part: Part, word: Word) -> str:
 def _list(part: Bullets | Fields | Table | Actions, word: Word) -> str:
     match part:
         case Bullets(items):
-            return _points(_line(item, word) for item in items)
+            return _points(_begun(_line(item, word)) for item in items)
         case Fields(fields):
             return _points(f"**{defused_line(name)}:** {_line(spans, word)}" for name, spans in fields)
         case Actions(actions):
             return _points(
-                f"{defused_line(item.label)}: {_code(word(item.ref))} {defused_line(item.consequence)}".rstrip()
+                f"{_begun(defused_line(item.label))}: {_code(word(item.ref))} {defused_line(item.consequence)}".rstrip()
                 for item in actions
             )
         case Table(columns, rows):
@@ -72,16 +78,44 @@ def _row(cells: Iterable[str]) -> str:
     return f"{''.join(f'| {cell} ' if cell else '| ' for cell in kept)}|"
 
 
+def _begun(line: str) -> str:
+    """A line that begins a block; its first letters make no other kind of block of it."""
+    return f"{ZERO_WIDTH}{line}" if _BLOCK.match(line) else line
+
+
 def _line(spans: Iterable[Span], word: Word) -> str:
-    return "".join(_span(span, word) for span in spans).strip()
+    joined = list(_joined(spans, word))
+    has_code = any(item.startswith("`") for is_text, item in joined if not is_text)
+    shown = [_words(text, has_code=has_code) if is_text else text for is_text, text in joined]
+    return "".join(shown).strip()
+
+
+def _joined(spans: Iterable[Span], word: Word) -> Iterator[tuple[bool, str]]:
+    """Texts, and marked-up words between them. Neighbouring texts are one: a forge reads `@` and `bob` as one, too."""
+    for is_text, group in groupby(spans, lambda span: isinstance(span, _TEXTS)):
+        if is_text:
+            yield True, "".join(_plain(span) for span in group)
+        else:
+            yield from ((False, _span(span, word)) for span in group)
+
+
+def _plain(span: Span) -> str:
+    """The words of a span that has no mark-up here."""
+    match span:
+        case Mention(user):
+            return user
+        case Moment():
+            return span.words
+        case Mark(sign):
+            return f"{sign} "
+    assert isinstance(span, str)
+    return span
 
 
 def _span(span: Span, word: Word) -> str:
     match span:
-        case str():
-            return _kept_blanks(span)
         case Bold(text):
-            return f"**{defused_line(text).replace('*', '∗')}**" if text.strip() else ""
+            return f"**{_marked(text).replace('*', '∗')}**" if text.strip() else ""
         case Code(text):
             return _code(text)
         case Command(ref):
@@ -89,19 +123,23 @@ def _span(span: Span, word: Word) -> str:
         case Issue(space, number) | Pull(space, number):
             return _code(f"{space}#{number}")
         case Link(url, text):
-            shown = defused_line(text or url).replace("]", "")
+            shown = _marked(text or url).replace("]", "")
             return f"[{shown}]({url})" if span.is_address else shown
-        case Mention(user):
-            return defused_line(user)
-        case Moment():
-            return span.words
-        case Mark(sign):
-            return f"{sign} "
+    raise AssertionError(f"{span!r} is a text")
 
 
-def _kept_blanks(text: str) -> str:
-    """On one line, with the blanks around it that part it from its neighbours."""
+def _marked(text: str) -> str:
+    """Words within mark-up, which no code span leads out of."""
+    return defused_line(text).replace("`", "'")
+
+
+def _words(text: str, *, has_code: bool) -> str:
+    """On one line, with the blanks around it that part it from its neighbours, of which it changes none."""
     line = defused_line(text)
+    if has_code:
+        line = line.replace("`", "'")
+    if line.endswith(("!", "\\")):
+        line += ZERO_WIDTH
     before, after = (" " if text[:1].isspace() else ""), (" " if text[-1:].isspace() else "")
     return f"{before}{line}{after}" if line else " "[: len(text)]
 

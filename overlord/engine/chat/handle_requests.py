@@ -102,7 +102,11 @@ async def read_words(parts: Parts, chat_output: ChatOutput, number: int) -> Prog
     request = await parts.database.read(lambda c: requests.get(c, number))
     if request.state is not RequestState.READING:
         return Progress.IDLE
-    words = await plain_language.read(parts, request)
+    words = request.understood
+    if words is None:
+        words = await plain_language.read(parts, request)
+        # Once and for all: a chat that fails while the writer is looked up costs no second call.
+        await _note_state(parts, request, RequestState.READING, understood=words)
     command = chat_command(words) if words else None
     if command is not None and not isinstance(command, Question | Help):
         return await _offer(parts, chat_output, request, command, words)

@@ -29,7 +29,8 @@ class OfJob:
 
 def _read(look: Look, arguments: OfJob) -> Why:
     number = look.newest_job(arguments.job).id
-    return overview.why(look.connection, number, at=look.at, is_local=look.is_local)
+    is_public = look.here is not None
+    return overview.why(look.connection, number, at=look.at, is_local=look.is_local, is_public=is_public)
 
 
 def _view(_look: Look, why: Why) -> View:

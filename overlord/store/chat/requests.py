@@ -91,8 +91,9 @@ def get(connection: sqlite3.Connection, number: int) -> Request:
 
 
 def read_since(connection: sqlite3.Connection, user: str, since: datetime) -> int:
-    """How many of somebody's a model was asked about."""
-    query = "SELECT count(*) FROM requests WHERE user = ? AND understood IS NOT NULL AND at >= ?"
+    """How many of somebody's a model was asked about, or is being asked."""
+    query = """SELECT count(*) FROM requests
+               WHERE user = ? AND (understood IS NOT NULL OR state = 'reading') AND at >= ?"""
     return int(connection.execute(query, (user, since.isoformat())).fetchone()[0])
 
 
