@@ -13,8 +13,8 @@ from overlord.embedded.play import Turn, edit, say, submit, write
 from overlord.embedded.reviewer import REVIEW
 from overlord.store import jobs, ledger
 from overlord.store.skills import drafts
-from overlord.verbs.proposal import ApproveProposal, approve_proposal
-from overlord.verbs.skill import ApproveDraft, EditDraft, approve_draft, edit_draft
+from overlord.verbs.proposal import approve_proposal
+from overlord.verbs.skill import approve_draft, edit_draft
 from tests.stored import claim, propose
 from tests.world import FIX, World
 
@@ -89,7 +89,7 @@ async def drafted(world: World, *answers: str) -> SkillDraft:
     """The proposal is approved, and the model answers so when it is asked for a draft."""
     world.model.forget()
     world.model_will(*map(say, answers or (skill(),)), when=DRAFTING)
-    await by_hand(world, approve_proposal, ApproveProposal(proposal_id=1, by=ALICE))
+    await by_hand(world, approve_proposal, 1, by=ALICE)
     await world.until(lambda: _is_over(world))
     return await draft(world)
 
@@ -114,21 +114,21 @@ async def until(world: World, state: DraftState, number: int = 1) -> SkillDraft:
     return await draft(world, number)
 
 
-async def by_hand(world: World, verb: Any, command: Any) -> Any:
+async def by_hand(world: World, verb: Any, *arguments: Any, **named: Any) -> Any:
     """A verb, given by a person."""
     at = world.clock.now()
-    done = await world.overlord.parts.database.write("by hand", lambda c: verb(c, command, at=at))
+    done = await world.overlord.parts.database.write("by hand", lambda c: verb(c, *arguments, **named, at=at))
     world.overlord.wakeup.notify()
     return done
 
 
 async def edited(world: World, text: str, **more: Any) -> SkillDraft:
-    changed: SkillDraft = await by_hand(world, edit_draft, EditDraft(draft_id=1, by=ALICE, text=text, **more))
+    changed: SkillDraft = await by_hand(world, edit_draft, 1, text, by=ALICE, **more)
     return changed
 
 
 async def approved(world: World, **more: Any) -> None:
-    await by_hand(world, approve_draft, ApproveDraft(draft_id=1, by=ALICE, **more))
+    await by_hand(world, approve_draft, 1, by=ALICE, **more)
 
 
 async def written(world: World, *turns: Turn) -> None:

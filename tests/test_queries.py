@@ -96,7 +96,7 @@ def test_status_shows_everything_that_needs_somebody(store: sqlite3.Connection) 
     decisions.raise_decision(store, gone)
     spaces.pause(store, OTHER, paused=True)
     spaces.note_poll(store, REPO, at=NOW, trouble="the forge is away")
-    commands.pause_work(store, commands.PauseWork(space=REPO, actor="cli:alice"), at=NOW)
+    commands.pause_work(store, REPO, actor="cli:alice", at=NOW)
     found = overview.status(store, settings(), at=later(60))
     assert [(view.job.id, view.doing) for view in found.jobs] == [(job.id, "turn 2: ran pytest")]
     assert [(item.decision.id, item.space, item.issue_number) for item in found.waiting] == [
@@ -137,7 +137,7 @@ def test_the_queue_stands_in_the_order_of_its_beginnings(store: sqlite3.Connecti
     assert overview.queue(store, own, at=NOW).jobs[1].why == f"1 of 1 sessions of {REPO} run"
     prepare(store, first)
     assert overview.queue(store, settings(), at=NOW).jobs[0].why == "its session is being started"
-    commands.pause_work(store, commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), at=NOW)
+    commands.pause_work(store, None, actor="cli:alice", reason="lunch", at=NOW)
     paused = overview.queue(store, settings(), at=NOW)
     assert {item.why for item in paused.jobs} == {"Everything is paused by alice: lunch"}
 

@@ -160,18 +160,19 @@ class World:
         return waiting
 
     async def answer(self, decision: Decision, verb: Verb, text: str = "", *, by: str = "cli:alice") -> None:
-        command = commands.AnswerDecision(
-            decision_id=decision.id, verb=verb, text=text, actor=by, digest=decision.digest
-        )
         await self.overlord.parts.database.write(
-            "by hand", lambda c: commands.answer_decision(c, command, at=self.clock.now())
+            "by hand",
+            lambda c: commands.answer_decision(
+                c, decision.id, verb, text=text, actor=by, digest=decision.digest, at=self.clock.now()
+            ),
         )
         self.overlord.wakeup.notify()
 
     async def stop_job(self, number: int = 1) -> None:
-        command = commands.StopJob(job_id=number, actor="cli:alice", reason="not needed any more")
+        reason = "not needed any more"
         await self.overlord.parts.database.write(
-            "by hand", lambda c: commands.stop_job(c, command, at=self.clock.now())
+            "by hand",
+            lambda c: commands.stop_job(c, number, actor="cli:alice", reason=reason, at=self.clock.now()),
         )
 
     async def push(self, files: dict[str, str]) -> None:

@@ -44,6 +44,7 @@ EVERYWHERE = (
         "proposals",
     ),
     "space tests",
+    "space ask-again",
     *(
         "skills list",
         "skills show",

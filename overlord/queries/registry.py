@@ -18,7 +18,12 @@ from overlord.queries.query import Query
 
 def names() -> tuple[str, ...]:
     """What queries are called, without loading them."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(declared.__path__)))
+    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(declared.__path__)))
+
+
+def module_of(name: str) -> str:
+    """Where it is declared."""
+    return f"{declared.__name__}.{name.replace('-', '_')}"
 
 
 def queries() -> Mapping[str, Query]:
@@ -31,7 +36,7 @@ def find(name: str) -> Query:
     """One of them. Raises KeyError for a name that none has."""
     if name not in names():
         raise KeyError(name)
-    found = importlib.import_module(f"{declared.__name__}.{name}").QUERY
+    found = importlib.import_module(module_of(name)).QUERY
     assert isinstance(found, Query), f"{name} declares no QUERY"
     return found
 
@@ -69,4 +74,4 @@ def question_of(name: str, words: str, interface: Interface) -> Question:
 def help_of(name: str) -> str:
     """What a query shows, as its module's docstring has it."""
     find(name)
-    return inspect.cleandoc(sys.modules[f"{declared.__name__}.{name}"].__doc__ or "")
+    return inspect.cleandoc(sys.modules[module_of(name)].__doc__ or "")

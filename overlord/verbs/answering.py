@@ -3,9 +3,9 @@
 from overlord.domain.conversation.decision_words import OPENS, confirmation
 from overlord.domain.decision import Audience, Decision, DecisionKind, Verb
 from overlord.verbs import commands
-from overlord.verbs.proposal import ApproveProposal, RejectProposal, approve_proposal, reject_proposal
+from overlord.verbs.proposal import approve_proposal, reject_proposal
 from overlord.verbs.right import Right
-from overlord.verbs.skill import ApproveDraft, RejectDraft, approve_draft, reject_draft
+from overlord.verbs.skill import approve_draft, reject_draft
 from overlord.verbs.verb import Context, Done
 
 
@@ -16,10 +16,16 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
         return _answer_draft(context, decision.draft_id, verb, text)
     if decision.proposal_id is not None:
         return _answer_proposal(context, decision.proposal_id, verb, text)
-    command = commands.AnswerDecision(
-        decision_id=decision.id, verb=verb, text=text, actor=context.actor, digest=context.digest
+    answered = commands.answer_decision(
+        context.connection,
+        decision.id,
+        verb,
+        actor=context.actor,
+        text=text,
+        digest=context.digest,
+        at=context.at,
     )
-    return Done(text=confirmation(commands.answer_decision(context.connection, command, at=context.at)))
+    return Done(text=confirmation(answered))
 
 
 def right_of(decision: Decision) -> Right:
@@ -35,12 +41,11 @@ def check_eyes(context: Context, decision: Decision, verb: Verb) -> None:
 
 
 def _answer_proposal(context: Context, number: int, verb: Verb, reason: str) -> Done:
+    connection, by, digest, at = context.connection, context.person, context.digest, context.at
     if verb is Verb.REJECT:
-        refused = RejectProposal(proposal_id=number, by=context.person, reason=reason, digest=context.digest)
-        proposal = reject_proposal(context.connection, refused, at=context.at)
+        proposal = reject_proposal(connection, number, by=by, reason=reason, digest=digest, at=at)
         return Done(text=f"Proposal {proposal.name}: rejected. It comes back only with twice the evidence.")
-    command = ApproveProposal(proposal_id=number, by=context.person, reason=reason, digest=context.digest)
-    proposal = approve_proposal(context.connection, command, at=context.at)
+    proposal = approve_proposal(connection, number, by=by, reason=reason, digest=digest, at=at)
     if proposal.is_drafted:
         return Done(text=f"Proposal {proposal.name}: approved. A skill for {proposal.space} is drafted.")
     if proposal.issue_number is not None:
@@ -51,8 +56,16 @@ def _answer_proposal(context: Context, number: int, verb: Verb, reason: str) -> 
 
 def _answer_draft(context: Context, number: int, verb: Verb, reason: str) -> Done:
     if verb is Verb.REJECT:
-        refused = RejectDraft(draft_id=number, by=context.person, reason=reason, digest=context.digest)
-        return Done(text=f"Draft {reject_draft(context.connection, refused, at=context.at).label}: rejected.")
-    command = ApproveDraft(draft_id=number, by=context.person, reason=reason, digest=context.digest)
-    draft = approve_draft(context.connection, command, at=context.at)
+        draft = reject_draft(
+            context.connection,
+            number,
+            by=context.person,
+            reason=reason,
+            digest=context.digest,
+            at=context.at,
+        )
+        return Done(text=f"Draft {draft.label}: rejected.")
+    draft = approve_draft(
+        context.connection, number, by=context.person, reason=reason, digest=context.digest, at=context.at
+    )
     return Done(text=f"Draft {draft.label}: approved. An issue is opened in {draft.space}.")

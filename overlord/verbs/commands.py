@@ -1,11 +1,10 @@
-"""Every verb a person has: one record and one function each. CLI, comments, Slack, web and MCP parse and render; this acts.
+"""Every verb a person has: one function each. CLI, comments, Slack, web and MCP parse and render; this acts.
 
 A function takes a connection inside one transaction (the daemon's, or `write_beside` it) and writes facts; the tick
-does the rest. Each says who did it in the ledger.
+does the rest. Each says who did it in the ledger: its `actor`, as `cli:name` or `slack:U123`.
 """
 
 import sqlite3
-from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import Issue, Scope
@@ -28,46 +27,29 @@ from overlord.verbs import untested
 from overlord.verbs.scope import covers, grant, grant_once, widen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopJob:
-    """End a job: its session is stopped, what it pushed and all evidence stay."""
+def stop_job(
+    connection: sqlite3.Connection, job_id: int, *, actor: str, reason: str = "", at: datetime
+) -> Job:
+    """End a job: its session is stopped, what it pushed and all evidence stay.
 
-    job_id: int
-    actor: str
-    """Who says so: `cli:name`, `slack:U123`."""
-    reason: str = ""
-
-
-def stop_job(connection: sqlite3.Connection, command: StopJob, *, at: datetime) -> Job:
-    """Raises NotFound for an unknown job, Refused for one that has ended."""
-    job = jobs.get(connection, command.job_id)
+    Raises NotFound for an unknown job, Refused for one that has ended.
+    """
+    job = jobs.get(connection, job_id)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already: {job.state}")
-    reason = command.reason or "stopped by a person"
+    reason = reason or "stopped by a person"
     return jobs.move(
-        connection,
-        job.id,
-        EventName.STOPPED,
-        at=at,
-        actor=command.actor,
-        data={"reason": reason},
-        reason=reason,
+        connection, job.id, EventName.STOPPED, at=at, actor=actor, data={"reason": reason}, reason=reason
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeJob:
-    """Let a job that waits for people go on from where it is, as its work label put on again does."""
+def resume_job(connection: sqlite3.Connection, job_id: int, *, actor: str, issue: Issue, at: datetime) -> Job:
+    """Let a job that waits for people go on from where it is, as its work label put on again does.
 
-    job_id: int
-    actor: str
-    issue: Issue
-    """As it stands now: that is what is worked on from here."""
-
-
-def resume_job(connection: sqlite3.Connection, command: ResumeJob, *, at: datetime) -> Job:
-    """Raises NotFound for an unknown job, Refused for one that does not wait or goes on already."""
-    job = jobs.get(connection, command.job_id)
+    It works on `issue`, as it stands now, from here. Raises NotFound for an unknown job, Refused for one that does not wait or
+    goes on already.
+    """
+    job = jobs.get(connection, job_id)
     if job.state is not JobState.WAITING:
         raise Refused(f"job {job.id} does not wait for anybody: it is {job.state}")
     if decisions.unapplied(connection, job.id):
@@ -78,120 +60,95 @@ def resume_job(connection: sqlite3.Connection, command: ResumeJob, *, at: dateti
         job.id,
         EventName.WORK_RESUMED,
         at=at,
-        actor=command.actor,
-        issue=command.issue,
+        actor=actor,
+        issue=issue,
         edited_issue=None,
         losses=0,
         projected="",  # with that, the label is ours to take off again
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryJob:
-    """Answer what a job waits for with the answer that tries again."""
+def retry_job(connection: sqlite3.Connection, job_id: int, *, actor: str, at: datetime) -> Decision:
+    """Answer what a job waits for with the answer that tries again.
 
-    job_id: int
-    actor: str
-
-
-def retry_job(connection: sqlite3.Connection, command: RetryJob, *, at: datetime) -> Decision:
-    """Raises NotFound for an unknown job, Refused for one that waits for nothing another try could fix."""
-    job = jobs.get(connection, command.job_id)
+    Raises NotFound for an unknown job, Refused for one that waits for nothing another try could fix.
+    """
+    job = jobs.get(connection, job_id)
     for decision in decisions.waiting(connection, job.id):
         verb = next((verb for verb in decision.verbs if verb in _TRY_AGAIN), None)
         if verb is not None and decision.session_id is None:
-            answer = AnswerDecision(decision_id=decision.id, verb=verb, actor=command.actor)
-            return answer_decision(connection, answer, at=at)
+            return answer_decision(connection, decision.id, verb, actor=actor, at=at)
     raise Refused(f"job {job.id} does not wait for another try: it is {job.state}")
 
 
 _TRY_AGAIN = frozenset({Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkOn:
-    """Have an issue worked on although nobody put the work label on it, or let its waiting job go on."""
+def work_on(
+    connection: sqlite3.Connection, space: str, number: int, *, actor: str, at: datetime
+) -> WorkRequest:
+    """Have an issue worked on although nobody put the work label on it, or let its waiting job go on.
 
-    space: str
-    """A repository managed by Overlord, as the settings spell it."""
-    number: int
-    actor: str
-
-
-def work_on(connection: sqlite3.Connection, command: WorkOn, *, at: datetime) -> WorkRequest:
-    """Written down only: the tick reads the issue and answers the request, seconds later where a daemon runs.
-
-    Raises Refused when a job works on it already, or its repository cannot be found.
+    Written down only: the tick reads the issue and answers the request, seconds later where a daemon runs. `space` is spelled as
+    in the settings. Raises Refused when a job works on it already, or its repository cannot be found.
     """
-    reference = f"{command.space}#{command.number}"
-    live = jobs.live_for(connection, command.space, command.number)
+    reference = f"{space}#{number}"
+    live = jobs.live_for(connection, space, number)
     if live is not None and live.state is not JobState.WAITING:
         raise Refused(f"job {live.id} works on {reference} already: it is {state_in_words(live.state)}")
-    if spaces.get(connection, command.space).paused:
-        raise Refused(why_not_found(connection, command.space), hint=_ways_on(connection, command.space))
-    work_request = work_requests.add(
-        connection, space=command.space, number=command.number, actor=command.actor, at=at
-    )
+    if spaces.get(connection, space).paused:
+        raise Refused(why_not_found(connection, space), hint=_ways_on(connection, space))
+    work_request = work_requests.add(connection, space=space, number=number, actor=actor, at=at)
     if work_request.at == at:
-        _append_event(
-            connection, EventName.WORK_REQUESTED, {"issue": reference}, actor=command.actor, at=at, job=live
-        )
+        data = {"issue": reference}
+        _append_event(connection, EventName.WORK_REQUESTED, data, actor=actor, at=at, job=live)
     return work_request
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PauseWork:
-    """Begin nothing new for now. What runs goes on and is judged; labels and comments are read, and their jobs queue."""
+def pause_work(
+    connection: sqlite3.Connection, space: str | None, *, actor: str, reason: str = "", at: datetime
+) -> Pause:
+    """Begin nothing new for now in a repository, as the settings spell it, or with None in any.
 
-    space: str | None
-    """A repository, as the settings spell it; None for everything."""
-    actor: str
-    reason: str = ""
-
-
-def pause_work(connection: sqlite3.Connection, command: PauseWork, *, at: datetime) -> Pause:
-    """It holds at once, and over restarts. Raises Refused for what is paused already."""
-    known = pauses.of(connection, command.space or EVERYTHING)
+    What runs goes on and is judged; labels and comments are read, and their jobs queue. It holds at once, and over restarts.
+    Raises Refused for what is paused already.
+    """
+    known = pauses.of(connection, space or EVERYTHING)
     if known is not None:
         raise Refused(f"{known.what} is paused already, by {name_of(known.actor)}")
-    reason = plain_line(command.reason[:1000], limit=200)
-    pause = Pause(space=command.space or EVERYTHING, actor=command.actor, at=at, reason=reason)
+    reason = plain_line(reason[:1000], limit=200)
+    pause = Pause(space=space or EVERYTHING, actor=actor, at=at, reason=reason)
     pauses.add(connection, pause)
     data = {name: value for name, value in (("space", pause.space), ("reason", reason)) if value}
-    _append_event(connection, EventName.PAUSED, data, actor=command.actor, at=at)
+    _append_event(connection, EventName.PAUSED, data, actor=actor, at=at)
     return pause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeWork:
-    """Let what a person paused go on."""
+def resume_work(
+    connection: sqlite3.Connection, space: str | None, *, actor: str, at: datetime
+) -> tuple[Pause, ...]:
+    """Let what a person paused go on: a repository, as the settings spell it. None ends the pause of everything, and no
+    repository's own.
 
-    space: str | None
-    """A repository, as the settings spell it; None ends the pause of everything, and no repository's own."""
-    actor: str
-
-
-def resume_work(connection: sqlite3.Connection, command: ResumeWork, *, at: datetime) -> tuple[Pause, ...]:
-    """Returns the pauses that still hold back some of it. Raises Refused for what is not paused, and for a repository that
-    cannot be found: that one's decision says what becomes of it."""
-    pause = pauses.of(connection, command.space or EVERYTHING)
-    others = [
-        other for name, other in pauses.every(connection).items() if name != (command.space or EVERYTHING)
-    ]
+    Returns the pauses that still hold back some of it. Raises Refused for what is not paused, and for a repository that cannot
+    be found: that one's decision says what becomes of it.
+    """
+    pause = pauses.of(connection, space or EVERYTHING)
+    others = [other for name, other in pauses.every(connection).items() if name != (space or EVERYTHING)]
     if pause is None:
-        if command.space is None or not spaces.get(connection, command.space).paused:
-            raise Refused(_not_paused(command.space or "everything", others))
-        if _asked_about(connection, command.space) is not None:
-            raise Refused(why_not_found(connection, command.space), hint=_ways_on(connection, command.space))
-        resume_space(connection, command.space, actor=command.actor, at=at)
+        if space is None or not spaces.get(connection, space).paused:
+            raise Refused(_not_paused(space or "everything", others))
+        if _asked_about(connection, space) is not None:
+            raise Refused(why_not_found(connection, space), hint=_ways_on(connection, space))
+        resume_space(connection, space, actor=actor, at=at)
     else:
         pauses.remove(connection, pause.space)
         for summary in jobs.summaries(connection):
             if summary.state is JobState.QUEUED and summary.reason == pause.describe():
                 jobs.repair(connection, summary.id, reason="")
         data: dict[str, str] = {"space": pause.space} if pause.space else {}
-        _append_event(connection, EventName.RESUMED, data, actor=command.actor, at=at)
-    return tuple(other for other in others if command.space is None or other.space == EVERYTHING)
+        _append_event(connection, EventName.RESUMED, data, actor=actor, at=at)
+    return tuple(other for other in others if space is None or other.space == EVERYTHING)
 
 
 def _not_paused(what: str, others: list[Pause]) -> str:
@@ -237,89 +194,69 @@ def _append_event(
     ledger.append(connection, event)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WidenScope:
-    """Let a job write more paths, for 14 days. What it waits for and that answers, is answered with it."""
+def widen_scope(
+    connection: sqlite3.Connection, job_id: int, patterns: tuple[str, ...], *, actor: str, at: datetime
+) -> str:
+    """Let a job write more paths, for 14 days. What it waits for and that answers, is answered with it.
 
-    job_id: int
-    patterns: tuple[str, ...]
-    actor: str
-
-
-def widen_scope(connection: sqlite3.Connection, command: WidenScope, *, at: datetime) -> str:
-    """It holds at once: for the running session, the next brief and the check of the diff. What the job may write now, in words.
-    Raises NotFound for an unknown job, Refused for one that has ended."""
-    job = jobs.get(connection, command.job_id)
+    It holds at once: for the running session, the next brief and the check of the diff. Returns what the job may write now, in
+    words. Raises NotFound for an unknown job, Refused for one that has ended.
+    """
+    job = jobs.get(connection, job_id)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already: {job.state}")
     asked = decisions.waiting(connection, job.id)
     if unknown := next((item for item in asked if Verb.LIMIT in item.verbs), None):
-        text = " ".join(command.patterns)
-        if patterns_in(text) != tuple(dict.fromkeys(command.patterns)):
+        text = " ".join(patterns)
+        if patterns_in(text) != tuple(dict.fromkeys(patterns)):
             raise Refused("a pattern with a blank or a comma in it is no answer here: write `?` in its place")
-        _answered_by(connection, unknown, Verb.LIMIT, command, text=text, at=at)
-        return f"{', '.join(command.patterns)} and nothing else"
+        answer_decision(connection, unknown.id, Verb.LIMIT, text=text, actor=actor, at=at)
+        return f"{', '.join(patterns)} and nothing else"
     live = sessions.live_of(connection, job.id)
-    widen(connection, job.id, command.patterns, by=command.actor, session_id=live.id if live else None, at=at)
-    data: dict[str, Json] = {"patterns": list(command.patterns)}
-    jobs.note(connection, job.id, EventName.SCOPE_WIDENED, at=at, actor=command.actor, data=data)
-    wider = Scope(patterns=command.patterns)
+    widen(connection, job.id, patterns, by=actor, session_id=live.id if live else None, at=at)
+    data: dict[str, Json] = {"patterns": list(patterns)}
+    jobs.note(connection, job.id, EventName.SCOPE_WIDENED, at=at, actor=actor, data=data)
+    wider = Scope(patterns=patterns)
     for item in asked:
         if Verb.GRANT in item.verbs and all(covers(wider, pattern) for pattern in item.patterns):
-            _answered_by(connection, item, Verb.GRANT, command, at=at)
-    return f"{', '.join(command.patterns)} too, for 14 days"
+            answer_decision(connection, item.id, Verb.GRANT, actor=actor, at=at)
+    return f"{', '.join(patterns)} too, for 14 days"
 
 
-def _answered_by(
+def answer_decision(
     connection: sqlite3.Connection,
-    decision: Decision,
+    decision_id: int,
     verb: Verb,
-    command: WidenScope,
     *,
+    actor: str,
     text: str = "",
+    digest: str | None = None,
     at: datetime,
-) -> None:
-    answer = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor=command.actor)
-    answer_decision(connection, answer, at=at)
+) -> Decision:
+    """Answer a decision. `text` is free; for `add_budget` it is the amount: tokens (`500000`) or dollars (`$2`). `digest` is that
+    of what the person was shown; without one, what stands now counts as shown.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerDecision:
-    """Answer a decision. `digest` is that of what the person was shown; without one, what stands now counts as shown."""
-
-    decision_id: int
-    verb: Verb
-    actor: str
-    text: str = ""
-    """Free text; for `add_budget` the amount: tokens (`500000`) or dollars (`$2`)."""
-    digest: str | None = None
-
-
-def answer_decision(connection: sqlite3.Connection, command: AnswerDecision, *, at: datetime) -> Decision:
-    """Raises NotFound; Refused when it was answered before, is stale, or takes no such answer."""
-    decision = decisions.get(connection, command.decision_id)
-    if command.verb is Verb.ADD_BUDGET:
-        _check_amount(decision, command.text)
-    text = _limit(decision, command.text) if command.verb is Verb.LIMIT else command.text
-    if command.verb is Verb.REPLY and not command.text.strip():
+    Raises NotFound; Refused when it was answered before, is stale, or takes no such answer.
+    """
+    decision = decisions.get(connection, decision_id)
+    if verb is Verb.ADD_BUDGET:
+        _check_amount(decision, text)
+    if verb is Verb.LIMIT:
+        text = _limit(decision, text)
+    if verb is Verb.REPLY and not text.strip():
         example = answer_ref(decision, Verb.REPLY, "use the second one")
         raise Refused("say what to reply", hint=hint("as in ", example))
+    shown = digest or decision.digest
     answered = decisions.answer(
-        connection,
-        command.decision_id,
-        digest=command.digest or decision.digest,
-        verb=command.verb,
-        text=text,
-        actor=command.actor,
-        at=at,
+        connection, decision_id, digest=shown, verb=verb, text=text, actor=actor, at=at
     )
     if answered.job_id is None:
         _decide_space(connection, answered, at=at)
-    elif command.verb in CHOICES:
+    elif verb in CHOICES:
         untested.remember(connection, answered, at=at)
-    elif command.verb is Verb.GRANT:
+    elif verb is Verb.GRANT:
         grant(connection, answered, answered.job_id, at=at)
-    elif command.verb is Verb.ONCE and answered.session_id is not None:
+    elif verb is Verb.ONCE and answered.session_id is not None:
         grant_once(connection, answered, answered.job_id, answered.session_id, at=at)
     return answered
 

@@ -1,7 +1,6 @@
 """A person says something to a job's Minion."""
 
 import sqlite3
-from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import SessionKind
@@ -14,26 +13,25 @@ from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import steering
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendMessage:
-    """Say something to a job: its session reads it before its model's next turn; where none works, the next one's brief has it."""
+def send_message(
+    connection: sqlite3.Connection,
+    job_id: int,
+    text: str,
+    *,
+    actor: str,
+    comment_id: int | None = None,
+    at: datetime,
+) -> SteeringMessage:
+    """Say something to a job: its session reads it before its model's next turn; where none works, the next one's brief has it.
 
-    job_id: int
-    text: str
-    """At most 4,000 characters."""
-    actor: str
-    """Who says so: `cli:name`, `slack:U123`, `github:name`."""
-    comment_id: int | None = None
-    """The comment it was said in, for a reply once it was read."""
-
-
-def send_message(connection: sqlite3.Connection, command: SendMessage, *, at: datetime) -> SteeringMessage:
-    """Written down only: the session takes it by itself. Its `outcome()` is what its author is told.
+    `text` is at most 4,000 characters. `actor` says so: `cli:name`, `slack:U123`, `github:name`. `comment_id` is the comment it
+    was said in, for a reply once it was read. Written down only: the session takes it by itself. Its `outcome()` is what its author
+    is told.
 
     Raises NotFound for an unknown job; Refused for one that has ended, for no words or too many, and where too much waits to be read.
     """
-    job = jobs.get(connection, command.job_id)
-    text = message_text(command.text)
+    job = jobs.get(connection, job_id)
+    text = message_text(text)
     if not job.is_open:
         raise Refused(f"job {job.id} has ended already ({state_in_words(job.state)}), and nobody reads this")
     known = steering.of_job(connection, job.id)
@@ -49,10 +47,10 @@ def send_message(connection: sqlite3.Connection, command: SendMessage, *, at: da
             id=0,
             job_id=job.id,
             text=text,
-            actor=command.actor,
+            actor=actor,
             at=at,
             session_id=live.id if live is not None and is_at_work else None,
-            comment_id=command.comment_id,
+            comment_id=comment_id,
         ),
     )
 

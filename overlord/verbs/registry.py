@@ -25,7 +25,12 @@ from overlord.verbs.verb import Context, Done, Verb
 
 def names() -> tuple[str, ...]:
     """What verbs are called, without loading them."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(declared.__path__)))
+    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(declared.__path__)))
+
+
+def module_of(name: str) -> str:
+    """Where it is declared."""
+    return f"{declared.__name__}.{name.replace('-', '_')}"
 
 
 def verbs() -> Mapping[str, Verb]:
@@ -38,7 +43,7 @@ def find(name: str) -> Verb:
     """One of them. Raises KeyError for a name that none has."""
     if name not in names():
         raise KeyError(name)
-    found = importlib.import_module(f"{declared.__name__}.{name}").VERB
+    found = importlib.import_module(module_of(name)).VERB
     assert isinstance(found, Verb), f"{name} declares no VERB"
     return found
 
@@ -104,4 +109,4 @@ def command_about(name: str, about: JobRef | ApprovalRef, words: str = "") -> Co
 def help_of(name: str) -> str:
     """What a verb does, as its module's docstring has it."""
     find(name)
-    return inspect.cleandoc(sys.modules[f"{declared.__name__}.{name}"].__doc__ or "")
+    return inspect.cleandoc(sys.modules[module_of(name)].__doc__ or "")

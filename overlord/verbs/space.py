@@ -5,7 +5,6 @@ A daemon that runs takes them up between two passes.
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,81 +12,85 @@ from overlord.command_ref import CommandRef, hint
 from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.text.plain import count
+from overlord.domain.text.reference import is_full_name, repository_in
 from overlord.errors import NotFound, Refused
+from overlord.settings.load import Settings, added_repositories
 from overlord.store import decisions, jobs, ledger
 from overlord.store.spaces import managed, pauses, spaces, untested_policies
 from overlord.verbs import commands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddSpace:
-    """Put a repository into Overlord's care, or say anew what it has of its own."""
+def named_by_settings(settings: Settings) -> list[str]:
+    """The repositories that are in Overlord's care by a settings file or the environment, and not by a command."""
+    return [name for name in settings.repositories if name not in added_repositories(settings)]
 
-    space: str
-    """owner/repo."""
-    given: Mapping[str, Any]
-    """Its section of the settings. Whoever parses it has seen that it can be one."""
-    actor: str
+
+def check_name(text: str) -> str:
+    """A repository's whole name. Raises Refused for what is none."""
+    name = repository_in(text)
+    if name is None or not is_full_name(name):
+        raise Refused("give a repository as owner/repo, or its address")
+    return name
 
 
 def add_space(
-    connection: sqlite3.Connection, command: AddSpace, *, named: Sequence[str], at: datetime
+    connection: sqlite3.Connection,
+    space: str,
+    given: Mapping[str, Any],
+    *,
+    actor: str,
+    named: Sequence[str],
+    at: datetime,
 ) -> bool:
-    """`named` are the repositories of the settings. Returns whether it is new. Raises Refused for one of those."""
-    if twin := next((name for name in named if name.casefold() == command.space.casefold()), None):
+    """Put a repository (owner/repo) into Overlord's care, or say anew what it has of its own: `given`, its section of the settings,
+    of which whoever parses it has seen that it can be one. `named` are the repositories of the settings. Returns whether it is new.
+    Raises Refused for one of those."""
+    if twin := next((name for name in named if name.casefold() == space.casefold()), None):
         raise Refused(f"{twin} is managed by Overlord by the settings; change `spaces.{twin}` there")
-    known = _word_of(connection, command.space)
-    name = known.name if known is not None else command.space
-    managed.note(connection, name, given=command.given, actor=command.actor, at=at)
-    settings: dict[str, Json] = dict(command.given)
+    known = _word_of(connection, space)
+    name = known.name if known is not None else space
+    managed.note(connection, name, given=given, actor=actor, at=at)
+    settings: dict[str, Json] = dict(given)
     data: dict[str, Json] = {"space": name, "settings": settings}
-    event = LedgerEvent(name=EventName.SPACE_ADDED, at=at, actor=command.actor, data=data)
-    ledger.append(connection, event)
+    ledger.append(connection, LedgerEvent(name=EventName.SPACE_ADDED, at=at, actor=actor, data=data))
     return known is None or known.is_removed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveSpace:
-    """Take a repository out of Overlord's care. What was made stays, and so does what is known of it."""
-
-    space: str
-    actor: str
-    stop_jobs: bool = False
-    """End its open jobs; without that there may be none."""
-
-
 def remove_space(
-    connection: sqlite3.Connection, command: RemoveSpace, *, named: Sequence[str], at: datetime
+    connection: sqlite3.Connection,
+    space: str,
+    *,
+    stop_jobs: bool,
+    actor: str,
+    named: Sequence[str],
+    at: datetime,
 ) -> int:
-    """Returns how many jobs were ended. Raises NotFound, and Refused for a repository of the settings or with open jobs."""
-    word = _word_of(connection, command.space)
+    """Take a repository out of Overlord's care. What was made stays, and so does what is known of it. `stop_jobs`: end its open
+    jobs; without that there may be none. Returns how many were ended. Raises NotFound, and Refused for a repository of the settings
+    or with open jobs."""
+    word = _word_of(connection, space)
     if word is None or word.is_removed:
-        if any(name.casefold() == command.space.casefold() for name in named):
+        if any(name.casefold() == space.casefold() for name in named):
             raise Refused(
-                f"{command.space} is managed by Overlord by the settings: take it out of `repositories` or OVERLORD_REPOS there"
+                f"{space} is managed by Overlord by the settings: take it out of `repositories` or OVERLORD_REPOS there"
             )
         raise NotFound(
-            f"{command.space} is not managed by Overlord", hint=hint(CommandRef("spaces"), " shows what is")
+            f"{space} is not managed by Overlord", hint=hint(CommandRef("spaces"), " shows what is")
         )
     open_jobs = jobs.of_space(connection, word.name)
-    if open_jobs and not command.stop_jobs:
+    if open_jobs and not stop_jobs:
+        ends = CommandRef("space remove", (word.name, "--stop-jobs"))
         raise Refused(
             f"{count(len(open_jobs), 'job')} of {word.name} {'is' if len(open_jobs) == 1 else 'are'} open",
-            hint=hint(
-                CommandRef("space remove", (word.name, "--stop-jobs")), " ends them, and what they made stays"
-            ),
+            hint=hint(ends, " ends them, and what they made stays"),
         )
     for job in open_jobs:
-        stop = commands.StopJob(
-            job_id=job.id, actor=command.actor, reason="its repository was taken out of Overlord's care"
-        )
-        commands.stop_job(connection, stop, at=at)
+        reason = "its repository was taken out of Overlord's care"
+        commands.stop_job(connection, job.id, actor=actor, reason=reason, at=at)
     _forget_flags(connection, word.name, at=at)
-    managed.note(connection, word.name, given=None, actor=command.actor, at=at)
+    managed.note(connection, word.name, given=None, actor=actor, at=at)
     data: dict[str, Json] = {"space": word.name, "stopped": len(open_jobs)}
-    ledger.append(
-        connection, LedgerEvent(name=EventName.SPACE_REMOVED, at=at, actor=command.actor, data=data)
-    )
+    ledger.append(connection, LedgerEvent(name=EventName.SPACE_REMOVED, at=at, actor=actor, data=data))
     return len(open_jobs)
 
 

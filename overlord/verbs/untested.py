@@ -2,7 +2,6 @@
 transaction."""
 
 import sqlite3
-from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.checks.untested import UntestedPolicy
@@ -34,23 +33,13 @@ def remember(connection: sqlite3.Connection, decision: Decision, *, at: datetime
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskAgain:
-    """Take back what was said about a repository without tests: the next job asks anew."""
-
-    space: str
-    """As the settings spell it."""
-    actor: str
-
-
-def ask_again(connection: sqlite3.Connection, command: AskAgain, *, at: datetime) -> UntestedPolicy:
-    """Returns what counted so far. Raises Refused where nothing was said."""
-    policy = untested_policies.of(connection, command.space)
+def ask_again(connection: sqlite3.Connection, space: str, *, actor: str, at: datetime) -> UntestedPolicy:
+    """Take back what was said about a repository (as the settings spell it) without tests: the next job asks anew. Returns what
+    counted so far. Raises Refused where nothing was said."""
+    policy = untested_policies.of(connection, space)
     if policy is None:
-        raise Refused(
-            f"nothing was said about missing tests in {command.space}, so there is nothing to take back"
-        )
-    end(connection, policy, actor=command.actor, reason="it was taken back", at=at)
+        raise Refused(f"nothing was said about missing tests in {space}, so there is nothing to take back")
+    end(connection, policy, actor=actor, reason="it was taken back", at=at)
     return policy
 
 

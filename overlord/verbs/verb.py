@@ -154,6 +154,8 @@ class Done:
     """What still needs an answer of the forge."""
     message_id: int | None = None
     """What was said to a job, where its session is still to read it."""
+    is_refused: bool = False
+    """Whether it was not done, and what was given is kept nevertheless."""
     needs_reply: bool = False
     """Whether whoever gave the verb has to read the text, also where a reaction shows that it was done."""
 
@@ -161,6 +163,13 @@ class Done:
         """All of it, as an interface says it."""
         said = with_hint(self.text, self.hint, word)
         return f"{said.rstrip('.')}." if self.hint is not None else said
+
+
+_NOT_THERE = {
+    Interface.COMMENT: "a comment shows only who may write",
+    Interface.CHAT: "for whoever operates the machine, which the chat does not show",
+}
+"""Why nobody may do there what needs more than the place can show of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +189,8 @@ class Verb:
     """What it does, after its usage."""
     comment_usage: str = ""
     """The same in a comment; without it, the usage without the job, which the comment stands at."""
+    confirm: str = ""
+    """What whoever presses a button for it is told before it counts; empty where a press is enough."""
     position: int
     """Its place in lists."""
     failpoint: Failpoint
@@ -200,7 +211,7 @@ class Verb:
     def gap(self, interface: Interface) -> str:
         """Why an interface leaves it out; empty where it does not."""
         if HIGHEST[interface] < self.right:
-            return "for approvers, and a comment shows only who may write"
+            return _NOT_THERE[interface]
         return self.gaps.get(interface, "")
 
     def typed(self, name: str, interface: Interface) -> Typed:

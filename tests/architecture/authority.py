@@ -24,7 +24,9 @@ PROPOSAL_VERB, DRAFT_VERB, VERBS, VERB, ANSWERING, DECIDE, REGISTRY = (
     f"overlord.verbs.{name}"
     for name in ("proposal", "skill", "commands", "verb", "answering", "decide", "registry")
 )
-ANSWER, MESSAGE, RETIRE = (f"overlord.verbs.declared.{name}" for name in ("answer", "message", "retire"))
+ANSWER, EDIT, MESSAGE, RETIRE = (
+    f"overlord.verbs.declared.{name}" for name in ("answer", "edit", "message", "retire")
+)
 PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS = (
     f"overlord.store.{name}"
     for name in ("proposals.proposals", "skills.drafts", "decisions", "chat.requests", "rows")
@@ -33,32 +35,24 @@ COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
     f"overlord.engine.conversation.{name}"
     for name in ("process_comments", "comment_command", "pull_comments")
 )
-JOB_CLI, WORK_CLI, SPACE_CLI = (
-    f"overlord.entrypoints.cli.commands.{name}" for name in ("job", "work", "space")
-)
+WORK_CLI, SPACE_CLI = (f"overlord.entrypoints.cli.commands.{name}" for name in ("work", "space"))
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 PERSON = "overlord.domain.person"
 
 CALLERS: Mapping[str, set[str]] = {
     # A person is made where the command line runs as somebody, and where it was looked at who wrote in the chat.
-    f"{PERSON}.Person": {GIVE, DRAFT_CLI, REQUESTS_STEP},
+    f"{PERSON}.Person": {GIVE, REQUESTS_STEP},
     f"{PERSON}.Interface": {PERSON},
-    # What a person says is one record and one verb.
-    f"{PROPOSAL_VERB}.ApproveProposal": {ANSWERING},
-    f"{PROPOSAL_VERB}.RejectProposal": {ANSWERING},
+    # What a person says is one verb.
     f"{PROPOSAL_VERB}.approve_proposal": {ANSWERING},
     f"{PROPOSAL_VERB}.reject_proposal": {ANSWERING},
     # The store's way to write it down is the verb's alone.
     f"{PROPOSALS}.approve": {PROPOSAL_VERB},
     f"{PROPOSALS}.reject": {PROPOSAL_VERB},
     # The same of drafts of skills, which a person edits as well.
-    f"{DRAFT_VERB}.ApproveDraft": {ANSWERING},
-    f"{DRAFT_VERB}.RejectDraft": {ANSWERING},
-    f"{DRAFT_VERB}.EditDraft": {DRAFT_CLI, DRAFT_CHAT},
-    f"{DRAFT_VERB}.RetireSkill": {RETIRE},
     f"{DRAFT_VERB}.approve_draft": {ANSWERING},
     f"{DRAFT_VERB}.reject_draft": {ANSWERING},
-    f"{DRAFT_VERB}.edit_draft": {DRAFT_CLI, DRAFT_CHAT},
+    f"{DRAFT_VERB}.edit_draft": {EDIT},
     f"{DRAFT_VERB}.retire_skill": {RETIRE},
     f"{DRAFTS}.approve": {DRAFT_VERB},
     f"{DRAFTS}.reject": {DRAFT_VERB},
@@ -67,15 +61,14 @@ CALLERS: Mapping[str, set[str]] = {
     f"{DRAFTS}.request": {PROPOSAL_VERB, DRAFT_VERB},
     # A declared verb is given by an interface that knows who gives it, and by nobody else.
     f"{VERB}.Context": {GIVE, PLAN, COMMENTS},
-    f"{REGISTRY}.Command": {REGISTRY, GIVE, WORK_CLI, SPACE_CLI, PULL_COMMENTS},
+    f"{REGISTRY}.Command": {REGISTRY, GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI, PULL_COMMENTS},
     f"{REGISTRY}.command_of": {CHAT_COMMAND, COMMENT_COMMAND},
-    f"{REGISTRY}.command_about": {PLAN, JOB_CLI},
-    f"{GIVE}.give": {GIVE, JOB_CLI, WORK_CLI, SPACE_CLI},
+    f"{REGISTRY}.command_about": {PLAN},
+    f"{GIVE}.give": {GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI},
     f"{DECIDE}.approve": {"overlord.verbs.declared.approve"},
     f"{DECIDE}.reject": {"overlord.verbs.declared.reject"},
     f"{ANSWERING}.answer": {ANSWER, DECIDE, MESSAGE, PLAN},
     # In the chat, what was pressed or typed comes here once it is known who did.
-    f"{DRAFT_CHAT}.edit": {PLAN},
     f"{PLAN}.plan": {REQUESTS_STEP},
     # What the command line does for whoever types it, nobody else has it do.
     f"{DRAFT_CLI}.approve": {SKILLS_CLI},
@@ -85,13 +78,12 @@ CALLERS: Mapping[str, set[str]] = {
     # What is a person's word in the chat is what Slack brought.
     f"{REQUESTS}.receive": {"overlord.entrypoints.chat.bolt"},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
-    f"{VERBS}.AnswerDecision": {VERBS, ANSWERING, START, WORK},
     f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
     f"{DECISIONS}.answer": {VERBS, PROPOSALS, DRAFTS},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, DRAFT_CHAT, PLAN, VERB,
+    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, PLAN, VERB,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}

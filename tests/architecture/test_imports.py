@@ -140,6 +140,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "queries": (
         "overview",
+        "job_story",
         "session",
         "look",
         "query",
@@ -160,6 +161,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "decide",
         "declared",
         "registry",
+        "typed_words",
     ),
     "engine": (
         "runtime",
@@ -218,6 +220,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "chat",
         "env",
         "file",
+        "assignment",
         "work",
         "space",
         "suggestion",

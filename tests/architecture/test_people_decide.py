@@ -30,9 +30,8 @@ ROGUES = {
     "the store under another name": "from overlord.domain import person\nfrom overlord.store.proposals import proposals as rows\n"
     "def step(c, p):\n    rows.approve(c, p, by=person.Person.of('cli:alice'), reason='')",
     "the store's function": "from overlord.store.proposals.proposals import approve\ndef step(c, p, by):\n    approve(c, p, by=by, reason='')",
-    "what the chat does to drafts": "from overlord.engine.chat import chat_drafts\ndef step(c, n, r):\n    chat_drafts.edit(c, by=None, number=n, request=r)",
     "the row": "from overlord.store import rows\ndef step(c, n):\n    rows.update(c, 'proposals', n, dict(status='approved', decided_by='x'))",
-    "the verb": "from overlord.verbs import proposal as verbs\ndef step(c, order, at):\n    verbs.approve_proposal(c, order, at=at)",
+    "the verb": "from overlord.verbs import proposal as verbs\ndef step(c, by, at):\n    verbs.approve_proposal(c, 1, by=by, at=at)",
     "a whole dotted name": "import overlord.store.skills.drafts\ndef step(c, d, by):\n    overlord.store.skills.drafts.approve(c, d, by=by)",
     "an import in a function": "def step(c, p, by):\n    from overlord.store.proposals import proposals as q\n    q.reject(c, p, by=by)",
     "a name that another module has": "from overlord.engine.chat import message_projection\ndef step(c, p, by):\n    message_projection.proposals.approve(c, p, by=by)",
@@ -62,7 +61,7 @@ ROGUES = {
     "what the command line does": "from overlord.entrypoints.cli import verb_command\ndef step(command):\n    verb_command.give(command)",
     "a declared verb": "from overlord.verbs import registry\ndef step(context):\n    registry.command_of('approve', 'p3', 'chat').act(context)",
     "who gives a verb": "from overlord.verbs.verb import Context as C\ndef step(c, by):\n    return C(connection=c, by=by)",
-    "the answer to a decision": "from overlord.verbs import commands as verbs\ndef step(c, at):\n    verbs.answer_decision(c, verbs.AnswerDecision(decision_id=1), at=at)",
+    "the answer to a decision": "from overlord.verbs import commands as verbs\ndef step(c, at):\n    verbs.answer_decision(c, 1, verb=None, at=at)",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from overlord.domain.conversation.argument import (
     WordsArgument,
     arguments_of,
 )
+from overlord.domain.decision import ApprovalKind
 from overlord.domain.interface import Interface
 from overlord.queries import registry as queries
 from overlord.queries.query import Query
@@ -24,6 +25,7 @@ QUERIES_END = "<!-- end of queries -->"
 WHO = {
     Right.WRITER: "a writer",
     Right.APPROVER: "an approver",
+    Right.OPERATOR: "the operator",
 }
 
 
@@ -62,14 +64,14 @@ def _terminal(name: str, verb: Verb) -> str:
         if isinstance(kind, JobArgument | IssueArgument):
             words.append("'#42'" if not verb.group else "7")
         elif isinstance(kind, ApprovalArgument):
-            words.append("5")
+            words.append("5" if ApprovalKind.DECISION in kind.kinds else "d3")
         elif isinstance(kind, PatternsArgument):
             words.append("'+src/**'")
         elif isinstance(kind, SkillArgument):
             words.append("say-why")
-        elif isinstance(kind, WordsArgument) and kind.missing:
+        elif isinstance(kind, WordsArgument) and kind.missing and not kind.option:
             words.append("'your words'")
-        elif field == "space":
+        elif field in {"space", "repository"}:
             words.append("owner/repo")
     return " ".join(words)
 

@@ -10,11 +10,14 @@ from overlord.queries import registry
 from tests.architecture import query_schemas
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
+from tests.cli.test_skills_listed import seen
 from tests.cli.test_state import story
 from tests.stored import propose
 
 WORDS = {
     "why": ("why", "1"),
+    "job": ("job", "show", "1"),
+    "skill": ("skills", "show", "order"),
     "decision": ("decisions", "show", "1"),
     "proposal": ("proposals", "show", "p1"),
     "draft": ("skills", "drafts", "d1"),
@@ -28,6 +31,7 @@ def test_what_is_printed_is_as_its_schema_says(filled: Filled, overlord: Overlor
         story(connection)
         waits(connection)
         propose(connection)
+        seen(connection)
 
     filled(state)
     words = WORDS.get(name) or tuple((registry.find(name).terminal or name).split())

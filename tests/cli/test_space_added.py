@@ -66,7 +66,7 @@ async def test_a_repository_that_is_there_is_added_as_the_forge_spells_it(
 ) -> None:
     said = await typed("space", "add", THERE.upper(), by=by)
     assert (said.code, said.err) == (0, "")
-    assert said.out.startswith(f"{THERE} is managed by Overlord.")
+    assert said.out.startswith(f"{THERE} is managed by Overlord;")
     assert added(home) == [THERE]
 
 
@@ -90,7 +90,7 @@ async def test_one_that_is_not_there_or_not_to_be_seen_is_not_added(
 async def test_what_was_added_before_and_is_given_more_needs_no_asking(typed: Typed, home: Home) -> None:
     assert (await typed("space", "add", NONE, "--unchecked", by="nobody")).code == 0
     said = await typed("space", "add", NONE, "--set", "merge=manual", by="nobody")
-    assert (said.code, said.out.split(".")[0]) == (0, f"{NONE} has these settings of its own")
+    assert (said.code, said.out.split(";")[0]) == (0, f"{NONE} has these settings of its own")
     assert added(home) == [NONE]
 
 

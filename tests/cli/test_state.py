@@ -184,11 +184,11 @@ def test_jobs_are_listed_open_or_all(overlord: Overlord, filled: Filled) -> None
 def test_a_jobs_story_is_told(overlord: Overlord, filled: Filled) -> None:
     filled(story)
     out = overlord("job", "show", "1").out
-    assert out.startswith("Job 1: acme/calc#7, add() subtracts\nbeing evaluated:")
+    assert out.startswith("Job 1: acme/calc#7, add() subtracts\nBeing evaluated\n")
     assert "claimed acme/calc#7: add() subtracts" in out
     assert "the Minion is at work" in out
     assert re.search(r"\nscope +pass +2 passed *\n", out)
-    assert "0 evidence files in " in out
+    assert "0 evidence files, in `evidence` of OVERLORD_HOME" in out
     told = json.loads(overlord("job", "show", "1", "--json").out)
     assert told["story"]["job"]["head_sha"] == HEAD
     assert [entry["seq"] for entry in told["ledger"]] == list(range(1, len(told["ledger"]) + 1))

@@ -16,6 +16,7 @@ from overlord.domain.conversation.pull_card import (
 from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
+from overlord.domain.text.plain import code_block
 from overlord.engine.issues.issue_comment import issue_comment
 from tests.records import BASE, HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
 
@@ -174,6 +175,44 @@ Answer in the chat with `/overlord answer 4 retry`, `/overlord answer 4 take_ove
 
 Or put the work label on again to have another try.\
 """)
+
+
+def test_the_comment_says_how_to_answer_in_words_and_how_to_look() -> None:
+    job = a_job(state=JobState.WAITING, head_sha=HEAD)
+    asked = a_decision(id=4, verbs=(Verb.REPLY, Verb.LIMIT))
+    assert issue_comment(a_story(job, decisions=(asked,))).splitlines()[2:-2] == snapshot(
+        [
+            "Its work was not pushed; `overlord job diff 1` shows it.",
+            "",
+            "**acme/calc#\u200b7: the Minion says it cannot go on**",
+            "",
+            "> Which of the two?",
+            "",
+            "Answer in the chat with `/overlord answer 4 reply`, `/overlord answer 4 limit`, or on the command line: `overlord decisions show 4`.",
+            "",
+            "Or in words, with a comment: `/overlord answer 4 your words`. Other comments of people who may write here are read by the next session too, but begin none.",
+            "",
+            "Or with a comment: `/overlord scope +src/** +tests/**`, as many as are meant; `+**` for any file.",
+        ]
+    )
+
+
+def test_what_is_decided_on_is_shown_in_the_comment_as_it_is() -> None:
+    diff = "\n".join(f"+line {number} of ``` @bob" for number in range(700))
+    body = (
+        "It changes `package.json` and **more**.\n\n- tests: fail: see #\u200b9 &lt;b>\n- lint: pass\n\n"
+        f"> Hm, @\u200bbob.\n> \n> Really\n\n{code_block(diff, limit=20_000)}"
+    )
+    job = a_job(state=JobState.WAITING)
+    assert body in issue_comment(a_story(job, decisions=(a_decision(body=body),)))
+
+
+def test_a_hostile_reason_or_question_does_nothing_in_the_comment() -> None:
+    hostile = "# Done\n\n@everyone ![x](https://evil.example) closes #1 <b>"
+    job = a_job(state=JobState.WAITING, reason=hostile)
+    asked = a_decision(title=hostile, body=hostile)
+    shown = issue_comment(a_story(job, decisions=(asked,)))
+    assert not any(acts in shown for acts in ("@everyone", "![", "](", "://", "#1", "<b>", "\n# "))
 
 
 def test_the_comment_of_a_job_at_work_asks_nothing() -> None:

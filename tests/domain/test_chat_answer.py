@@ -36,11 +36,12 @@ from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.view.span import Bold, Code, Link, Mark, Moment, Span
 from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, Table, View
-from overlord.engine.chat.chat_view import chat_view, typed_here
+from overlord.engine.chat.chat_view import chat_view
 from overlord.errors import Refused
 from overlord.queries import registry
 from overlord.queries.look import Look
 from overlord.settings.load import load
+from overlord.verbs.typed_words import typed_in_chat
 from tests.records import NOW, REPO, a_decision, a_finding, a_job, a_session, an_issue, later
 
 WEB = "https://github.com"
@@ -338,7 +339,7 @@ def test_what_was_done_and_what_was_not() -> None:
     said = [
         answer.done_message("Job 3 is cancelled."),
         answer.refused_message("job 3 has ended already: cancelled"),
-        answer.refused_message(Refused("decision 5 has no plain no", hint=KEEP).worded(typed_here)),
+        answer.refused_message(Refused("decision 5 has no plain no", hint=KEEP).worded(typed_in_chat)),
         answer.misread_message(CommandError("Say which.", "stop 7", "stop #42")),
     ]
     assert "".join(map(plain, said)) == snapshot("""\

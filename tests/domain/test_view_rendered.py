@@ -162,11 +162,24 @@ def test_words_at_the_start_of_a_line_make_no_other_block_of_it(begins: str) -> 
         (("[a]", "(javascript:x)"), "]("),
         (("&#6", "4;bob"), "&#64;"),
         ((Bold("a ` b"), Code("x")), "a `"),
+        (("closes ", Pull("acme/calc", 9)), "closes #"),
+        (("evil/repo", Pull("acme/calc", 9)), "repo#"),
+        (("[a]", Pull("acme/calc", 9)), "]("),
+        ((Pull("acme/calc", 9), "9"), "#99"),
     ],
     ids=str,
 )
 def test_words_that_stand_in_two_spans_make_nothing_together(spans: tuple[Span, ...], acts: str) -> None:
-    assert acts not in markdown(View(summary="", parts=(Paragraph(spans),)), word)
+    view = View(summary="", parts=(Paragraph(spans),))
+    assert acts not in markdown(view, word)
+    assert acts not in markdown(view, word, space="acme/calc")
+
+
+def test_a_pull_request_of_the_repository_where_a_comment_is_written_is_a_reference() -> None:
+    pulls = (Pull("acme/calc", 9), " ", Pull("acme/other", 9), " ", Issue("acme/calc", 7))
+    view = View(summary="", parts=(Paragraph(pulls),))
+    assert markdown(view, word, space="acme/calc") == "(#9) `acme/other#9` `acme/calc#7`"
+    assert markdown(view, word) == "`acme/calc#9` `acme/other#9` `acme/calc#7`"
 
 
 class Elements(HTMLParser):

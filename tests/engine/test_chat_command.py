@@ -229,10 +229,12 @@ def test_help_names_every_verb() -> None:
 - `/overlord retire say-why`  draft that a skill goes; retire owner/repo say-why where several have it
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
+- `/overlord ask-again owner/repo`  take back what was said about its missing tests
 - `/overlord status`  what is going on
 - `/overlord queue`  what starts next, and what it waits for
 - `/overlord history`  what ended lately
 - `/overlord why #42`  where its job stands, and how it came there
+- `/overlord job #42`  its whole story: what happened, what was checked, what it cost
 - `/overlord cost week`  what was spent: today, week, or #42
 - `/overlord space list`  the managed repositories; space show owner/repo what one is worked on by
 - `/overlord space owner/repo`  what a repository is worked on by
@@ -245,6 +247,8 @@ def test_help_names_every_verb() -> None:
 - `/overlord drafts`  skills that are drafted, and wait for a person or are under way
 - `/overlord brief`  the morning briefing, now
 - `/overlord skills`  the skills there are, and how work goes that loads them
+- `/overlord skill say-why`  one skill, with how the work goes that loads it
+- `/overlord skill-pulls`  open pull requests that change skills, and what is held against them
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

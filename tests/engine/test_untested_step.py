@@ -19,7 +19,7 @@ from overlord.store import decisions, ledger, sessions
 from overlord.store.checks import evaluations
 from overlord.store.spaces import untested_policies
 from overlord.verbs import commands
-from overlord.verbs.untested import AskAgain, ask_again
+from overlord.verbs.untested import ask_again
 from tests.engine.stage import Stage, made_stage, passes
 from tests.world import CALC, REPO
 
@@ -28,8 +28,8 @@ TEST = {"tests/test_calc.py": CALC["tests/test_calc.py"]}
 
 
 async def answer(stage: Stage, decision: Decision, verb: Verb, by: str = "cli:alice") -> None:
-    command = commands.AnswerDecision(decision_id=decision.id, verb=verb, actor=by, digest=decision.digest)
-    await stage.write(commands.answer_decision, command, at=stage.parts.clock.now())
+    shown, at = decision.digest, stage.parts.clock.now()
+    await stage.write(commands.answer_decision, decision.id, verb, actor=by, digest=shown, at=at)
 
 
 async def asked_and_told(stage: Stage, verb: Verb) -> None:
@@ -137,10 +137,9 @@ async def judged_tests(stage: Stage) -> list[Any]:
 async def test_an_answer_that_was_taken_back_counts_for_no_change() -> None:
     async with made_stage(BARE, checks={"review": False}) as stage:
         await asked_and_told(stage, Verb.WITHOUT_TESTS)
-        command = AskAgain(space=REPO, actor="cli:bob")
-        await stage.write(ask_again, command, at=stage.parts.clock.now())
+        await stage.write(ask_again, REPO, actor="cli:bob", at=stage.parts.clock.now())
         with pytest.raises(Refused, match="nothing to take back"):
-            await stage.write(ask_again, command, at=stage.parts.clock.now())
+            await stage.write(ask_again, REPO, actor="cli:bob", at=stage.parts.clock.now())
         job = await judged(stage, StepOutcome.NOTHING_TO_RUN)
         decision = await stage.asked()
         assert (job.state, decision.subject) == (JobState.WAITING, Subject.NO_TESTS)
@@ -186,8 +185,7 @@ async def test_npm_s_tests_of_the_change_are_run_where_base_has_none() -> None:
         found = await untested.own_tests(stage.parts, job, job.head, None)
         assert found is not None and found.tests is not None
         assert found.tests.words == "node --test tests/"
-        command = AskAgain(space=REPO, actor="cli:bob")
-        await stage.write(ask_again, command, at=stage.parts.clock.now())
+        await stage.write(ask_again, REPO, actor="cli:bob", at=stage.parts.clock.now())
         assert await untested.own_tests(stage.parts, job, job.head, None) is None
 
 

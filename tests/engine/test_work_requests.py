@@ -7,15 +7,15 @@ from overlord.engine.runtime.poll_errors import PollErrors
 from overlord.store import jobs
 from overlord.store.spaces import spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
-from overlord.verbs.commands import WorkOn, work_on
+from overlord.verbs.commands import work_on
 from tests.engine.stage import NAME, Stage
 from tests.world import REPO
 
 
 async def wished(stage: Stage, number: int) -> WorkRequest:
     """Alice asks for work on an issue."""
-    command = WorkOn(space=REPO, number=number, actor="cli:alice")
-    asked: WorkRequest = await stage.write(work_on, command, at=stage.parts.clock.now())
+    at = stage.parts.clock.now()
+    asked: WorkRequest = await stage.write(work_on, REPO, number, actor="cli:alice", at=at)
     return asked
 
 

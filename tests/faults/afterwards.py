@@ -80,10 +80,9 @@ async def _propose(world: World, space: str) -> None:
 async def approve(world: World, space: str) -> None:
     """A person approves the proposal of a space; of one that rests, has it taken up again."""
     proposal, by = await proposal_of(world, space), Person.of("cli:alice")
-    command = commands_proposal.ApproveProposal(proposal_id=proposal.id, by=by)
     at = world.clock.now()
     act = commands_proposal.approve_proposal
-    await world.overlord.parts.database.write("by hand", lambda c: act(c, command, at=at))
+    await world.overlord.parts.database.write("by hand", lambda c: act(c, proposal.id, by=by, at=at))
     world.overlord.wakeup.notify()
 
 

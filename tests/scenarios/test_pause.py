@@ -25,24 +25,22 @@ OTHER = "acme/other"
 WORK = (edit(*FIX), submit())
 
 
-async def does(world: World, act: Callable[..., Any], command: object) -> Any:
+async def does(world: World, act: Callable[..., Any], space: str | None, **more: str) -> Any:
     """A person's command, as an interface carries it out."""
     done = await world.overlord.parts.database.write(
-        "by hand", lambda c: act(c, command, at=world.clock.now())
+        "by hand", lambda c: act(c, space, **more, at=world.clock.now())
     )
     world.overlord.wakeup.notify()
     return done
 
 
 async def pause(world: World, space: str | None = None, reason: str = "") -> Pause:
-    command = commands.PauseWork(space=space, actor="cli:alice", reason=reason)
-    made: Pause = await does(world, commands.pause_work, command)
+    made: Pause = await does(world, commands.pause_work, space, actor="cli:alice", reason=reason)
     return made
 
 
 async def resume(world: World, space: str | None = None) -> tuple[Pause, ...]:
-    command = commands.ResumeWork(space=space, actor="cli:bob")
-    held: tuple[Pause, ...] = await does(world, commands.resume_work, command)
+    held: tuple[Pause, ...] = await does(world, commands.resume_work, space, actor="cli:bob")
     return held
 
 

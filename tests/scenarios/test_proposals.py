@@ -18,8 +18,6 @@ from overlord.store import ledger
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.verbs.proposal import (
-    ApproveProposal,
-    RejectProposal,
     approve_proposal,
     reject_proposal,
 )
@@ -54,19 +52,19 @@ async def proposed(world: World) -> list[EnhancementProposal]:
 
 
 async def approve(world: World, number: int = 1, **more: Any) -> EnhancementProposal:
-    command = ApproveProposal(proposal_id=number, by=ALICE, **more)
     at = world.clock.now()
     done: EnhancementProposal = await world.overlord.parts.database.write(
-        "by hand", lambda c: approve_proposal(c, command, at=at)
+        "by hand", lambda c: approve_proposal(c, number, by=ALICE, at=at, **more)
     )
     world.overlord.wakeup.notify()
     return done
 
 
 async def reject(world: World, number: int = 1, **more: Any) -> None:
-    command = RejectProposal(proposal_id=number, by=ALICE, **more)
     at = world.clock.now()
-    await world.overlord.parts.database.write("by hand", lambda c: reject_proposal(c, command, at=at))
+    await world.overlord.parts.database.write(
+        "by hand", lambda c: reject_proposal(c, number, by=ALICE, at=at, **more)
+    )
 
 
 async def told(world: World) -> list[str]:

@@ -97,11 +97,10 @@ async def test_patterns_with_blanks_are_no_answer_that_opens_others() -> None:
         await world.issue(VAGUE)
         world.model_will(edit(*FIX), submit())
         decision = await asked(world)
-        command = commands.WidenScope(job_id=1, patterns=("Old **",), actor="cli:alice")
         at = world.clock.now()
         with pytest.raises(Refused, match="with a blank or a comma"):
             await world.overlord.parts.database.write(
-                "by hand", lambda c: commands.widen_scope(c, command, at=at)
+                "by hand", lambda c: commands.widen_scope(c, 1, ("Old **",), actor="cli:alice", at=at)
             )
         assert await world.decisions() == [decision]
 

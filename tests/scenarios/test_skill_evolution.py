@@ -1,6 +1,7 @@
 """What keeps failing becomes a skill: proposed, drafted, edited and approved by a person, written by a Minion, merged, and loaded."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,8 +15,6 @@ from overlord.errors import Refused
 from overlord.store.proposals import proposals
 from overlord.store.skills import skill_uses, skills
 from overlord.verbs.skill import (
-    ApproveDraft,
-    RetireSkill,
     approve_draft,
     retire_skill,
 )
@@ -208,17 +207,17 @@ async def test_reviewers_are_told_how_to_have_another_text_and_no_session_begins
 
 async def test_a_skill_is_retired_by_name_once_a_person_approves_that(world: World) -> None:
     await world.push({PATH: skill()})
-    retire = RetireSkill(space=REPO, name="say-why", by=ALICE, reason="Nobody needs it.")
+    retire = partial(by_hand, world, retire_skill, REPO, "say-why", by=ALICE, reason="Nobody needs it.")
     with pytest.raises(Refused, match="has no skill of that name"):
-        await by_hand(world, retire_skill, retire)
+        await retire()
     seen = SkillAtBase(name="say-why", version="1.0.0", digest="0" * 16, path=PATH, description="")
     at = world.clock.now()
     await world.overlord.parts.database.write("by hand", lambda c: skills.note_base(c, REPO, [seen], at=at))
-    await by_hand(world, retire_skill, retire)
+    await retire()
     found = await until(world, DraftState.WAITING)
     assert (found.kind, found.path, found.text, found.findings) == (DraftKind.RETIRE, PATH, "", ())
     with pytest.raises(Refused, match="draft d1 is about that skill already"):
-        await by_hand(world, retire_skill, retire)
+        await retire()
     await approved(world)
     job = await _deleted(world)
     await world.forge.review(
@@ -230,10 +229,10 @@ async def test_a_skill_is_retired_by_name_once_a_person_approves_that(world: Wor
     await world.forge.close_pull(REPO, job.pull_number or 0)
     await world.settle()
     assert (await draft(world)).state is DraftState.FAILED
-    await by_hand(world, retire_skill, retire)
+    await retire()
     await until(world, DraftState.WAITING, 2)
     assert (await draft(world)).state is DraftState.REJECTED
-    await by_hand(world, approve_draft, ApproveDraft(draft_id=2, by=ALICE))
+    await by_hand(world, approve_draft, 2, by=ALICE)
     job = await _deleted(world)
     await world.forge.merge(REPO, job.pull_number or 0)
     await world.settle()

@@ -66,7 +66,7 @@ async def test_a_repository_added_by_command_is_worked_on_with_its_own_settings(
             "--set",
             "scope=[calc.py]",
         )
-        assert (code, said.startswith(f"{OTHER} is managed by Overlord.")) == (0, True), said
+        assert (code, said.startswith(f"{OTHER} is managed by Overlord;")) == (0, True), said
         await world.forge.open_issue(OTHER, "add() subtracts", "", labels=["robot"])
         world.model_will(*WORK)
         await world.settle()
@@ -160,7 +160,7 @@ async def test_what_is_in_care_is_listed_and_each_value_says_where_it_comes_from
         ((OTHER, "--set", "merge=auto"), 3, "spaces.acme/other.merge: manual is the only way there is"),
         ((OTHER, "--set", "budget.job_usd=lots"), 3, "spaces.acme/other.budget.job_usd: Input should be"),
         ((OTHER, "--set", "setup_secrets.A=b"), 2, "setup_secrets are not given by command"),
-        ((OTHER, "--set", "scope"), 2, "give it as KEY=VALUE"),
+        ((OTHER, "--set", "scope"), 2, "Give it as KEY=VALUE"),
         (("other",), 2, "give a repository as owner/repo"),
         (("acme/..",), 2, "give a repository as owner/repo"),
         (("./other",), 2, "give a repository as owner/repo"),

@@ -32,9 +32,9 @@ BLOCKED = call("task_blocked", reason="I cannot see why")
 async def ask(world: World, number: int, *, space: str = REPO, actor: str = "slack:U1") -> WorkRequest:
     """A person asks, a minute after whatever was done before."""
     world.clock.move(60)
-    command, at = commands.WorkOn(space=space, number=number, actor=actor), world.clock.now()
+    at = world.clock.now()
     work_request: WorkRequest = await world.overlord.parts.database.write(
-        "by hand", lambda c: commands.work_on(c, command, at=at)
+        "by hand", lambda c: commands.work_on(c, space, number, actor=actor, at=at)
     )
     world.overlord.wakeup.notify()
     return work_request
@@ -254,8 +254,10 @@ async def test_under_a_pause_it_is_claimed_and_told_that_it_waits() -> None:
     async with made_memory_world() as world:
         await world.start()
         number = await world.issue("add() subtracts", label="")
-        command, at = commands.PauseWork(space=None, actor="cli:alice", reason="lunch"), world.clock.now()
-        await world.overlord.parts.database.write("by hand", lambda c: commands.pause_work(c, command, at=at))
+        at = world.clock.now()
+        await world.overlord.parts.database.write(
+            "by hand", lambda c: commands.pause_work(c, None, actor="cli:alice", reason="lunch", at=at)
+        )
         work_request = await answered(world, await ask(world, number))
         assert (
             work_request.answer

@@ -20,8 +20,8 @@ from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subj
 from overlord.session_api import wire
 from overlord.store import decisions, sessions
 from overlord.store.conversation import steering
-from overlord.verbs.commands import AnswerDecision, answer_decision
-from overlord.verbs.message import SendMessage, send_message
+from overlord.verbs.commands import answer_decision
+from overlord.verbs.message import send_message
 from tests.session_api.ground import DEADLINE_S, Ground, Visitor, visitor
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)
@@ -36,8 +36,10 @@ async def asked(ground: Ground) -> list[Decision]:
 
 async def answered(ground: Ground, decision: Decision, verb: Verb, text: str = "") -> None:
     """A person answers, as the daemon writes it down, and the wakeup rings."""
-    command = AnswerDecision(decision_id=decision.id, verb=verb, text=text, actor="cli:alice")
-    await ground.database.write("by hand", lambda c: answer_decision(c, command, at=ground.clock.now()))
+    at = ground.clock.now()
+    await ground.database.write(
+        "by hand", lambda c: answer_decision(c, decision.id, verb, text=text, actor="cli:alice", at=at)
+    )
     ground.wakeup.notify()
 
 
@@ -384,8 +386,10 @@ async def test_another_sessions_question_is_unknown(ground: Ground) -> None:
 
 async def test_a_message_is_given_until_the_session_has_it_and_only_to_its_own_job(ground: Ground) -> None:
     one, other = [await ground.session(await ground.job(number)) for number in (1, 2)]
-    command = SendMessage(job_id=one.job_id, text="use tabs", actor="cli:alice")
-    await ground.database.write("by hand", lambda c: send_message(c, command, at=ground.clock.now()))
+    at = ground.clock.now()
+    await ground.database.write(
+        "by hand", lambda c: send_message(c, one.job_id, "use tabs", actor="cli:alice", at=at)
+    )
     nothing: dict[str, Any] = {"messages": []}
     async with visitor(ground, other) as inside:
         taken = {"turn": 2, "taken": [1]}

@@ -9,14 +9,14 @@ from overlord.domain.view.view import Button, Buttons, ButtonStyle, Note, Paragr
 _TITLE = 140
 
 
-def offer_message(words: str, means: str, title: str, value: str) -> View:
-    """What was understood of somebody's words, and the button that does it."""
+def offer_message(words: str, means: str, title: str, value: str, confirm: str) -> View:
+    """What was understood of somebody's words, and the button that does it: once more asked, where there is something to `confirm`."""
     parts: list[Part] = [
         Paragraph(("I read that as ", Code(f"/overlord {words}"), f": {means.replace('`', '')}."))
     ]
     if title:
         parts.append(Quote(cut(title, _TITLE)))
-    button = Button(action=PRESS, label="Do it", value=value, style=ButtonStyle.PRIMARY)
+    button = Button(action=PRESS, label="Do it", value=value, style=ButtonStyle.PRIMARY, confirm=confirm)
     parts += [
         Buttons((button,)),
         Note("Nothing is done before somebody presses it who may give that command."),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import SessionKind
+from overlord.command_ref import CommandRef
 from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.markdown import parts_of
@@ -24,7 +25,7 @@ from overlord.domain.scope.approval import EXAMPLE
 from overlord.domain.session import SessionState
 from overlord.domain.text.plain import visible
 from overlord.domain.view.form import Form, FormField
-from overlord.domain.view.span import Bold, Code, Link, Mention, Moment, Span
+from overlord.domain.view.span import Bold, Code, Command, Link, Mention, Moment, Span
 from overlord.domain.view.view import (
     ActionId,
     Bullets,
@@ -109,8 +110,9 @@ class Place:
         return f"{self.web}/{job.space}/pull/{job.pull_number}" if self.web and job.pull_number else ""
 
 
-def job_card(story: Story, place: Place, value: ValueOf) -> View:
-    """A job's one message: where it stands, what is done now, what was checked, and the buttons that fit."""
+def job_card(story: Story, place: Place, value: ValueOf, *, stopping: str) -> View:
+    """A job's one message: where it stands, what is done now, what was checked, and the buttons that fit. `stopping`: what comes of
+    the button that stops it."""
     job = story.job
     text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
     state = state_in_words(job.state)
@@ -122,7 +124,7 @@ def job_card(story: Story, place: Place, value: ValueOf) -> View:
     if checks := _checks(story):
         parts.append(Bullets(checks))
     parts.append(Note(_figures(story)))
-    if buttons := _job_buttons(story, place, value):
+    if buttons := _job_buttons(story, place, value, stopping):
         parts.append(Buttons(buttons))
     return View(summary=f"{text} · {job.issue_ref}: {state}", parts=tuple(parts))
 
@@ -166,7 +168,7 @@ def _figures(story: Story) -> str:
     return " · ".join(facts)
 
 
-def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ...]:
+def _job_buttons(story: Story, place: Place, value: ValueOf, stopping: str) -> tuple[Button, ...]:
     job, buttons = story.job, list[Button]()
     if address := place.pull(job):
         buttons.append(Button(action=OPEN, label="Open PR", url=address))
@@ -180,7 +182,7 @@ def _job_buttons(story: Story, place: Place, value: ValueOf) -> tuple[Button, ..
                 action=PRESS,
                 label="Stop",
                 value=value(STOP, ""),
-                confirm=f"Stop job {job.id}? Its session ends; branch, pull request and evidence stay.",
+                confirm=f"Stop job {job.id}? {stopping}",
             )
         )
     return tuple(buttons)
@@ -206,7 +208,7 @@ def evidence_message(story: Story, place: Place) -> View:
     """What was done and what proves it; the whole of it is a click or a command away."""
     job = story.job
     address = place.pull(job)
-    more: tuple[Span, ...] = ("All of it: ", Code(f"/overlord why {job.id}"))
+    more: tuple[Span, ...] = ("All of it: ", Command(CommandRef("why", (str(job.id),))))
     if address:
         more += (", or ", Link(address, f"pull request #{job.pull_number}"))
     parts = (

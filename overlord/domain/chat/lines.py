@@ -17,12 +17,13 @@ from overlord.domain.pause import Pause
 from overlord.domain.proposals.proposal import EnhancementProposal
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count
-from overlord.domain.view.span import Bold, Code, Issue, Mark, Pull, Span
+from overlord.domain.view.span import Bold, Code, Issue, Mark, Moment, Pull, Span
 from overlord.domain.view.view import Action, Actions, Bullets, Fields, Paragraph, Part, Table
 
 MOST_CHARS = 140
 """Of somebody else's words in one line."""
 _TITLE = 60
+_SENTENCE = 300
 
 Line = tuple[Span, ...]
 
@@ -35,6 +36,11 @@ def words(text: str, limit: int = MOST_CHARS) -> str:
 def since(moment: datetime, at: datetime) -> str:
     """How long ago, in one unit."""
     return age_text((at - moment).total_seconds())
+
+
+def happened(at: datetime, sentence: str) -> Line:
+    """One line of what happened."""
+    return (Moment(int(at.timestamp()), day=True), f" {words(sentence, _SENTENCE)}")
 
 
 def issue_of(job: Job) -> Line:

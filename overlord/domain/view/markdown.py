@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 
 from overlord.command_ref import Word
@@ -27,46 +28,60 @@ _BLOCK = re.compile(r"```|~~~|#{1,6}(\s|$)|[-+*](\s|$)|>|\d+[.)](\s|$)|\[[^\]]*\
 """How a line begins that is a fence, a heading, a point, a quote, a definition, a task's box or a rule."""
 
 
-def markdown(view: View, word: Word) -> str:
-    """Its parts, one below the other. Buttons are left out: nobody can press one here."""
+MOST_OUTPUT = 20_000
+"""Characters of one output, the last: what people decide on is shown whole, as long as the longest diff is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How commands are worded where a view is shown, and the repository whose pull requests are references there."""
+
+    word: Word
+    space: str
+
+
+def markdown(view: View, word: Word, *, space: str = "") -> str:
+    """Its parts, one below the other. Buttons are left out: nobody can press one here. Pull requests of `space`, where a comment is
+    written, become references to them; elsewhere names do not."""
     title = [Heading(view.summary)] if view.has_title else []
-    texts = (_part(part, word) for part in (*title, *view.parts))
+    place = _Place(word, space)
+    texts = (_part(part, place) for part in (*title, *view.parts))
     return "\n\n".join(filter(None, texts))
 
 
-def _part(part: Part, word: Word) -> str:
+def _part(part: Part, place: _Place) -> str:
     match part:
         case Heading(text):
             return f"### {defused_line(text)}"
         case Paragraph(spans):
-            return _begun(_line(spans, word))
+            return _begun(_line(spans, place))
         case Quote(text):
             return quoted(text)
         case Output(text):
-            return code_block(text)
+            return code_block(text, limit=MOST_OUTPUT)
         case Note(text):
             return _begun(defused_line(text))
         case Rule():
             return "---"
         case Bullets() | Fields() | Table() | Actions():
-            return _list(part, word)
+            return _list(part, place)
     return ""
 
 
-def _list(part: Bullets | Fields | Table | Actions, word: Word) -> str:
+def _list(part: Bullets | Fields | Table | Actions, place: _Place) -> str:
     match part:
         case Bullets(items):
-            return _points(_begun(_line(item, word)) for item in items)
+            return _points(_begun(_line(item, place)) for item in items)
         case Fields(fields):
-            return _points(f"**{defused_line(name)}:** {_line(spans, word)}" for name, spans in fields)
+            return _points(f"**{defused_line(name)}:** {_line(spans, place)}" for name, spans in fields)
         case Actions(actions):
             return _points(
-                f"{_begun(defused_line(item.label))}: {_code(word(item.ref))} {defused_line(item.consequence)}".rstrip()
+                f"{_begun(defused_line(item.label))}: {_code(place.word(item.ref))} {defused_line(item.consequence)}".rstrip()
                 for item in actions
             )
         case Table(columns, rows):
             head = [_row(map(defused_line, columns)), f"|{'---|' * len(columns)}"]
-            return "\n".join((*head, *(_row(_line(cell, word) for cell in row) for row in rows)))
+            return "\n".join((*head, *(_row(_line(cell, place) for cell in row) for row in rows)))
 
 
 def _points(lines: Iterable[str]) -> str:
@@ -83,20 +98,20 @@ def _begun(line: str) -> str:
     return f"{ZERO_WIDTH}{line}" if _BLOCK.match(line) else line
 
 
-def _line(spans: Iterable[Span], word: Word) -> str:
-    joined = list(_joined(spans, word))
+def _line(spans: Iterable[Span], place: _Place) -> str:
+    joined = list(_joined(spans, place))
     has_code = any(item.startswith("`") for is_text, item in joined if not is_text)
     shown = [_words(text, has_code=has_code) if is_text else text for is_text, text in joined]
     return "".join(shown).strip()
 
 
-def _joined(spans: Iterable[Span], word: Word) -> Iterator[tuple[bool, str]]:
+def _joined(spans: Iterable[Span], place: _Place) -> Iterator[tuple[bool, str]]:
     """Texts, and marked-up words between them. Neighbouring texts are one: a forge reads `@` and `bob` as one, too."""
     for is_text, group in groupby(spans, lambda span: isinstance(span, _TEXTS)):
         if is_text:
             yield True, "".join(_plain(span) for span in group)
         else:
-            yield from ((False, _span(span, word)) for span in group)
+            yield from ((False, _span(span, place)) for span in group)
 
 
 def _plain(span: Span) -> str:
@@ -112,14 +127,16 @@ def _plain(span: Span) -> str:
     return span
 
 
-def _span(span: Span, word: Word) -> str:
+def _span(span: Span, place: _Place) -> str:
     match span:
         case Bold(text):
             return f"**{_marked(text).replace('*', '∗')}**" if text.strip() else ""
         case Code(text):
             return _code(text)
         case Command(ref):
-            return _code(word(ref))
+            return _code(place.word(ref))
+        case Pull(space, number) if space == place.space:
+            return f"(#{number})"  # no word beside it makes another reference of it, nor a closing one
         case Issue(space, number) | Pull(space, number):
             return _code(f"{space}#{number}")
         case Link(url, text):
@@ -138,7 +155,7 @@ def _words(text: str, *, has_code: bool) -> str:
     line = defused_line(text)
     if has_code:
         line = line.replace("`", "'")
-    if line.endswith(("!", "\\")):
+    if line.endswith(("!", "\\", "]")):
         line += ZERO_WIDTH
     before, after = (" " if text[:1].isspace() else ""), (" " if text[-1:].isspace() else "")
     return f"{before}{line}{after}" if line else " "[: len(text)]

@@ -2,12 +2,9 @@
 
 from dataclasses import replace
 
-from overlord.command_ref import CommandRef
-from overlord.domain.interface import Interface
 from overlord.domain.view.span import Code, Command, Issue, Link, Pull, Span
 from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Paragraph, Part, Table, View
-from overlord.queries import registry as queries
-from overlord.verbs import registry as verbs
+from overlord.verbs.typed_words import typed_in_chat
 
 MOST_SHOWN = 10
 """Of anything in one list; how many more there are is said."""
@@ -23,7 +20,7 @@ def worded(card: View) -> View:
     """A card with its commands as they are typed in a chat; all else is as it is."""
     parts = (
         Paragraph(
-            tuple(Code(typed_here(span.ref)) if isinstance(span, Command) else span for span in part.spans)
+            tuple(Code(typed_in_chat(span.ref)) if isinstance(span, Command) else span for span in part.spans)
         )
         if isinstance(part, Paragraph)
         else part
@@ -47,7 +44,7 @@ def _part(part: Part, web: str) -> Part:
         case Actions(actions):
             return Bullets(
                 tuple(
-                    (f"{item.label}: ", Code(typed_here(item.ref)), f"  {item.consequence}".rstrip())
+                    (f"{item.label}: ", Code(typed_in_chat(item.ref)), f"  {item.consequence}".rstrip())
                     for item in actions
                 )
             )
@@ -65,7 +62,7 @@ def _spans(spans: tuple[Span, ...], web: str) -> tuple[Span, ...]:
 def _span(span: Span, web: str) -> Span:
     match span:
         case Command(ref):
-            return Code(typed_here(ref))
+            return Code(typed_in_chat(ref))
         case Issue(space, number):
             return _link(f"{web}/{space}/issues/{number}" if web else "", f"{space}#{number}")
         case Pull(space, number):
@@ -75,9 +72,3 @@ def _span(span: Span, web: str) -> Span:
 
 def _link(url: str, name: str) -> Span:
     return Link(url, name) if url else Code(name)
-
-
-def typed_here(ref: CommandRef) -> str:
-    """A command as it is typed in a chat; what a chat does not have, as whoever runs Overlord types it."""
-    is_here = ref.name in {*verbs.offered(Interface.CHAT), *queries.offered(Interface.CHAT)}
-    return " ".join(("/overlord" if is_here else "overlord", ref.name, *ref.arguments))

@@ -21,14 +21,14 @@ from overlord.domain.view.form import Form
 from overlord.domain.view.view import View
 from overlord.engine.chat import approvers, plain_language, plan_request
 from overlord.engine.chat.chat_command import Help, chat_command, usages
-from overlord.engine.chat.chat_view import chat_view, typed_here
+from overlord.engine.chat.chat_view import chat_view, worded
 from overlord.engine.chat.message_projection import LOOKS_BACK
-from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatExpired, ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.failpoints import Failpoint
+from overlord.queries.job_story import story_of
 from overlord.queries.registry import Question
 from overlord.store import jobs, ledger
 from overlord.store.chat import buttons, messages, requests
@@ -39,6 +39,7 @@ from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
 from overlord.verbs.registry import Command
 from overlord.verbs.right import NotAllowed, Right, check_right
+from overlord.verbs.typed_words import typed_in_chat
 from overlord.verbs.verb import Done
 
 log = structlog.get_logger()
@@ -83,7 +84,7 @@ async def _handle_message(parts: Parts, chat_output: ChatOutput, request: Reques
             lambda c: plain_language.is_readable(c, parts, request)
         )
         state = RequestState.READING if is_read else RequestState.CARRIED_OUT
-        await _note_state(parts, request, state, said=refused_message(error.worded(typed_here)).summary)
+        await _note_state(parts, request, state, said=refused_message(error.worded(typed_in_chat)).summary)
     return Progress.MOVED
 
 
@@ -132,7 +133,7 @@ async def _offer(
     except NotAllowed as error:
         await _refuse(parts, request, str(error), understood=words)
     except (Refused, NotFound) as error:
-        said = refused_message(error.worded(typed_here)).summary
+        said = refused_message(error.worded(typed_in_chat)).summary
         await _note_state(parts, request, RequestState.CARRIED_OUT, said=said, understood=words)
     return Progress.MOVED
 
@@ -166,7 +167,7 @@ def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> Non
     if state is RequestState.CARRIED_OUT and not done.text:
         state = RequestState.ANSWERED  # the card says it, to everybody
     ids = {"wish_id": done.work_request_id, "message_id": done.message_id}
-    requests.note(connection, request, state, said=done.worded(typed_here), **ids)
+    requests.note(connection, request, state, said=done.worded(typed_in_chat), **ids)
 
 
 async def _refuse(parts: Parts, request: Request, why: str, *, understood: str | None = None) -> None:
@@ -268,11 +269,13 @@ def _handle_command(
             return as_understood(request.understood, shown) if request.understood else shown
         if not request.understood:
             return None  # it has said what it did
-        return offer_message(request.understood, command.verb.means, command.about(context)[0], request.value)
+        title, _ = command.about(context)
+        verb = command.verb
+        return offer_message(request.understood, verb.means, title, request.value, verb.confirm)
     except CommandError as error:
         return misread_message(error)
     except (Refused, NotFound) as error:
-        return refused_message(error.worded(typed_here))
+        return refused_message(error.worded(typed_in_chat))
 
 
 def _evidence(
@@ -282,7 +285,8 @@ def _evidence(
     if button is None or button.verb != EVIDENCE:
         return None
     job = jobs.get(connection, messages.get(connection, button.message_id).ref)
-    return evidence_message(story_of(connection, job, parts.contract(job.space)), chat_output.place)
+    story = story_of(connection, job, parts.contract(job.space))
+    return worded(evidence_message(story, chat_output.place))
 
 
 async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, message: View) -> None:

@@ -24,18 +24,19 @@ from overlord.domain.skills.draft import DraftState
 from overlord.domain.view.view import View
 from overlord.engine.chat import briefing
 from overlord.engine.chat.chat_view import worded
-from overlord.engine.issues.job_summary import story_of
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatRefused, ChatUnavailable, MessageMissing
 from overlord.failpoints import Failpoint
+from overlord.queries.job_story import story_of
 from overlord.store import decisions, jobs, ledger
 from overlord.store.chat import buttons, messages
 from overlord.store.chat.messages import Behind, Message, MessageKind
 from overlord.store.ledger import Entry
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
+from overlord.verbs import registry
 
 log = structlog.get_logger()
 
@@ -178,7 +179,10 @@ def _job(
     job = jobs.get(connection, message.ref)
     story = story_of(connection, job, parts.contract(job.space))
     shown = job_card(
-        story, chat_output.place, lambda verb, text: buttons.make(connection, message.id, verb, text=text)
+        story,
+        chat_output.place,
+        lambda verb, text: buttons.make(connection, message.id, verb, text=text),
+        stopping=registry.find("stop").confirm,
     )
     return _shown_message(message, shown, stamp=due.now)
 

@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from overlord.domain.chat.card import EVIDENCE, answer_form
 from overlord.domain.chat.draft_card import EDIT
@@ -26,7 +25,6 @@ from overlord.store.chat import buttons, messages
 from overlord.store.chat.buttons import KnownButton
 from overlord.store.chat.messages import Message, MessageKind
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind
-from overlord.store.skills import drafts
 from overlord.verbs import answering, message, registry
 from overlord.verbs.registry import Command
 from overlord.verbs.right import Right
@@ -92,7 +90,7 @@ def _of(
 
     def act(connection: sqlite3.Connection, by: Person) -> Done:
         done = command.act(context_of(connection, parts, by, digest))
-        return replace(done, text="", message_id=None) if is_quiet else done
+        return replace(done, text="", message_id=None) if is_quiet and not done.is_refused else done
 
     return Plan(space=command.space(context_of(connection, parts)), right=command.right, act=act)
 
@@ -176,11 +174,9 @@ def _pressed(connection: sqlite3.Connection, parts: Parts, request: Request) -> 
     if card.kind is MessageKind.OFFER:
         return _offered(connection, parts, button, card)
     if card.kind is MessageKind.DRAFT and button.verb == EDIT:
-        edit = partial(
-            chat_drafts.edit, number=card.ref, request=request, digest=button.digest, at=parts.clock.now()
-        )
-        space = drafts.get(connection, card.ref).space
-        return Plan(space=space, right=registry.find("approve").right, act=edit)
+        ref = ApprovalRef(kind=ApprovalKind.DRAFT, number=card.ref)
+        command = registry.command_about(EDIT, ref, request.text)
+        return _of(connection, parts, command, button.digest, is_quiet=True)
     if button.decision_id is not None:
         decision = decisions.get(connection, button.decision_id)
         answered = Verb(button.verb), request.text or button.text

@@ -11,7 +11,6 @@ from functools import partial
 import structlog
 
 from minion.protocol import Issue
-from overlord.command_ref import CommandRef
 from overlord.domain.conversation.comment import PostedComment, Reaction
 from overlord.domain.conversation.pull_card import evidence_card, state_in_words
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -21,21 +20,21 @@ from overlord.domain.text.plain import defused_line
 from overlord.domain.view.markdown import markdown
 from overlord.engine.conversation import pull_comments
 from overlord.engine.conversation.comment_command import CommentCommand, CommentCommandError
-from overlord.engine.conversation.comment_command import names as comment_names
 from overlord.engine.conversation.comment_request import CommentRequest
 from overlord.engine.issues import claim
-from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.writers import OURS, Writers
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, NotFound, OverlordError, Refused
 from overlord.failpoints import Failpoint
+from overlord.queries.job_story import story_of
 from overlord.store import jobs, ledger
 from overlord.store.conversation import processed_comments
 from overlord.store.conversation.processed_comments import ProcessedComment
 from overlord.store.spaces import spaces
 from overlord.verbs.right import NotAllowed
+from overlord.verbs.typed_words import typed_in_comment
 from overlord.verbs.verb import CommentPlace, Context
 
 log = structlog.get_logger()
@@ -176,7 +175,7 @@ async def _carry_out(
 
 
 def _refusal(error: OverlordError) -> str:
-    text = error.worded(_typed_here).rstrip(".")
+    text = error.worded(typed_in_comment).rstrip(".")
     return f"That cannot be done: {defused_line(f'{text[:1].lower()}{text[1:]}')}."
 
 
@@ -199,16 +198,11 @@ async def _evaluation_input(parts: Parts, name: RepositoryName, number: int) -> 
 def _done(connection: sqlite3.Connection, context: Context, asked: CommentCommand) -> str:
     """What is said of it, where a reaction is too little. Raises NotFound, Refused."""
     if asked.question is not None:
-        return markdown(asked.question.view(context), _typed_here)
+        return markdown(asked.question.view(context), typed_in_comment)
     if asked.command is None:
         return _explain(connection, context)
     done = asked.command.act(context)
-    return done.worded(_typed_here) if done.needs_reply else ""
-
-
-def _typed_here(ref: CommandRef) -> str:
-    """A command as it is typed in a comment; what comments do not have, as whoever runs Overlord types it."""
-    return " ".join(("/overlord" if ref.name in comment_names() else "overlord", ref.name, *ref.arguments))
+    return done.worded(typed_in_comment) if done.needs_reply else ""
 
 
 def _explain(connection: sqlite3.Connection, context: Context) -> str:

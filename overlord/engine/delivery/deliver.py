@@ -12,13 +12,13 @@ from overlord.domain.job import Job
 from overlord.domain.repositories.forge import Pull
 from overlord.domain.text.plain import defused_line, quoted
 from overlord.engine.delivery import review_answers
-from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import note_pull, note_push, opened_pull
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import apply_answers
 from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
 from overlord.failpoints import Failpoint
+from overlord.queries.job_story import story_of
 from overlord.store import jobs
 
 STATUS_CONTEXT = "overlord/evaluation"

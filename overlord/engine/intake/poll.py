@@ -209,14 +209,13 @@ async def _resume_if_labelled_again(parts: Parts, job: Job, state: IssueState) -
     if not await claim.may_begin(parts, name, state):
         return Progress.IDLE
     snapshot = await claim.snapshot(parts, name, state.issue)
-    command = commands.ResumeJob(job_id=job.id, actor="forge", issue=snapshot)
     at = parts.clock.now()
 
     def resume(connection: sqlite3.Connection) -> bool:
         if jobs.get(connection, job.id) != job:
             return False  # it has gone on since it was read
         try:
-            commands.resume_job(connection, command, at=at)
+            commands.resume_job(connection, job.id, actor="forge", issue=snapshot, at=at)
         except Refused:
             return False  # it is about to: by what a person answered
         return True

@@ -108,8 +108,7 @@ def _go_on(
         return None
     if live.state is not JobState.WAITING:
         raise Refused(f"job {live.id} works on {live.issue_ref} already: it is {state_in_words(live.state)}")
-    command = commands.ResumeJob(job_id=live.id, actor=wished.actor, issue=issue)
-    return commands.resume_job(connection, command, at=parts.clock.now())
+    return commands.resume_job(connection, live.id, actor=wished.actor, issue=issue, at=parts.clock.now())
 
 
 def _claim(parts: Parts, wished: WorkRequest, issue: Issue, base: str, connection: sqlite3.Connection) -> Job:

@@ -9,13 +9,13 @@ import structlog
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import OPEN, Job, JobId, JobState
 from overlord.engine.issues.issue_comment import issue_comment
-from overlord.engine.issues.job_summary import story_of
 from overlord.engine.issues.published import adopt
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import is_locked
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeRefused, GitFailed
 from overlord.failpoints import Failpoint
+from overlord.queries.job_story import story_of
 from overlord.settings.work import Labels
 from overlord.store import jobs
 from overlord.store.jobs import JobSummary

@@ -22,13 +22,13 @@ from overlord.domain.chat.answer import refused_message
 from overlord.domain.chat.card import FILL, PRESS
 from overlord.domain.identifiers import UserId
 from overlord.engine.chat import handle_requests
-from overlord.engine.chat.chat_view import typed_here
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.errors import ChatRefused, ChatUnavailable, NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.settings.chat import Slack
 from overlord.store.chat import home_tabs, requests
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind
+from overlord.verbs.typed_words import typed_in_chat
 
 log = structlog.get_logger()
 _bolt_log = logging.getLogger("overlord.slack")
@@ -274,7 +274,7 @@ class ChatListener:
                 await chat.ask(trigger, form)
             return
         except (Refused, NotFound) as error:
-            why = error.worded(typed_here)
+            why = error.worded(typed_in_chat)
         except (TimeoutError, ChatUnavailable, ChatRefused) as error:
             log.warning("form_not_opened", reason=str(error))
         try:

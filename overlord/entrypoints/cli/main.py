@@ -36,7 +36,7 @@ def _print_error(error: errors.OverlordError) -> None:
 
     said = str(error)
     if error.hint is not None or error.kept:
-        from overlord.entrypoints.terminal.typed_words import typed_words
+        from overlord.verbs.typed_words import typed_words
 
         said = error.worded(typed_words)
     if "--json" in sys.argv and "serve" not in sys.argv[1:2]:  # there it is the form of the log

@@ -8,7 +8,14 @@ from typing import Any
 
 import typer
 
-from overlord.domain.conversation.argument import ApprovalArgument, Argument, JobArgument, arguments_of
+from overlord.domain.conversation.argument import (
+    ApprovalArgument,
+    Argument,
+    JobArgument,
+    SkillArgument,
+    SkillRef,
+    arguments_of,
+)
 from overlord.domain.conversation.look_argument import (
     CostArgument,
     CostOf,
@@ -27,6 +34,7 @@ from overlord.entrypoints.cli.typed_argument import (
     option,
     run_as,
     shown_approval,
+    skill,
 )
 from overlord.entrypoints.terminal.show import as_json
 from overlord.entrypoints.terminal.view_text import show_view
@@ -84,6 +92,8 @@ def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
             return [option(field, float, kind.default, min=0, max=kind.most, help=kind.help)]
         case SpaceOptionArgument():
             return [option(field, str, "", help=kind.help, metavar="SPACE")]
+        case SkillArgument():
+            return skill(field, kind)
         case ApprovalArgument():
             return [argument(field, str, **shown_approval(_only(kind)))]
         case _:
@@ -106,6 +116,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
             return state.target(values[field])
         case ApprovalArgument():
             return approval(kind, values[field], _only(kind))
+        case SkillArgument():
+            return SkillRef(name=values[field], space=values["space"] or None)
         case RepositoryArgument():
             return str(values[field])
         case _:

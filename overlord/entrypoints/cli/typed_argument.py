@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from overlord.domain.conversation.argument import ApprovalArgument
+from overlord.domain.conversation.argument import ApprovalArgument, SkillArgument
 from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.text.reference import number_in
 
@@ -29,7 +29,7 @@ def argument(name: str, kind: Any, default: Any = inspect.Parameter.empty, **tol
 def option(name: str, kind: Any, default: Any, **told: Any) -> inspect.Parameter:
     """One that is known by its name."""
     annotation = Annotated[kind, typer.Option(f"--{name}", **told)]
-    return inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
+    return inspect.Parameter(name.replace("-", "_"), KEYWORD, default=default, annotation=annotation)
 
 
 def run_as(
@@ -44,6 +44,12 @@ def run_as(
 
 def _is_optional(parameter: inspect.Parameter) -> bool:
     return parameter.default is not inspect.Parameter.empty
+
+
+def skill(name: str, kind: SkillArgument) -> list[inspect.Parameter]:
+    """A skill, with the repository it is of."""
+    space = option("space", str, "", help="Its repository, where there are several.", metavar="SPACE")
+    return [argument(name, str, help=kind.help), space]
 
 
 def shown_approval(only: ApprovalKind | None) -> dict[str, Any]:

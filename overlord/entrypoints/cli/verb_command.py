@@ -25,6 +25,7 @@ from overlord.domain.conversation.argument import (
     WordsArgument,
     arguments_of,
 )
+from overlord.domain.conversation.look_argument import FlagArgument
 from overlord.domain.decision import ApprovalKind
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.interface import Interface
@@ -38,9 +39,9 @@ from overlord.entrypoints.cli.typed_argument import (
     option,
     run_as,
     shown_approval,
+    skill,
 )
 from overlord.entrypoints.terminal.show import line, person, show_text
-from overlord.entrypoints.terminal.typed_words import typed_words
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
@@ -50,6 +51,7 @@ from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
 from overlord.verbs.declared.answer import Answer
 from overlord.verbs.registry import Command
+from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Context, Done
 
 _LOOKS_EVERY_S = 0.2
@@ -90,8 +92,9 @@ def _parameters(field: str, kind: Argument, only: ApprovalKind | None) -> list[i
     if isinstance(kind, WordsArgument) and kind.option:
         return [option(kind.option, str, "", help=kind.help)]
     if isinstance(kind, SkillArgument):
-        space = option("space", str, "", help="Its repository, where there are several.")
-        return [argument(field, str, help=kind.help), space]
+        return skill(field, kind)
+    if isinstance(kind, FlagArgument):
+        return [option(kind.name, bool, False, help=kind.help)]
     if isinstance(kind, PatternsArgument) or (isinstance(kind, WordsArgument) and kind.missing):
         return [argument(field, list[str], help=kind.help)]
     if isinstance(kind, WordsArgument | SpaceArgument):
@@ -103,6 +106,8 @@ def _parameters(field: str, kind: Argument, only: ApprovalKind | None) -> list[i
 
 def _value(kind: Argument, field: str, values: Mapping[str, Any], only: ApprovalKind | None) -> object:
     """What was typed, as the verb's record has it. Raises typer.BadParameter, which is wrong usage."""
+    if isinstance(kind, FlagArgument):
+        return values[kind.name.replace("-", "_")]
     typed = values[kind.option if isinstance(kind, WordsArgument) and kind.option else field]
     match kind:
         case JobArgument():
@@ -164,6 +169,8 @@ def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
         return command.act(context)
 
     done = _written(verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint, act)
+    if done.is_refused:
+        raise Refused(f"{done.text[:1].lower()}{done.text[1:]}", hint=done.hint)
     if done.text:
         show_text(line(done.worded(typed_words)))
     if done.work_request_id is not None:

@@ -21,7 +21,8 @@ _TERMINAL = "Interface.TERMINAL"
 class Listed:
     """A verb or a query as a list of commands has it."""
 
-    module: str
+    verb: str
+    """Its name, or that of the query."""
     group: str
     name: str
     help: str
@@ -55,12 +56,12 @@ def bind_queries(app: typer.Typer, group: str) -> None:
     from overlord.entrypoints.cli.query_command import query_command
 
     for item in _listed(declared_queries, group):
-        app.command(item.name)(query_command(item.module))
+        app.command(item.name)(query_command(item.verb))
 
 
 def _add(app: typer.Typer, package: ModuleType, group: str, load: Callable[[str], Loaded]) -> None:
     for item in _listed(package, group):
-        app.command(item.name, help=item.help)(_loader(load, item.module))
+        app.command(item.name, help=item.help)(_loader(load, item.verb))
 
 
 def _loader(load: Callable[[str], Loaded], name: str) -> Callable[[], Loaded]:
@@ -84,15 +85,14 @@ def _declared(package: ModuleType) -> Iterator[Listed]:
         options = {item.arg: item.value for item in call.keywords}
         if _TERMINAL in ast.unparse(options.get("gaps", ast.Constant(""))):
             continue
+        named = module.name.replace("_", "-")
         typed = (
-            f"{_constant(options, 'group')} {module.name}"
-            if "group" in options
-            else _constant(options, "terminal")
+            f"{_constant(options, 'group')} {named}" if "group" in options else _constant(options, "terminal")
         )
-        group, _, name = (typed or module.name).rpartition(" ")
+        group, _, name = (typed or named).rpartition(" ")
         help, position = inspect.cleandoc(ast.get_docstring(tree) or ""), options["position"]
         assert isinstance(position, ast.Constant) and isinstance(position.value, int), module.name
-        yield Listed(module=module.name, group=group, name=name, help=help, position=position.value)
+        yield Listed(verb=named, group=group, name=name, help=help, position=position.value)
 
 
 def _constant(options: dict[str | None, ast.expr], name: str) -> str:

@@ -14,7 +14,6 @@ from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.text.plain import count
-from overlord.engine.issues.job_summary import story_of
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.checkout import Checkout
@@ -24,9 +23,10 @@ from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
 from overlord.entrypoints.terminal.show import line, show_text, table
-from overlord.entrypoints.terminal.typed_words import after_overlord
+from overlord.queries.job_story import story_of
 from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
+from overlord.verbs.typed_words import after_overlord
 
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 

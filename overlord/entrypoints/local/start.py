@@ -246,10 +246,9 @@ def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
     for decision in decisions.waiting(connection, job.id):
         verb = next((verb for verb in _AGAIN if verb in decision.verbs), None)
         if verb is not None:
-            command = commands.AnswerDecision(
-                decision_id=decision.id, verb=verb, actor=person(), digest=decision.digest
+            commands.answer_decision(
+                connection, decision.id, verb, actor=person(), digest=decision.digest, at=datetime.now(UTC)
             )
-            commands.answer_decision(connection, command, at=datetime.now(UTC))
 
 
 async def _close(local_session: LocalSession, job: Job) -> None:
@@ -258,8 +257,8 @@ async def _close(local_session: LocalSession, job: Job) -> None:
 
     def close(connection: sqlite3.Connection) -> None:
         if job.is_open:
-            command = commands.StopJob(job_id=job.id, actor=person(), reason="tried again from the start")
-            commands.stop_job(connection, command, at=datetime.now(UTC))
+            reason = "tried again from the start"
+            commands.stop_job(connection, job.id, actor=person(), reason=reason, at=datetime.now(UTC))
         # Its last projection would take the work label off again, which is put on for the next job.
         jobs.repair(connection, job.id, projected=jobs.get(connection, job.id).state)
 

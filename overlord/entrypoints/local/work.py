@@ -21,7 +21,6 @@ from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import person
-from overlord.entrypoints.terminal.typed_words import typed_words
 from overlord.entrypoints.terminal.watch import Watch
 from overlord.errors import ExternalServiceError, IllegalMove, Refused
 from overlord.failpoints import Failpoint
@@ -30,6 +29,7 @@ from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import exchanges, model_outages
 from overlord.store.spaces import spaces
 from overlord.verbs import commands
+from overlord.verbs.typed_words import typed_words
 
 LOOK_S = 1.0
 """The longest between two looks at where the run stands; every fact rings the wakeup."""
@@ -155,17 +155,19 @@ class Run:
             await self.running.wakeup.wait(seen, timeout_s=LOOK_S)
 
     async def _answer(self, decision: Decision, answered: Answered) -> bool:
-        command = commands.AnswerDecision(
-            decision_id=decision.id,
-            verb=answered.verb,
-            actor=person(),
-            text=answered.text,
-            digest=decision.digest,
-        )
+        actor = person()
         try:
             await self.running.parts.database.write(
                 Failpoint.DECISION_ANSWERED,
-                lambda c: commands.answer_decision(c, command, at=self.running.parts.clock.now()),
+                lambda c: commands.answer_decision(
+                    c,
+                    decision.id,
+                    answered.verb,
+                    actor=actor,
+                    text=answered.text,
+                    digest=decision.digest,
+                    at=self.running.parts.clock.now(),
+                ),
             )
         except Refused as error:
             self.screen.write(error.worded(typed_words))

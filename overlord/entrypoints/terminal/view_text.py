@@ -22,7 +22,7 @@ from overlord.domain.view.view import (
 )
 from overlord.entrypoints.invocation import as_pasted, command
 from overlord.entrypoints.terminal.show import draw_table, show_command, show_line
-from overlord.entrypoints.terminal.typed_words import after_overlord
+from overlord.verbs.typed_words import after_overlord
 
 
 def show_view(view: View) -> None:

@@ -35,5 +35,5 @@ QUERY = Query(
     arguments=OfHours,
     usage="brief",
     means="the morning briefing, now",
-    position=15,
+    position=16,
 )

@@ -51,5 +51,5 @@ QUERY = Query(
     arguments=OfCost,
     usage="cost week",
     means="what was spent: `today`, `week`, or `#42`",
-    position=5,
+    position=6,
 )

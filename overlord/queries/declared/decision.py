@@ -54,6 +54,6 @@ QUERY = Query(
     arguments=OfDecision,
     usage="decision 5",
     means="one decision, and what each answer does",
-    position=10,
+    position=11,
     terminal="decisions show",
 )

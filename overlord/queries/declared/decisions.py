@@ -22,6 +22,6 @@ QUERY = Query(
     view=_view,
     usage="decisions",
     means="what waits for a person",
-    position=9,
+    position=10,
     terminal="decisions list",
 )

@@ -77,6 +77,6 @@ QUERY = Query(
     arguments=OfDraft,
     usage="draft d3",
     means="one draft, with its text",
-    position=13,
+    position=14,
     terminal="skills draft",
 )

@@ -61,6 +61,6 @@ QUERY = Query(
     arguments=OfDrafts,
     usage="drafts",
     means="skills that are drafted, and wait for a person or are under way",
-    position=14,
+    position=15,
     terminal="skills drafts",
 )

@@ -28,5 +28,5 @@ QUERY = Query(
     view=_view,
     usage="inbox",
     means="everything that waits for a person",
-    position=8,
+    position=9,
 )

@@ -46,7 +46,7 @@ QUERY = Query(
     arguments=OfJobs,
     usage="jobs",
     means="open jobs, or all of them",
-    position=17,
+    position=21,
     terminal="job list",
     gaps={Interface.CHAT: "`status` and `history` show them there"},
 )

@@ -73,6 +73,6 @@ QUERY = Query(
     arguments=OfProposal,
     usage="proposal p3",
     means="one proposal, with what it rests on",
-    position=12,
+    position=13,
     terminal="proposals show",
 )

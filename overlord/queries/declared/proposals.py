@@ -40,6 +40,6 @@ QUERY = Query(
     arguments=OfProposals,
     usage="proposals",
     means="what Overlord would improve, and waits for an answer",
-    position=11,
+    position=12,
     terminal="proposals list",
 )

@@ -14,8 +14,8 @@ from overlord.queries.query import Query
 from overlord.store.skills import skill_uses, skills
 
 _COLUMNS = ("name", "version", "origin", "at base", "repository", "loaded", "went well", "others", "since")
-_NONE = "No repository's base had a skill yet when a job began there."
-_MEANS = "A job went well that was merged and for which nobody had to be asked on the way."
+NONE = "No repository's base had a skill yet when a job began there."
+MEANS = "A job went well that was merged and for which nobody had to be asked on the way."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +65,8 @@ def _view(look: Look, found: tuple[KnownSkill, ...]) -> View:
         for item in found
     )
     text = f"{count(len(found), 'skill')} seen at base"
-    note = (Note(_MEANS),) if found else ()
-    return View(summary=text, parts=(listed(Table(_COLUMNS, rows), _NONE), *note), has_title=True)
+    note = (Note(MEANS),) if found else ()
+    return View(summary=text, parts=(listed(Table(_COLUMNS, rows), NONE), *note), has_title=True)
 
 
 QUERY = Query(
@@ -75,6 +75,6 @@ QUERY = Query(
     arguments=OfSkills,
     usage="skills",
     means="the skills there are, and how work goes that loads them",
-    position=16,
+    position=17,
     terminal="skills list",
 )

@@ -44,7 +44,7 @@ QUERY = Query(
     usage="space list",
     aliases=("space", "space list"),
     means="the managed repositories; `space show owner/repo` what one is worked on by",
-    position=6,
+    position=7,
     terminal="space list",
     has_runs=False,
 )

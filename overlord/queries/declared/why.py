@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.budgets.budget import cost_text
-from overlord.domain.chat.lines import decisions_table, issue_of, look_at, result_of, words
+from overlord.domain.chat.lines import decisions_table, happened, issue_of, look_at, result_of, words
 from overlord.domain.conversation.argument import JobArgument
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import Why
 from overlord.domain.text.plain import count
 from overlord.domain.text.reference import Target
-from overlord.domain.view.span import Bold, Moment, Span
+from overlord.domain.view.span import Bold
 from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
 from overlord.queries import overview
 from overlord.queries.look import Look
 from overlord.queries.query import Query
 
-_FINDING, _SENTENCE = 300, 300
+_FINDING = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +53,11 @@ def _view(_look: Look, why: Why) -> View:
     if why.told:
         parts += [
             Heading("What happened"),
-            Bullets(tuple(_event(line.at.timestamp(), line.sentence) for line in why.told)),
+            Bullets(tuple(happened(line.at, line.sentence) for line in why.told)),
         ]
     earlier = f"{count(why.earlier, 'earlier event')} · " if why.earlier else ""
     parts.append(Note(f"{earlier}{cost_text(why.view.cost)}"))
     return View(summary=f"Job {job.id}: {job.issue_ref}", parts=tuple(parts))
-
-
-def _event(at: float, sentence: str) -> tuple[Span, ...]:
-    return (Moment(int(at), day=True), f" {words(sentence, _SENTENCE)}")
 
 
 QUERY = Query(

@@ -30,13 +30,14 @@ def _send(context: Context, arguments: Message) -> Done:
         asked = message.answerable(context.connection, job.id, before=comment.written_at)
         if asked is not None:
             return answering.answer(context, asked, *answer_in(asked, arguments.words))
-    command = message.SendMessage(
-        job_id=job.id,
-        text=arguments.words,
+    sent = message.send_message(
+        context.connection,
+        job.id,
+        arguments.words,
         actor=context.actor,
         comment_id=comment.comment_id if comment is not None else None,
+        at=context.at,
     )
-    sent = message.send_message(context.connection, command, at=context.at)
     if comment is not None and not sent.is_under_way:
         steering.mark_acknowledged(context.connection, sent.id)
     return Done(

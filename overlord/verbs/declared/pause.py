@@ -26,8 +26,9 @@ class Pause:
 
 def _pause(context: Context, arguments: Pause) -> Done:
     space = context.space(arguments.space) or None
-    command = commands.PauseWork(space=space, actor=context.actor, reason=arguments.reason)
-    pause = commands.pause_work(context.connection, command, at=context.at)
+    pause = commands.pause_work(
+        context.connection, space, actor=context.actor, reason=arguments.reason, at=context.at
+    )
     ends = hint(CommandRef("resume", (pause.what,)), " ends that")
     return Done(text=f"Paused: {pause.what}. What runs goes on, new work queues", hint=ends)
 

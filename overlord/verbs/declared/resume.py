@@ -19,8 +19,7 @@ class Resume:
 
 def _resume(context: Context, arguments: Resume) -> Done:
     space = context.space(arguments.space) or None
-    command = commands.ResumeWork(space=space, actor=context.actor)
-    paused = commands.resume_work(context.connection, command, at=context.at)
+    paused = commands.resume_work(context.connection, space, actor=context.actor, at=context.at)
     rest = f" Still paused: {', '.join(pause.what for pause in paused)}." if paused else ""
     return Done(text=f"Going on: {space or 'everything'}.{rest}")
 

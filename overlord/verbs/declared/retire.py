@@ -7,7 +7,7 @@ from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.argument import SkillArgument, SkillRef, WordsArgument
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
-from overlord.verbs.skill import RetireSkill, retire_skill
+from overlord.verbs.skill import retire_skill
 from overlord.verbs.verb import Context, Done, Verb
 
 
@@ -21,8 +21,8 @@ class Retire:
 
 def _retire(context: Context, arguments: Retire) -> Done:
     space = context.skill_space(arguments.skill)
-    command = RetireSkill(space=space, name=arguments.skill.name, by=context.person, reason=arguments.reason)
-    draft = retire_skill(context.connection, command, at=context.at)
+    name, why = arguments.skill.name, arguments.reason
+    draft = retire_skill(context.connection, space, name, by=context.person, reason=why, at=context.at)
     then = hint("once it is judged, ", CommandRef("approve", (draft.label,)), " has it done")
     return Done(text=f"Draft {draft.label} would retire {draft.name} of {space}", hint=then)
 

@@ -25,8 +25,9 @@ class WidenScope:
 def _widen(context: Context, arguments: WidenScope) -> Done:
     job = context.job(arguments.job)
     context.check_eyes(job.id)
-    command = commands.WidenScope(job_id=job.id, patterns=arguments.patterns, actor=context.actor)
-    outcome = commands.widen_scope(context.connection, command, at=context.at)
+    outcome = commands.widen_scope(
+        context.connection, job.id, arguments.patterns, actor=context.actor, at=context.at
+    )
     return Done(text=f"Job {job.id} may write {outcome}.")
 
 

@@ -21,8 +21,9 @@ class Stop:
 
 def _stop(context: Context, arguments: Stop) -> Done:
     number = context.job(arguments.job).id
-    command = commands.StopJob(job_id=number, actor=context.actor, reason=arguments.reason)
-    job = commands.stop_job(context.connection, command, at=context.at)
+    job = commands.stop_job(
+        context.connection, number, actor=context.actor, reason=arguments.reason, at=context.at
+    )
     return Done(text=f"Stopped job {job.id}, {job.issue_ref}. What it made stays.")
 
 
@@ -33,6 +34,7 @@ VERB = Verb(
     right=Right.WRITER,
     usage="stop #42",
     means="end its job; what it made stays",
+    confirm="Its session ends; branch, pull request and evidence stay.",
     position=2,
     failpoint=Failpoint.JOB_STOPPED,
 )

@@ -26,16 +26,16 @@ def _work(context: Context, arguments: Work) -> Done:
         _begin(context, context.comment)
         return Done(text="")
     space, number = context.issue(arguments.issue)
-    command = commands.WorkOn(space=space, number=number, actor=context.actor)
-    work_request = commands.work_on(context.connection, command, at=context.at)
+    work_request = commands.work_on(context.connection, space, number, actor=context.actor, at=context.at)
     return Done(text="", work_request_id=work_request.id)
 
 
 def _begin(context: Context, comment: CommentPlace) -> None:
     if comment.live is not None:
         issue = comment.issue or comment.live.issue
-        command = commands.ResumeJob(job_id=comment.live.id, actor=context.actor, issue=issue)
-        commands.resume_job(context.connection, command, at=context.at)
+        commands.resume_job(
+            context.connection, comment.live.id, actor=context.actor, issue=issue, at=context.at
+        )
         return
     if comment.issue is None:
         raise Refused(f"#{comment.number} is no open issue")

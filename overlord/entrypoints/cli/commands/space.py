@@ -1,36 +1,29 @@
 """`overlord space …`: the repositories managed by Overlord, what each of them is worked on by, and where that is said."""
 
 import asyncio
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 
 from overlord.domain.checks.untested import UntestedPolicy
-from overlord.domain.text.plain import count
-from overlord.domain.text.plain_yaml import load_yaml
+from overlord.domain.conversation.argument import CommandError
 from overlord.domain.text.reference import is_full_name, repository_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.cli.verb_command import give
+from overlord.entrypoints.cli.verb_command import give, verb_command
 from overlord.entrypoints.cli.verb_list import bind_queries
-from overlord.entrypoints.terminal.show import as_json, line, person, show_text
+from overlord.entrypoints.terminal.show import as_json, line, show_text
 from overlord.errors import Refused
-from overlord.failpoints import Failpoint
 from overlord.queries import overview
+from overlord.settings.assignment import assigned
 from overlord.settings.current import check
-from overlord.settings.file import merged_over, nested
 from overlord.settings.load import Settings, with_added
 from overlord.store.database import Database
-from overlord.store.spaces import managed
+from overlord.verbs.declared.add import Add
+from overlord.verbs.declared.ask_again import AskAgain
 from overlord.verbs.declared.pause import Pause
 from overlord.verbs.declared.resume import Resume
 from overlord.verbs.registry import Command
-from overlord.verbs.space import AddSpace, RemoveSpace, add_space, remove_space
-from overlord.verbs.untested import AskAgain
-from overlord.verbs.untested import ask_again as ask_again_about_tests
 
 app = typer.Typer(help="The repositories managed by Overlord.", no_args_is_help=True)
 Named = Annotated[
@@ -51,9 +44,6 @@ def pause_space(space: Named, reason: Annotated[str, typer.Option(help="Why.")] 
 def resume_space(space: Named) -> None:
     """Let a paused repository go on, as `overlord resume`."""
     give(Command(name="resume", arguments=Resume(space=space)))
-
-
-SECRETS = "setup_secrets"
 
 
 @app.command()
@@ -80,32 +70,24 @@ def add(
     name = repository_in(repository)
     if name is None or not is_full_name(name):
         raise typer.BadParameter("give a repository as owner/repo, or its address")
-    own: dict[str, Any] = {"base_branch": base_branch} if base_branch else {}
-    for assignment in given or ():
-        own = merged_over(own, _value(assignment))
-    settings = state.loaded_settings()
+    try:
+        own = assigned((*([f"base_branch={base_branch}"] if base_branch else []), *(given or ())))
+    except CommandError as error:
+        raise typer.BadParameter(str(error)) from None
     _ensure_database()
-    with state.reading() as connection:
-        known = managed.added(connection)
-    name = next((spelt for spelt in known if spelt.casefold() == name.casefold()), name)
-    own = merged_over(known.get(name, {}), own)
-    check(with_added(settings, {**known, name: own}))
+    settings = state.settings()
+    check(with_added(settings, {name: own}))  # before anybody is asked
     if not unchecked:
-        name = _as_the_forge_has_it(settings, name, (*known, *settings.repositories))
-    command = AddSpace(space=name, given=own, actor=person())
-    is_new = state.write(
-        Failpoint.SPACE_ADDED,
-        lambda c: add_space(c, command, named=settings.repositories, at=datetime.now(UTC)),
-    )
-    done = "is managed by Overlord" if is_new else "has these settings of its own"
-    when = "" if state.is_heard() else " It is taken up when the daemon runs: `overlord serve`."
-    show_text(f"{name} {done}.{when} `overlord doctor --fix` makes its labels.")
+        name = _as_the_forge_has_it(settings, name)
+    give(Command(name="add", arguments=Add(repository=name, settings=own)))
+    if not state.is_heard():
+        show_text("It is taken up when the daemon runs: `overlord serve`.")
 
 
-def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) -> str:
+def _as_the_forge_has_it(settings: Settings, name: str) -> str:
     """A repository's name in the forge's spelling; of one managed by Overlord the forge is not asked. Raises NotFound and what
     `look_up` raises, and Refused where it is one in care under another name."""
-    there = {spelt.casefold() for spelt in named}
+    there = {spelt.casefold() for spelt in settings.repositories}
     if name.casefold() in there:
         return name
     from overlord.entrypoints.space_lookup import look_up
@@ -114,19 +96,6 @@ def _as_the_forge_has_it(settings: Settings, name: str, named: Sequence[str]) ->
     if found.casefold() in there:
         raise Refused(f"{name} is called {found} now, which is managed by Overlord already")
     return found
-
-
-def _value(words: str) -> dict[str, Any]:
-    """`KEY=VALUE` as settings have it; raises typer.BadParameter."""
-    key, equals, text = words.partition("=")
-    if not equals or not all(key.split(".")):
-        raise typer.BadParameter(f"give it as KEY=VALUE, as budget.job_usd=2, not {words!r}")
-    if key.split(".")[0] == SECRETS:
-        raise typer.BadParameter(f"{SECRETS} are not given by command: name them in your settings file")
-    try:
-        return nested(tuple(key.split(".")), load_yaml(text))
-    except yaml.YAMLError:
-        raise typer.BadParameter(f"the value of {key} cannot be read as YAML") from None
 
 
 def _ensure_database() -> None:
@@ -155,14 +124,7 @@ def tests(
     """What was said about a repository without tests: whether its changes pass without any, or bring their own."""
     name = state.space(repository or None)
     if ask_again:
-        command = AskAgain(space=name, actor=person())
-        # An answer of theirs is taken back.
-        policy = state.write(
-            Failpoint.DECISION_ANSWERED, lambda c: ask_again_about_tests(c, command, at=datetime.now(UTC))
-        )
-        show_text(
-            f"{line(name)}: “{line(policy.describe())}” counts no more. The next job without tests asks anew."
-        )
+        give(Command(name="ask-again", arguments=AskAgain(space=name)))
         return
     found = _untested(name)
     if json:
@@ -182,16 +144,5 @@ def _untested(name: str) -> UntestedPolicy | None:
         return overview.untested(connection, name)
 
 
-@app.command()
-def remove(
-    repository: Annotated[str, typer.Argument(help="owner/repo, as `overlord space list` has it.")],
-    stop_jobs: Annotated[bool, typer.Option("--stop-jobs", help="End its open jobs.")] = False,
-) -> None:
-    """Take a repository out of Overlord's care. Branches, pull requests, evidence and the ledger stay."""
-    named = state.loaded_settings().repositories
-    command = RemoveSpace(space=repository_in(repository) or repository, actor=person(), stop_jobs=stop_jobs)
-    ended = state.write(
-        Failpoint.SPACE_REMOVED, lambda c: remove_space(c, command, named=named, at=datetime.now(UTC))
-    )
-    stopped = f" {count(ended, 'job')} ended; what was made stays." if ended else ""
-    show_text(f"{line(command.space)} is not managed by Overlord any more.{stopped}")
+app.command("ask-again")(verb_command("ask-again"))
+app.command("remove")(verb_command("remove"))

@@ -5,15 +5,12 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from overlord.command_ref import CommandRef, hint
 from overlord.domain.decision import ApprovalKind, ApprovalRef
-from overlord.domain.person import Person
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import visible
 from overlord.domain.text.reference import draft_in
@@ -21,19 +18,15 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, numbered
 from overlord.entrypoints.cli.query_command import show as query_show
-from overlord.entrypoints.cli.verb_command import verb_command
-from overlord.entrypoints.terminal.show import person, show_text
+from overlord.entrypoints.cli.verb_command import give, verb_command
 from overlord.errors import Refused
-from overlord.failpoints import Failpoint
 from overlord.queries.declared.draft import OfDraft
 from overlord.queries.declared.drafts import OfDrafts
 from overlord.queries.registry import Question
 from overlord.store.skills import drafts
-from overlord.verbs.skill import (
-    EditDraft,
-    check_editable,
-    edit_draft,
-)
+from overlord.verbs.declared.edit import Edit
+from overlord.verbs.registry import Command
+from overlord.verbs.skill import check_editable
 
 _number = numbered(draft_in, "give a draft as d3")
 
@@ -74,22 +67,13 @@ def edit(
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{place} cannot be read: {visible(str(error))}") from None
-    command = EditDraft(draft_id=number, by=_who(), text=text, digest=digest or draft.digest)
+    ref = ApprovalRef(kind=ApprovalKind.DRAFT, number=number)
     try:
-        edited = state.write(Failpoint.DRAFT_DECIDED, lambda c: edit_draft(c, command, at=datetime.now(UTC)))
+        give(Command(name="edit", arguments=Edit(draft=ref, text=text)), digest=digest or draft.digest)
     except Refused as error:
         raise Refused(str(error), kept=f"your text is in {place}", hint=error.hint) from None
-    if edited.trouble:
-        raise Refused(
-            f"draft {edited.label} stays as it was: {edited.trouble}",
-            kept=f"your text is in {place}",
-            hint=hint(CommandRef("skills edit", (edited.label,)), " goes on with it"),
-        )
     if file is None:
         shutil.rmtree(place.parent, ignore_errors=True)  # editors leave backups beside it
-    show_text(
-        f"Draft {edited.label} is changed; the daemon judges it beside the other skills, then it can be approved."
-    )
 
 
 def _in_editor(draft: SkillDraft) -> Path:
@@ -119,7 +103,3 @@ reject = verb_command(
     help="Say no. What it was made for rests until somebody takes it up again.",
 )
 retire = verb_command("retire")
-
-
-def _who() -> Person:
-    return Person.of(person())

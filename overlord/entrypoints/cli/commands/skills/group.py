@@ -20,30 +20,6 @@ add_queries(app, "skills")
 
 
 @app.command()
-def show() -> Loaded:
-    """One skill, with how the jobs went that loaded it."""
-    from overlord.entrypoints.cli.commands.skills import registry
-
-    return registry.show
-
-
-@app.command()
-def stats() -> Loaded:
-    """How jobs go that load a skill as it is now, beside the repository's others since the first of them."""
-    from overlord.entrypoints.cli.commands.skills import registry
-
-    return registry.stats
-
-
-@app.command()
-def pulls() -> Loaded:
-    """Open pull requests that change skills, whoever opened them, and what is held against that."""
-    from overlord.entrypoints.cli.commands.skills import registry
-
-    return registry.pulls
-
-
-@app.command()
 def drafts() -> Loaded:
     """Skills that are drafted and wait for a person, or are on their way; with a number that one, whole."""
     from overlord.entrypoints.cli.commands.skills import draft

@@ -1,8 +1,10 @@
-"""A command as it is typed in a terminal."""
+"""A command as it is typed in a terminal, in the chat and in a comment. What the chat or a comment does not have is said as whoever
+runs Overlord types it."""
 
 import shlex
 
 from overlord.command_ref import CommandRef
+from overlord.domain.interface import Interface
 from overlord.queries import registry as queries
 from overlord.verbs import registry as verbs
 
@@ -12,9 +14,25 @@ def typed_words(ref: CommandRef) -> str:
     return f"overlord {after_overlord(ref)}"
 
 
+def typed_in_chat(ref: CommandRef) -> str:
+    """`/overlord …`, where the chat has it."""
+    return _slashed(ref, Interface.CHAT)
+
+
+def typed_in_comment(ref: CommandRef) -> str:
+    """`/overlord …`, where comments have it."""
+    return _slashed(ref, Interface.COMMENT)
+
+
 def after_overlord(ref: CommandRef) -> str:
     """What is typed after `overlord`, quoted for a shell."""
     return " ".join((_name(ref.name), *map(shlex.quote, ref.arguments)))
+
+
+def _slashed(ref: CommandRef, interface: Interface) -> str:
+    if ref.name not in {*verbs.offered(interface), *queries.offered(interface)}:
+        return typed_words(ref)
+    return " ".join(("/overlord", ref.name, *ref.arguments))
 
 
 def _name(name: str) -> str:
