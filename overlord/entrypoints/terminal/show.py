@@ -57,7 +57,7 @@ def draw_table(columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
     ]
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for index in used:
-        drawn.add_column(columns[index], overflow="fold")
+        drawn.add_column(Text(visible(columns[index]), "bold"), overflow="fold")
     for row in cells:
         drawn.add_row(*(row[index] for index in used))
     paper = console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)

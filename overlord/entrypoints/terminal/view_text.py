@@ -60,7 +60,7 @@ def _show_list(part: Bullets | Fields | Table | Actions) -> None:
                 show_line(Text("- ").append(_text(item)))
         case Fields(fields):
             for name, spans in fields:
-                show_line(Text(f"{name}: ", "bold").append(_text(spans)))
+                show_line(Text(f"{_words(name)}: ", "bold").append(_text(spans)))
         case Table(columns, rows):
             draw_table(columns, [[_text(cell) for cell in row] for row in rows])
         case Actions(actions):
