@@ -47,6 +47,16 @@ class Home:
         return self.root / "evidence"
 
     @property
+    def page_token(self) -> Path:
+        """What whoever owns this home signs in with at the operator's page."""
+        return self.root / "page.token"
+
+    @property
+    def page(self) -> Path:
+        """The address of the page of the daemon that runs."""
+        return self.root / "page.address"
+
+    @property
     def processes(self) -> Path:
         return self.root / "processes"
 

@@ -9,3 +9,4 @@ class Interface(StrEnum):
     TERMINAL = "terminal"
     CHAT = "chat"
     COMMENT = "comment"
+    PAGE = "page"

@@ -9,6 +9,7 @@ class Interface(StrEnum):
 
     CLI = "cli"
     SLACK = "slack"
+    WEB = "web"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,14 +4,15 @@ SIGHUP lets it read its settings anew. SIGTERM and SIGINT let it end what is in 
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
-from overlord.app import overlord
+from overlord.app import Overlord, overlord
 from overlord.entrypoints.chat.stand_in import with_chat
 from overlord.entrypoints.chat.talk import talking
 from overlord.entrypoints.fact_log import chronicled
@@ -45,6 +46,7 @@ async def serve(settings: Settings) -> None:
         chronicled(running, tracer),
         talking(running) as signed,
         listening(settings.listen, running, slack=signed),
+        with_page(running),
         running.concurrently("models", ModelWatch(running.session_api.parts).follow),
     ):
         ending.wake = running.wakeup.notify
@@ -65,6 +67,18 @@ async def serve(settings: Settings) -> None:
         async with supervisor.watching(running.pulse):
             await running.run(ending.asked)
     log.info("stopped")
+
+
+@contextlib.asynccontextmanager
+async def with_page(running: Overlord) -> AsyncIterator[str]:
+    """The operator's page, where the settings ask for one; its libraries are loaded then alone."""
+    if not running.parts.settings.page.address:
+        yield ""
+        return
+    from overlord.entrypoints.web.server import page_served
+
+    async with page_served(running) as address:
+        yield address
 
 
 class _Ending:

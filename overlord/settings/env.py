@@ -32,6 +32,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "GITHUB_APP_PRIVATE_KEY_FILE": ("forge", "private_key_file"),
     "GITHUB_WEBHOOK_SECRET": ("listen", "webhook_secret"),
     "OVERLORD_LISTEN": ("listen", "address"),
+    "OVERLORD_PAGE": ("page", "address"),
     "SLACK_API_URL": ("slack", "api_url"),
     "SLACK_BOT_TOKEN": ("slack", "bot_token"),
     "SLACK_APP_TOKEN": ("slack", "app_token"),

@@ -37,6 +37,7 @@ from overlord.settings.model import (
     SpareEndpoint,
     secrets_in,
 )
+from overlord.settings.page import Page
 from overlord.settings.space import (
     RepositoryText,
     SpaceSettings,
@@ -108,6 +109,7 @@ class Settings(Section):
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     listen: Listen
+    page: Page
     keep: Keep
     disk: Disk
     slack: Slack

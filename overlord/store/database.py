@@ -140,7 +140,7 @@ def epoch(connection: sqlite3.Connection) -> int:
     return int(row["epoch"]) if row else 0
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
+def open_reader(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """A read-only connection for commands that run beside a daemon.
 
     Raises StoreError when there is no database yet or its schema is another program's.
@@ -151,7 +151,9 @@ def open_reader(path: Path) -> sqlite3.Connection:
             hint=hint("set OVERLORD_HOME, or start ", CommandRef("serve")),
         )
     with _sqlite_errors(path):
-        connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=check_same_thread
+        )
         version = _version(connection)
     if version != LATEST:
         connection.close()
@@ -223,8 +225,14 @@ def _version(connection: sqlite3.Connection) -> int:
         raise
 
 
-def _connect(target: str, *, uri: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(target, uri=uri, isolation_level=None, timeout=BUSY_TIMEOUT_S)
+def _connect(target: str, *, uri: bool = False, check_same_thread: bool = True) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        target,
+        uri=uri,
+        isolation_level=None,
+        timeout=BUSY_TIMEOUT_S,
+        check_same_thread=check_same_thread,
+    )
     connection.row_factory = sqlite3.Row
     return connection
 

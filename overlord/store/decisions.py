@@ -123,6 +123,12 @@ def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, query, job_id)
 
 
+def newest_answered(connection: sqlite3.Connection, *, limit: int) -> list[Decision]:
+    """What people answered last, the newest first."""
+    query = "SELECT * FROM decisions WHERE state = 'answered' ORDER BY answered_at DESC, id DESC LIMIT ?"
+    return select(connection, Decision, query, limit)
+
+
 def expired(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     """Every question of a job's that nobody answered in time, oldest first."""
     query = "SELECT * FROM decisions WHERE state = 'expired' AND job_id = ? ORDER BY id"

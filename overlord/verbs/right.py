@@ -27,6 +27,7 @@ HIGHEST = {
     Interface.TERMINAL: Right.OPERATOR,
     Interface.CHAT: Right.APPROVER,
     Interface.COMMENT: Right.WRITER,
+    Interface.PAGE: Right.OPERATOR,
 }
 """What anybody may at most there: a comment shows who may write to a repository, and not who is an approver."""
 

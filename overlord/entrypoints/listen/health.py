@@ -44,7 +44,7 @@ class Health:
     async def readyz(self, request: Request) -> Response:
         """200 when a job that came now could go on, with what is to be said of settings and repositories; else 503 with what
         keeps it from that."""
-        reasons = await self._reasons()
+        reasons = await self.reasons()
         if reasons:
             return JSONResponse({"status": "not ready", "reasons": reasons}, 503)
         notes = [*self._of_settings(), *self._of_repositories(request)]
@@ -74,7 +74,8 @@ class Health:
     def _now(self) -> float:
         return self._running.parts.clock.monotonic()
 
-    async def _reasons(self) -> list[str]:
+    async def reasons(self) -> list[str]:
+        """What keeps a job that came now from going on."""
         async with self._looking:
             if self._known is None or self._now() - self._known[0] >= KNOWN_FOR_S:
                 found = [await self._database(), await self._runner(), self._disk()]

@@ -1,0 +1,215 @@
+"""The page's application: who may come in, what each address answers, and what is said of what goes wrong."""
+
+import gzip
+import ipaddress
+import mimetypes
+import sqlite3
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from overlord.domain.conversation.argument import CommandError
+from overlord.entrypoints.web.form import MOST_BYTES, form_of
+from overlord.entrypoints.web.handlers import Handlers, error_page, worded
+from overlord.entrypoints.web.render import HERE, SECURITY_HEADERS, Templates
+from overlord.entrypoints.web.sign_in import TOKEN, is_theirs, signed_in, without_token
+from overlord.entrypoints.web.site import LASTS_S, Site
+from overlord.entrypoints.web.visitor import Visitor
+from overlord.errors import NotFound, OverlordError, Refused, StoreError
+from overlord.settings.chat import LOOPBACK
+from overlord.verbs.right import NotAllowed
+
+Handler = Callable[[Request, Visitor], Awaitable[Response]]
+
+log = structlog.get_logger()
+
+
+class Application:
+    """Routes, and the guard before each of them."""
+
+    def __init__(self, site: Site, templates: Templates) -> None:
+        self._site, self._templates = site, templates
+        self._handlers = Handlers(site, templates)
+
+    def starlette(self) -> Starlette:
+        h = self._handlers
+        looks: list[tuple[str, Handler]] = [
+            ("/", h.now),
+            ("/inbox", h.inbox),
+            ("/inbox/{ref}", h.decision),
+            ("/jobs/{number:int}", h.job),
+            ("/jobs/{number:int}/transcript", h.transcript),
+            ("/jobs/{number:int}/diff", h.diff),
+            ("/jobs/{number:int}/checks", h.checks),
+            ("/jobs/{number:int}/evidence/{digest}", h.evidence),
+            ("/spaces", h.spaces),
+            ("/spaces/{owner}/{name}", h.space),
+            ("/look/{query}", h.look),
+            ("/events", self._events),
+        ]
+        acts: list[tuple[str, Handler]] = [
+            ("/answer", h.answer),
+            ("/answers", h.answer_many),
+            ("/jobs/{number:int}/{verb}", h.job_act),
+            ("/do/{verb}", h.act),
+            ("/sign-out", self._sign_out),
+        ]
+        app = Starlette(
+            routes=[
+                Route("/static/{name}", self._guarded(_static), methods=["GET"]),
+                Route("/sign-in", self._guarded(self._sign_in), methods=["GET", "POST"]),
+                *(Route(path, self._for_visitors(handler), methods=["GET"]) for path, handler in looks),
+                *(Route(path, self._for_visitors(handler), methods=["POST"]) for path, handler in acts),
+            ],
+            exception_handlers={HTTPException: self._http_error, ClientDisconnect: _disconnected},
+        )
+        app.router.redirect_slashes = False
+        return app
+
+    # The guard
+
+    def _for_visitors(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def handle(request: Request) -> Response:
+            visitor = await self._site.visitor(request)
+            if visitor is None:
+                return await self._without_session(request)
+            if request.method == "POST" and not await self._is_theirs(request, visitor):
+                return self._error(visitor, 403, "Not sent", "this form is not from this page; load it again")
+            return await self._answered(handler, request, visitor)
+
+        return self._guarded(handle)
+
+    def _guarded(
+        self, handle: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Nobody reaches it by another name, nothing long is read, and every answer has the headers."""
+
+        async def guarded(request: Request) -> Response:
+            if self._site.is_local and not _is_this_machine(request):
+                response: Response = PlainTextResponse("this page is for this machine alone\n", 421)
+            elif int(request.headers.get("content-length") or 0) > MOST_BYTES:
+                response = PlainTextResponse("that is too long\n", 413)
+            else:
+                response = await handle(request)
+            for name, value in SECURITY_HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return guarded
+
+    async def _answered(self, handler: Handler, request: Request, visitor: Visitor) -> Response:
+        """What a handler answers, or why it cannot."""
+        try:
+            return await handler(request, visitor)
+        except NotAllowed as error:
+            return self._error(visitor, 403, "Not allowed", worded(error))
+        except NotFound as error:
+            return self._error(visitor, 404, "Not found", worded(error))
+        except CommandError as error:
+            return self._error(visitor, 400, "Not understood", worded(error))
+        except Refused as error:
+            return self._error(visitor, 409, "Not done", worded(error))
+        except (StoreError, sqlite3.OperationalError) as error:
+            log.warning("page_unread", path=request.url.path, trouble=str(error))
+            return self._error(visitor, 503, "Not now", "the database is busy; load the page again")
+        except OverlordError as error:
+            return self._error(visitor, 502, "Not now", worded(error))
+
+    def _error(self, visitor: Visitor, status: int, title: str, text: str) -> Response:
+        return error_page(self._templates, visitor, status, title, text)
+
+    async def _is_theirs(self, request: Request, visitor: Visitor) -> bool:
+        sent = request.headers.get("x-csrf-token", "")
+        if not sent:
+            sent = dict(await form_of(request)).get("csrf", "")
+        return is_theirs(visitor, request, sent)
+
+    # Signing in and out
+
+    async def _without_session(self, request: Request) -> Response:
+        if TOKEN in request.query_params and request.method == "GET":
+            return await self._begin(request, request.query_params[TOKEN], without_token(request))
+        if request.method == "GET" and request.url.path != "/events":
+            return self._templates.response("sign_in.html", {"text": "", "to": request.url.path}, status=401)
+        return PlainTextResponse("sign in first\n", 401)
+
+    async def _sign_in(self, request: Request) -> Response:
+        if request.method == "GET":
+            return self._templates.response("sign_in.html", {"text": "", "to": "/"})
+        form = dict(await form_of(request))
+        to = f"/{form.get('to', '').lstrip('/')}"
+        return await self._begin(request, form.get(TOKEN, "").strip(), to)
+
+    async def _begin(self, request: Request, token: str, to: str) -> Response:
+        address = request.client.host if request.client is not None else ""
+        wait_s = self._site.attempts.wait_s(address)
+        if wait_s:
+            headers = {"retry-after": str(int(wait_s) + 1)}
+            return PlainTextResponse("too many tries; wait a minute\n", 429, headers)
+        visitor = await self._site.begin_session(token)
+        if visitor is None:
+            self._site.attempts.note(address)
+            log.warning("sign_in_refused", address=address)
+            text = "That is no token of this Overlord."
+            return self._templates.response("sign_in.html", {"text": text, "to": to}, status=401)
+        is_secure = request.url.scheme == "https"
+        return signed_in(to, self._site.cookie, visitor.secret, is_secure=is_secure, lasts_s=LASTS_S)
+
+    async def _sign_out(self, _request: Request, visitor: Visitor) -> Response:
+        await self._site.end_session(visitor)
+        response = RedirectResponse("/sign-in", 303)
+        response.delete_cookie(self._site.cookie)
+        return response
+
+    async def _events(self, request: Request, _visitor: Visitor) -> Response:
+        return self._site.live.stream(request.headers.get("last-event-id", ""))
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        visitor = await self._site.visitor(request)
+        return error_page(self._templates, visitor, error.status_code, "Not found", str(error.detail))
+
+
+def _is_this_machine(request: Request) -> bool:
+    """Whether it is asked by a name of this machine: a page elsewhere that has its own name lead here is not us."""
+    host = request.headers.get("host", "")
+    name = host.rpartition(":")[0].strip("[]") if host.rpartition(":")[2].isdigit() else host.strip("[]")
+    if name in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    found = _asset(name, "gzip" in request.headers.get("accept-encoding", ""))
+    if found is None:
+        return PlainTextResponse("there is no such file\n", 404)
+    content, headers = found
+    return Response(content, headers=headers)
+
+
+@lru_cache(maxsize=64)
+def _asset(name: str, is_small: bool) -> tuple[bytes, dict[str, str]] | None:
+    """A file of the page's own, compressed once."""
+    file = HERE / "static" / name
+    if file.parent != HERE / "static" or not file.is_file():
+        return None
+    content, kind = file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain"
+    headers = {"content-type": f"{kind}; charset=utf-8", "cache-control": "public, max-age=3600"}
+    headers["vary"] = "accept-encoding"
+    if is_small:
+        content, headers["content-encoding"] = gzip.compress(content, mtime=0), "gzip"
+    return content, headers
+
+
+async def _disconnected(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it

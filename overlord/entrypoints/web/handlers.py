@@ -1,0 +1,290 @@
+"""The page's addresses: each reads what it shows in one look, or gives one verb and goes back to where it came from."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from overlord.domain.conversation.argument import ApprovalArgument, CommandError
+from overlord.domain.conversation.decision_words import decision_verb
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.interface import Interface
+from overlord.domain.text.reference import JobRef
+from overlord.entrypoints.web.form import form_of
+from overlord.entrypoints.web.giving import answer_in, command_in, give
+from overlord.entrypoints.web.pages import change
+from overlord.entrypoints.web.pages import inbox as inbox_page
+from overlord.entrypoints.web.pages import job as job_page
+from overlord.entrypoints.web.pages import now as now_page
+from overlord.entrypoints.web.render import Templates
+from overlord.entrypoints.web.site import Site
+from overlord.entrypoints.web.visitor import Visitor
+from overlord.errors import NotFound, Refused
+from overlord.queries import registry as queries
+from overlord.queries import session as session_query
+from overlord.queries.declared.space import OfSpace
+from overlord.queries.look import Look
+from overlord.queries.registry import Question
+from overlord.verbs.declared.answer import Answer
+from overlord.verbs.registry import Command, command_about
+from overlord.verbs.typed_words import typed_words
+from overlord.verbs.verb import Done
+
+MOST_BATCH = 100
+DONE = "done"
+"""The parameter that says what was done."""
+
+
+class Handlers:
+    """Each takes a request of a visitor who is signed in."""
+
+    def __init__(self, site: Site, templates: Templates) -> None:
+        self._site, self._templates = site, templates
+
+    # Looks
+
+    async def now(self, request: Request, visitor: Visitor) -> Response:
+        found = await self._site.look(lambda look: now_page.now(look, visitor.spaces))
+        health = await self._site.health()
+        return await self._page(request, visitor, "now", {"now": found, "health": health})
+
+    async def inbox(self, request: Request, visitor: Visitor) -> Response:
+        found = await self._site.look(lambda look: inbox_page.inbox(look, visitor.spaces))
+        return await self._page(request, visitor, "inbox", {"inbox": found})
+
+    async def decision(self, request: Request, visitor: Visitor) -> Response:
+        typed = queries.find("decision").typed("decision", Interface.PAGE)
+        ref, _ = ApprovalArgument().read(request.path_params["ref"], typed)
+        assert ref is not None, "a page always names one"
+        found = await self._site.look(lambda look: inbox_page.one(look, ref))
+        visitor.check_sees([found.space])
+        return await self._page(request, visitor, "decision", {"item": found}, here="inbox")
+
+    async def job(self, request: Request, visitor: Visitor) -> Response:
+        found = await self._site.look(lambda look: job_page.story(look, request.path_params["number"]))
+        return await self._of_job(request, visitor, found.head, "story", {"story": found})
+
+    async def transcript(self, request: Request, visitor: Visitor) -> Response:
+        number, session = request.path_params["number"], request.query_params.get("session", "")
+        home = self._site.running.parts.home
+        first = _number(request.query_params.get("first", "-1"))
+        found = await self._site.look(lambda look: job_page.transcript(look, home, number, session, first))
+        return await self._of_job(request, visitor, found.head, "transcript", {"transcript": found})
+
+    async def diff(self, request: Request, visitor: Visitor) -> Response:
+        number = request.path_params["number"]
+
+        def read(look: Look) -> Any:
+            head = job_page.head(look, number)
+            ran = session_query.sessions_of(look.connection, number)
+            try:
+                return head, session_query.change_of(look.connection, number), job_page.scope_of(ran)
+            except NotFound:
+                return head, None, None
+
+        head, changed, scope = await self._site.look(read)
+        visitor.check_sees([head.job.space])
+        shown = None
+        if changed is not None:
+            git = self._site.running.parts.git
+            shown = await change.shown(git, RepositoryName(head.job.space), changed, scope)
+        return await self._of_job(request, visitor, head, "diff", {"diff": shown})
+
+    async def checks(self, request: Request, visitor: Visitor) -> Response:
+        found = await self._site.look(lambda look: job_page.checks(look, request.path_params["number"]))
+        return await self._of_job(request, visitor, found.head, "checks", {"checks": found})
+
+    async def evidence(self, request: Request, visitor: Visitor) -> Response:
+        number, digest = request.path_params["number"], request.path_params["digest"]
+        home = self._site.running.parts.home
+
+        def read(look: Look) -> Any:
+            head = job_page.head(look, number)
+            visitor.check_sees([head.job.space])
+            return job_page.file(look, home, number, digest)
+
+        item, content = await self._site.look(read)
+        name = f"job-{number}-{item.kind}-{digest[:12]}"
+        disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+        headers = {"content-disposition": disposition}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
+    async def spaces(self, request: Request, visitor: Visitor) -> Response:
+        question = Question(name="spaces", arguments=queries.find("spaces").arguments())
+        return await self._shown(request, visitor, question, "spaces", here="spaces")
+
+    async def space(self, request: Request, visitor: Visitor) -> Response:
+        name = f"{request.path_params['owner']}/{request.path_params['name']}"
+        visitor.check_sees([name])
+        question = Question(name="space", arguments=OfSpace(repository=name))
+        return await self._shown(request, visitor, question, "space", {"space": name}, here="spaces")
+
+    async def look(self, request: Request, visitor: Visitor) -> Response:
+        """Any query, with the words after its name as a chat has them."""
+        name = request.path_params["query"]
+        if name not in queries.names():
+            raise NotFound("there is no such page")
+        if visitor.spaces:
+            visitor.check_sees([""])
+        question = queries.question_of(name, request.query_params.get("words", ""), Interface.PAGE)
+        return await self._shown(request, visitor, question, "look", here=name)
+
+    # Acts
+
+    async def act(self, request: Request, visitor: Visitor) -> Response:
+        """Give a verb by its form."""
+        form = dict(await form_of(request))
+        name = request.path_params["verb"]
+        try:
+            command = command_in(name, form)
+        except KeyError:
+            raise NotFound("there is no such verb") from None
+        return await self._given(request, visitor, command, form)
+
+    async def job_act(self, request: Request, visitor: Visitor) -> Response:
+        """Give a verb about a job."""
+        form = dict(await form_of(request))
+        name = request.path_params["verb"]
+        if name not in {"stop", "retry", "message"}:
+            raise NotFound("there is no such verb")
+        words = form.get("words", "").strip()
+        if name == "message" and not words:
+            raise CommandError("Say what its Minion is to read.")
+        command = command_about(name, JobRef(number=request.path_params["number"]), words)
+        return await self._given(request, visitor, command, form)
+
+    async def answer(self, request: Request, visitor: Visitor) -> Response:
+        """Answer what waits, as it was shown."""
+        form = dict(await form_of(request))
+        return await self._given(request, visitor, answer_in(form), form)
+
+    async def answer_many(self, request: Request, visitor: Visitor) -> Response:
+        """Say yes or no to several at once; each is bound to what was shown of it, and what was refused is said."""
+        fields = await form_of(request)
+        chosen = [value for name, value in fields if name == "chosen"][:MOST_BATCH]
+        approves = dict(fields).get("verb") == "approve"
+        said: list[str] = []
+        for item in chosen:
+            label, _, digest = item.partition(" ")
+            try:
+                done = await give(self._site, visitor, await self._plain_answer(label, approves), digest)
+                said.append(done.text)
+            except (Refused, NotFound, CommandError) as error:
+                said.append(_worded(error))
+        return _back(request, " ".join(said) or "Nothing was chosen.")
+
+    async def _plain_answer(self, label: str, approves: bool) -> Command:
+        typed = queries.find("decision").typed("decision", Interface.PAGE)
+        ref, _ = ApprovalArgument().read(label, typed)
+        verb = await self._site.look(lambda look: decision_verb(look.decision(ref), approves=approves))
+        return Command(name="answer", arguments=Answer(decision=ref, words="", named=verb))
+
+    # What they share
+
+    async def _given(
+        self, request: Request, visitor: Visitor, command: Command, form: Mapping[str, str]
+    ) -> Response:
+        done = await give(self._site, visitor, command, form.get("digest", ""))
+        return _back(request, _said(done))
+
+    async def _of_job(
+        self, request: Request, visitor: Visitor, head: job_page.JobHead, tab: str, values: Mapping[str, Any]
+    ) -> Response:
+        visitor.check_sees([head.job.space])
+        return await self._page(
+            request, visitor, f"job_{tab}", {"head": head, "tab": tab, **values}, here="job"
+        )
+
+    async def _shown(
+        self,
+        request: Request,
+        visitor: Visitor,
+        question: Question,
+        template: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        here: str,
+    ) -> Response:
+        view = await self._site.look(question.view)
+        return await self._page(
+            request,
+            visitor,
+            template,
+            {"view": view, "query": question.name, **(values or {})},
+            here=here,
+        )
+
+    async def _page(
+        self, request: Request, visitor: Visitor, name: str, values: Mapping[str, Any], *, here: str = ""
+    ) -> Response:
+        """A page, or the part of it that is fetched again when something has changed."""
+        waiting = await self._site.look(lambda look: inbox_page.count(look, visitor.spaces))
+        common = {
+            "here": here or name,
+            "at": self._site.now,
+            "waiting": waiting,
+            "csrf": visitor.csrf,
+            "person": visitor.name,
+            "events": "/events",
+            "part": _part_of(request),
+            "done": request.query_params.get(DONE, "")[:2000],
+            "url": request.url.path,
+        }
+        is_part = request.query_params.get("part") == "1"
+        return self._templates.response(f"{'parts/' if is_part else ''}{name}.html", {**common, **values})
+
+
+def error_page(templates: Templates, visitor: Visitor | None, status: int, title: str, text: str) -> Response:
+    """What cannot be shown or done, in words."""
+    if visitor is None:
+        return PlainTextResponse(f"{title}: {text}\n", status)
+    values = {
+        "here": "",
+        "waiting": 0,
+        "csrf": visitor.csrf,
+        "person": visitor.name,
+        "events": "/events",
+        "heading": title,
+        "text": text,
+    }
+    return templates.response("error.html", values, status=status)
+
+
+def _part_of(request: Request) -> str:
+    """The address of the part of a page that changes."""
+    rest = request.url.remove_query_params(DONE).include_query_params(part="1")
+    return f"{rest.path}?{rest.query}"
+
+
+def _said(done: Done) -> str:
+    return done.worded(typed_words) or "Done."
+
+
+def _worded(error: Exception) -> str:
+    if isinstance(error, CommandError):
+        return f"{error} {' or '.join(error.examples)}".strip()
+    worded = getattr(error, "worded", None)
+    text = str(worded(typed_words)) if worded is not None else str(error)
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def worded(error: Exception) -> str:
+    """An error as a sentence."""
+    return _worded(error)
+
+
+def _back(request: Request, said: str) -> Response:
+    """To the page that the form was on, with what was done."""
+    came_from = urlsplit(request.headers.get("referer", ""))
+    is_ours = came_from.netloc == request.headers.get("host")
+    path = came_from.path if is_ours and came_from.path.startswith("/") else "/"
+    return RedirectResponse(f"/{path.lstrip('/')}?{DONE}={quote(said[:1500], safe='')}", 303)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text) if len(text) <= 9 else -1
+    except ValueError:
+        return -1

@@ -1,0 +1,153 @@
+"""Inbox: everything that waits for a person, with what it rests on beside the answers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.domain.answers import consequence_of, label_of
+from overlord.domain.chat.card import KIND_NAMES
+from overlord.domain.conversation.argument import arguments_of
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
+from overlord.domain.text.reference import IssueRef
+from overlord.domain.view.view import Actions, Heading, View
+from overlord.queries import registry
+from overlord.queries.look import Look
+from overlord.queries.registry import Question
+from overlord.store import decisions, jobs
+
+WORDED = frozenset({Verb.REPLY, Verb.ADD_BUDGET, Verb.LIMIT, Verb.REJECT, Verb.RETRY, Verb.ONE_MORE})
+"""Answers that take words of the person's."""
+NEEDED = frozenset({Verb.REPLY, Verb.ADD_BUDGET, Verb.LIMIT})
+"""Those that are none without them."""
+DANGEROUS = frozenset({Verb.DROP, Verb.REJECT, Verb.TAKE_OVER})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """One answer."""
+
+    verb: Verb
+    label: str
+    consequence: str
+    takes_words: bool
+    needs_words: bool
+    is_dangerous: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Something that waits."""
+
+    decision: Decision
+    kind: str
+    space: str
+    issue: IssueRef | None
+    view: View
+    """What it rests on."""
+    digest: str
+    answers: tuple[Offered, ...]
+    suggested: tuple[str, ...]
+    """Texts that are offered with an answer in words."""
+
+    @property
+    def label(self) -> str:
+        return self.decision.ref.label
+
+    @property
+    def is_open(self) -> bool:
+        return self.decision.state is DecisionState.OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Something that was answered."""
+
+    decision: Decision
+    answer: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """The page."""
+
+    waiting: tuple[Asked, ...]
+    answered: tuple[Given, ...]
+
+
+def inbox(look: Look, sees: Iterable[str] = ()) -> Inbox:
+    """Of the repositories that somebody `sees`; empty for all. What holds up work comes first, and then the oldest."""
+    seen = frozenset(sees)
+    found = [asked(look, decision) for decision in decisions.inbox(look.connection)]
+    mine = [item for item in found if not seen or item.space in seen]
+    mine.sort(
+        key=lambda item: (item.decision.ref.kind is not ApprovalKind.DECISION, item.decision.created_at)
+    )
+    given = [item for item in decisions.newest_answered(look.connection, limit=20) if not seen]
+    return Inbox(waiting=tuple(mine), answered=tuple(map(_given, given)))
+
+
+def count(look: Look, sees: Iterable[str] = ()) -> int:
+    """How much waits."""
+    seen = frozenset(sees)
+    waiting = decisions.inbox(look.connection)
+    return len(waiting) if not seen else sum(_space(look, item) in seen for item in waiting)
+
+
+def one(look: Look, ref: ApprovalRef) -> Asked:
+    """One of them. Raises NotFound."""
+    return asked(look, decisions.meant(look.connection, ref))
+
+
+def asked(look: Look, decision: Decision) -> Asked:
+    """A decision as the page shows it."""
+    job = jobs.get(look.connection, decision.job_id) if decision.job_id is not None else None
+    is_open = decision.state is DecisionState.OPEN
+    return Asked(
+        decision=decision,
+        kind=KIND_NAMES[decision.kind],
+        space=job.space if job is not None else decision.space,
+        issue=IssueRef(number=job.issue.number, space=job.space) if job is not None else None,
+        view=_rests_on(look, decision),
+        digest=decision.digest,
+        answers=tuple(_offered(decision, verb) for verb in decision.verbs) if is_open else (),
+        suggested=decision.suggested,
+    )
+
+
+def _space(look: Look, decision: Decision) -> str:
+    return jobs.get(look.connection, decision.job_id).space if decision.job_id is not None else decision.space
+
+
+def _rests_on(look: Look, decision: Decision) -> View:
+    """What its own query shows, without the title and the commands, which stand beside it as a heading and buttons."""
+    ref = decision.ref
+    query = registry.find(ref.kind)
+    [(field, _)] = arguments_of(query.arguments)
+    shown = Question(name=ref.kind, arguments=query.arguments(**{field: ref})).view(look)
+    parts = [part for part in shown.parts if not isinstance(part, Actions)]
+    if parts and isinstance(parts[0], Heading):
+        parts = parts[1:]
+    return View(summary=shown.summary, parts=tuple(parts))
+
+
+def _offered(decision: Decision, verb: Verb) -> Offered:
+    return Offered(
+        verb=verb,
+        label=label_of(verb),
+        consequence=consequence_of(decision.subject, verb),
+        takes_words=verb in WORDED,
+        needs_words=verb in NEEDED,
+        is_dangerous=verb in DANGEROUS,
+    )
+
+
+def _given(decision: Decision) -> Given:
+    assert decision.answered_at is not None, "it was answered"
+    return Given(
+        decision=decision,
+        answer=decision.answer,
+        by=decision.answered_by,
+        at=decision.answered_at,
+    )

@@ -1,0 +1,115 @@
+"""Where the page is on the wire, and how whoever runs Overlord gets there."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+
+import structlog
+
+from overlord.app import Overlord
+from overlord.domain.repositories.forge import web_of
+from overlord.entrypoints.listen.health import Health
+from overlord.entrypoints.web.application import Application
+from overlord.entrypoints.web.live import Live
+from overlord.entrypoints.web.reader import Reader
+from overlord.entrypoints.web.render import Templates
+from overlord.entrypoints.web.sign_in import TOKEN
+from overlord.entrypoints.web.site import Site, owner_token
+from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
+from overlord.settings.chat import LOOPBACK
+
+HEADER_S = 10.0
+MOST_CONNECTIONS = 400
+"""A hundred browsers, each with its stream and a few pages at once."""
+ENDING_S = 0.5
+
+log = structlog.get_logger()
+
+
+@contextlib.asynccontextmanager
+async def page_served(running: Overlord) -> AsyncIterator[str]:
+    """Serve the page while the block runs, if the settings ask for one; gives its address."""
+    settings, parts = running.parts.settings, running.parts
+    if not settings.page.address:
+        yield ""
+        return
+    host, port = settings.page.place
+    listening = await _bound(host, port)
+    if listening is None:
+        yield ""
+        return
+    reader = Reader(parts.home.database)
+    site = Site(
+        running=running,
+        reader=reader,
+        live=Live(running, reader),
+        health_of=Health(running),
+        owner_token=owner_token(parts.home),
+        is_local=host in LOOPBACK,
+        port=listening[0].getsockname()[1],
+    )
+    app = Application(site, Templates(web_of(settings.forge.api_url))).starlette()
+    server = LimitedServer(
+        app, limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True), allowed=lambda: MOST_CONNECTIONS
+    )
+    for one in listening:
+        server.listen(one)
+    shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
+    parts.home.page.write_text(address, encoding="ascii")
+    following = asyncio.create_task(site.live.follow())
+    token = f"?{TOKEN}={site.owner_token}" if sys.stderr.isatty() else ""
+    log.info("page_here", page=f"{address}{token}", **({} if token else {"opens": "overlord open"}))
+    try:
+        yield address
+    finally:
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+        await _ended(server)
+        reader.close()
+        parts.home.page.unlink(missing_ok=True)
+
+
+async def _bound(host: str, port: int) -> list[socket.socket] | None:
+    """Sockets that listen there; on another port where that one is taken. None where the address is not this machine's."""
+    for number in (port, 0):
+        try:
+            return await _listen(host, number)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+            if error.errno != errno.EADDRINUSE or number == 0:
+                log.warning("no_page", address=f"{host}:{port}", reason=why)
+                return None
+            log.info("page_elsewhere", reason=f"another program listens on {host}:{port}")
+    return None
+
+
+async def _listen(host: str, port: int) -> list[socket.socket]:
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    sockets: list[socket.socket] = []
+    try:
+        for family, _type, _protocol, _name, address in dict.fromkeys(found):
+            sockets.append(socket.create_server(address, family=family, backlog=BACKLOG))
+    except OSError:
+        for one in sockets:
+            one.close()
+        raise
+    return sockets
+
+
+async def _ended(server: LimitedServer) -> None:
+    """Streams end only when they are cut."""
+    await server.stop_listening()
+    for connection in server.connections:
+        connection.shutdown()
+    if running := server.tasks:
+        await asyncio.wait(running, timeout=ENDING_S)
+    for connection in server.connections:
+        connection.transport.abort()
+    if running := server.tasks:
+        await asyncio.wait(running, timeout=ENDING_S)

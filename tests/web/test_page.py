@@ -1,0 +1,82 @@
+"""The operator's page, from the outside: what is going on, what waits, and each act by whoever is signed in."""
+
+import pytest
+
+from overlord.domain.event import EventName
+from overlord.domain.job import JobState
+from overlord.embedded.play import blocked, call, edit, submit
+from tests.web.paging import made_page
+from tests.world import CALC, FIX, REPO
+
+WORK = (edit(*FIX), submit())
+ASKS = call("ask_question", question="Plus or minus?", kind="question")
+
+
+async def test_a_decision_is_answered_on_the_page_once() -> None:
+    async with made_page() as page:
+        await page.world.issue("add() subtracts")
+        page.world.model_will(blocked("I need the password"))
+        await page.world.settle()
+        assert "1 waiting for you" in await page.words("/jobs/1")
+        shown = await page.words("/inbox")
+        assert (
+            "I need the password" in shown and "the job ends; branch, pull request and evidence stay" in shown
+        )
+        forms = await page.forms("/inbox")
+        assert "Decision 1: Drop it" in await page.press("/inbox", "Drop it")
+        assert (await page.world.job()).state is JobState.CANCELLED
+        [again] = [form for form in forms if form.action == "/answer"]
+        said = await page.send("/inbox", again.action, {**again.fields, "verb": "drop"})
+        assert "was answered before, by web:" in said
+        assert (await page.world.events()).count(EventName.DECISION_ANSWERED) == 1
+        assert "web:" in (await page.words("/inbox")).partition("Answered lately")[2]
+
+
+async def test_a_minion_is_steered_and_stopped_from_its_card() -> None:
+    async with made_page() as page:
+        world = page.world
+        await world.issue("add() subtracts")
+        world.model_will(ASKS, *WORK)
+        await world.make_due()
+        await world.until(world.decisions)
+        now = await page.words("/")
+        assert "add() subtracts" in now and "at work" in now
+        assert "reads it before its next turn" in await page.press(
+            "/", "Send", settles=False, words="Use plus"
+        )
+        assert "message_posted" in await world.events()
+        assert "Stopped job 1" in await page.press("/", "Stop")
+        assert (await world.job()).state is JobState.CANCELLED
+
+
+async def test_a_jobs_pages_show_its_story_transcript_diff_and_checks() -> None:
+    async with made_page() as page:
+        await page.world.issue("add() subtracts")
+        page.world.model_will(*WORK)
+        await page.world.settle()
+        story = await page.words("/jobs/1")
+        assert "claimed" in story and "What Overlord checked" in story
+        transcript = await page.words("/jobs/1/transcript")
+        assert "Turn 1" in transcript and "edit_file" in transcript
+        diff = await page.text("/jobs/1/diff")
+        assert 'class="in-scope"' in diff and "calc.py" in diff and 'class="add"' in diff
+        assert "pass" in await page.words("/jobs/1/checks")
+        [file, *_] = [
+            part.split('"')[0]
+            for part in (await page.text("/jobs/1")).split('href="')[1:]
+            if "/evidence/" in part
+        ]
+        kept = await page.get(file)
+        assert kept.status_code == 200 and kept.headers["content-disposition"].startswith("attachment")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/inbox", "/spaces", f"/spaces/{REPO}", "/look/status", "/look/skills", "/look/cost?words=week"],
+)
+async def test_every_page_is_there_and_its_part_too(path: str) -> None:
+    async with made_page(CALC) as page:
+        whole = await page.text(path)
+        assert whole.startswith("<!doctype html>") and whole.count("<main") == 1
+        part = await page.text(f"{path}{'&' if '?' in path else '?'}part=1")
+        assert "<main" not in part and part.strip() in whole
