@@ -36,12 +36,15 @@ COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
     for name in ("process_comments", "comment_command", "pull_comments")
 )
 WORK_CLI, SPACE_CLI = (f"overlord.entrypoints.cli.commands.{name}" for name in ("work", "space"))
+WEB_GIVING, WEB_HANDLERS, WEB_SITE, WEB_VISITOR = (
+    f"overlord.entrypoints.web.{name}" for name in ("giving", "handlers", "site", "visitor")
+)
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 PERSON = "overlord.domain.person"
 
 CALLERS: Mapping[str, set[str]] = {
-    # A person is made where the command line runs as somebody, and where it was looked at who wrote in the chat.
-    f"{PERSON}.Person": {GIVE, REQUESTS_STEP},
+    # A person is made where the command line runs as somebody, where it was looked at who wrote in the chat, and where somebody is signed in.
+    f"{PERSON}.Person": {GIVE, REQUESTS_STEP, WEB_VISITOR},
     f"{PERSON}.Interface": {PERSON},
     # What a person says is one verb.
     f"{PROPOSAL_VERB}.approve_proposal": {ANSWERING},
@@ -60,10 +63,10 @@ CALLERS: Mapping[str, set[str]] = {
     # A draft begins with a person's word: to a proposal, or to a skill by its name.
     f"{DRAFTS}.request": {PROPOSAL_VERB, DRAFT_VERB},
     # A declared verb is given by an interface that knows who gives it, and by nobody else.
-    f"{VERB}.Context": {GIVE, PLAN, COMMENTS},
-    f"{REGISTRY}.Command": {REGISTRY, GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI, PULL_COMMENTS},
+    f"{VERB}.Context": {GIVE, PLAN, COMMENTS, WEB_SITE},
+    f"{REGISTRY}.Command": {REGISTRY, GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI, PULL_COMMENTS, WEB_GIVING},
     f"{REGISTRY}.command_of": {CHAT_COMMAND, COMMENT_COMMAND},
-    f"{REGISTRY}.command_about": {PLAN},
+    f"{REGISTRY}.command_about": {PLAN, WEB_GIVING},
     f"{GIVE}.give": {GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI},
     f"{DECIDE}.approve": {"overlord.verbs.declared.approve"},
     f"{DECIDE}.reject": {"overlord.verbs.declared.reject"},
@@ -83,7 +86,7 @@ CALLERS: Mapping[str, set[str]] = {
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, PLAN, VERB,
+    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, PLAN, VERB, WEB_SITE,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}

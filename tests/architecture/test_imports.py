@@ -218,6 +218,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "settings": (
         "model",
         "chat",
+        "page",
         "env",
         "file",
         "assignment",
@@ -241,6 +242,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "listen",
         "notify",
         "tracing",
+        "web",
         "daemon",
         "process_consent",
         "demo",

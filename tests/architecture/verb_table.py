@@ -32,8 +32,8 @@ WHO = {
 def table() -> str:
     """In Markdown."""
     rows = [
-        "| verb | what it does | who may | terminal | chat | comment |",
-        "|---|---|---|---|---|---|",
+        "| verb | what it does | who may | terminal | chat | comment | page |",
+        "|---|---|---|---|---|---|---|",
         *(_row(name, verb) for name, verb in registry.verbs().items()),
     ]
     return "\n".join(rows)
@@ -54,6 +54,8 @@ def _cell(name: str, verb: Verb, interface: Interface) -> str:
         return f"no: {gap}"
     if interface is Interface.TERMINAL:
         return f"`overlord {_terminal(name, verb)}`"
+    if interface is Interface.PAGE:
+        return f"`/do/{name}`"
     return f"`/overlord {verb.typed(name, interface).usage}`"
 
 
@@ -78,7 +80,7 @@ def _terminal(name: str, verb: Verb) -> str:
 
 def query_table() -> str:
     """Of the queries, likewise."""
-    rows = ["| query | what it shows | terminal | chat | comment |", "|---|---|---|---|---|"]
+    rows = ["| query | what it shows | terminal | chat | comment | page |", "|---|---|---|---|---|---|"]
     for name, query in queries.queries().items():
         cells = [f"**{name}**", queries.help_of(name).partition("\n")[0]]
         cells += [_query_cell(name, query, interface) for interface in Interface]
@@ -89,6 +91,8 @@ def query_table() -> str:
 def _query_cell(name: str, query: Query, interface: Interface) -> str:
     if gap := query.gap(interface):
         return f"no: {gap}"
+    if interface is Interface.PAGE:
+        return f"`/look/{name}`"
     if interface is Interface.TERMINAL:
         example = query.usage.partition(" ")[2] if query.usage.startswith(f"{name} ") else ""
         shown = example.replace("#42", "'#42'").removeprefix("show ")

@@ -142,6 +142,14 @@ def serve() -> Loaded:
     return daemon.serve
 
 
+@app.command("open")
+def _open() -> Loaded:
+    """Open the page of the daemon that runs here in a browser, signed in."""
+    from overlord.entrypoints.cli.commands import page
+
+    return page.open_page
+
+
 @app.command()
 def demo() -> Loaded:
     """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from overlord.domain.conversation.argument import CommandError
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.handlers import Handlers, error_page, worded
-from overlord.entrypoints.web.render import HERE, SECURITY_HEADERS, Templates
+from overlord.entrypoints.web.render import HERE, Templates
 from overlord.entrypoints.web.sign_in import TOKEN, is_theirs, signed_in, without_token
 from overlord.entrypoints.web.site import LASTS_S, Site
 from overlord.entrypoints.web.visitor import Visitor
@@ -51,6 +51,8 @@ class Application:
             ("/spaces", h.spaces),
             ("/spaces/{owner}/{name}", h.space),
             ("/look/{query}", h.look),
+            ("/do", h.verbs),
+            ("/do/{verb}", h.verb),
             ("/events", self._events),
         ]
         acts: list[tuple[str, Handler]] = [
@@ -79,6 +81,8 @@ class Application:
             visitor = await self._site.visitor(request)
             if visitor is None:
                 return await self._without_session(request)
+            if TOKEN in request.query_params:
+                return RedirectResponse(without_token(request), 303)
             if request.method == "POST" and not await self._is_theirs(request, visitor):
                 return self._error(visitor, 403, "Not sent", "this form is not from this page; load it again")
             return await self._answered(handler, request, visitor)
@@ -88,7 +92,7 @@ class Application:
     def _guarded(
         self, handle: Callable[[Request], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Nobody reaches it by another name, nothing long is read, and every answer has the headers."""
+        """Nobody reaches it by another name, and nothing long is read."""
 
         async def guarded(request: Request) -> Response:
             if self._site.is_local and not _is_this_machine(request):
@@ -97,8 +101,6 @@ class Application:
                 response = PlainTextResponse("that is too long\n", 413)
             else:
                 response = await handle(request)
-            for name, value in SECURITY_HEADERS.items():
-                response.headers.setdefault(name, value)
             return response
 
         return guarded

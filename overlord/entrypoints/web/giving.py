@@ -1,7 +1,8 @@
 """Verbs that are given on the page: a form's fields become a command, and whoever sent it may give it or is told why not."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
 
 import structlog
 
@@ -12,16 +13,26 @@ from overlord.domain.conversation.argument import (
     Typed,
     arguments_of,
 )
+from overlord.domain.conversation.decision_words import decision_verb
 from overlord.domain.conversation.look_argument import FlagArgument
+from overlord.domain.decision import ApprovalRef
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.interface import Interface
+from overlord.domain.text.reference import JobRef
 from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.visitor import Visitor
+from overlord.errors import NotFound
+from overlord.failpoints import Failpoint
+from overlord.queries.look import Look
+from overlord.settings.assignment import SettingsArgument
 from overlord.verbs import answering, registry
 from overlord.verbs.declared.answer import Answer
 from overlord.verbs.registry import Command
 from overlord.verbs.right import NotAllowed, Right
 from overlord.verbs.verb import Done
+
+OF_JOBS = frozenset({"stop", "retry", "message"})
+"""Verbs that stand on a job's card."""
 
 log = structlog.get_logger()
 
@@ -36,6 +47,33 @@ def command_in(name: str, form: Mapping[str, str]) -> Command:
     return Command(name=name, arguments=verb.arguments(**values))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a verb's form."""
+
+    name: str
+    label: str
+    help: str
+    is_flag: bool
+    is_needed: bool
+
+
+def fields_of(name: str) -> tuple[Field, ...]:
+    """What a verb's form asks for."""
+    record = registry.find(name).arguments
+    defaults = {item.name for item in fields(record) if item.default is not MISSING}
+    return tuple(
+        Field(
+            name=field,
+            label=kind.noun.removeprefix("the ").capitalize() if field != "reason" else "Reason",
+            help=kind.help,
+            is_flag=isinstance(kind, FlagArgument),
+            is_needed=field not in defaults and not isinstance(kind, SettingsArgument),
+        )
+        for field, kind in arguments_of(record)
+    )
+
+
 def value_of(kind: Argument, text: str, typed: Typed) -> object:
     """One field, as its kind reads it. Raises CommandError."""
     said = kind.name if isinstance(kind, FlagArgument) and text in {"on", "true", "1"} else text.strip()
@@ -47,15 +85,40 @@ def value_of(kind: Argument, text: str, typed: Typed) -> object:
 
 def answer_in(form: Mapping[str, str]) -> Command:
     """The answer that a form of the inbox stands for. Raises CommandError."""
-    typed = registry.find("answer").typed("answer", Interface.PAGE)
-    ref, _ = ApprovalArgument().read(form.get("decision", ""), typed)
     try:
         named = DecisionVerb(form.get("verb", ""))
     except ValueError:
         raise CommandError("That is none of its answers.") from None
     return Command(
-        name="answer", arguments=Answer(decision=ref, words=form.get("text", "").strip()[:4000], named=named)
+        name="answer",
+        arguments=Answer(
+            decision=ref_in(form.get("decision", "")), words=form.get("text", "").strip()[:4000], named=named
+        ),
     )
+
+
+def about_job(name: str, number: int, words: str) -> Command:
+    """What a job's own buttons stand for. Raises NotFound, CommandError."""
+    if name not in OF_JOBS:
+        raise NotFound("there is no such verb")
+    if name == "message" and not words:
+        raise CommandError("Say what its Minion is to read.")
+    return registry.command_about(name, JobRef(number=number), words)
+
+
+def plain_answer(look: Look, label: str, *, approves: bool) -> Command:
+    """Yes or no to what waits, by its number. Raises NotFound, Refused, CommandError."""
+    ref = ref_in(label)
+    verb = decision_verb(look.decision(ref), approves=approves)
+    return Command(name="answer", arguments=Answer(decision=ref, words="", named=verb))
+
+
+def ref_in(label: str) -> ApprovalRef:
+    """What waits, by its number. Raises CommandError."""
+    typed = registry.find("answer").typed("answer", Interface.PAGE)
+    ref, _ = ApprovalArgument().read(label, typed)
+    assert ref is not None, "a page always names one"
+    return ref
 
 
 async def give(site: Site, visitor: Visitor, command: Command, digest: str = "") -> Done:
@@ -68,11 +131,15 @@ async def give(site: Site, visitor: Visitor, command: Command, digest: str = "")
     except NotAllowed as error:
         log.warning("page_refused", actor=visitor.actor, verb=command.name, reason=str(error))
         raise
-    done = await site.running.parts.database.write(
-        command.verb.failpoint, lambda c: command.act(site.context(c, visitor.person, digest))
-    )
+    verb = command.verb
+    point = verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint
+    done = await _written(site, point, lambda c: command.act(site.context(c, visitor.person, digest)))
     site.running.parts.notify()
     return done
+
+
+async def _written(site: Site, point: Failpoint, act: Callable[[sqlite3.Connection], Done]) -> Done:
+    return await site.running.parts.database.write(point, act)
 
 
 def _right(site: Site, connection: sqlite3.Connection, command: Command) -> Right:

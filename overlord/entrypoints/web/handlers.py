@@ -1,19 +1,26 @@
 """The page's addresses: each reads what it shows in one look, or gives one verb and goes back to where it came from."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from overlord.domain.conversation.argument import ApprovalArgument, CommandError
-from overlord.domain.conversation.decision_words import decision_verb
+from overlord.domain.conversation.argument import CommandError
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.interface import Interface
-from overlord.domain.text.reference import JobRef
 from overlord.entrypoints.web.form import form_of
-from overlord.entrypoints.web.giving import answer_in, command_in, give
+from overlord.entrypoints.web.giving import (
+    about_job,
+    answer_in,
+    command_in,
+    fields_of,
+    give,
+    plain_answer,
+    ref_in,
+)
 from overlord.entrypoints.web.pages import change
 from overlord.entrypoints.web.pages import inbox as inbox_page
 from overlord.entrypoints.web.pages import job as job_page
@@ -27,12 +34,13 @@ from overlord.queries import session as session_query
 from overlord.queries.declared.space import OfSpace
 from overlord.queries.look import Look
 from overlord.queries.registry import Question
-from overlord.verbs.declared.answer import Answer
-from overlord.verbs.registry import Command, command_about
+from overlord.verbs import registry as verbs
+from overlord.verbs.registry import Command, help_of
 from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Done
 
 MOST_BATCH = 100
+MOST_JOBS = 2**53
 DONE = "done"
 """The parameter that says what was done."""
 
@@ -55,26 +63,24 @@ class Handlers:
         return await self._page(request, visitor, "inbox", {"inbox": found})
 
     async def decision(self, request: Request, visitor: Visitor) -> Response:
-        typed = queries.find("decision").typed("decision", Interface.PAGE)
-        ref, _ = ApprovalArgument().read(request.path_params["ref"], typed)
-        assert ref is not None, "a page always names one"
+        ref = ref_in(request.path_params["ref"])
         found = await self._site.look(lambda look: inbox_page.one(look, ref))
         visitor.check_sees([found.space])
         return await self._page(request, visitor, "decision", {"item": found}, here="inbox")
 
     async def job(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: job_page.story(look, request.path_params["number"]))
+        found = await self._site.look(lambda look: job_page.story(look, _job(request)))
         return await self._of_job(request, visitor, found.head, "story", {"story": found})
 
     async def transcript(self, request: Request, visitor: Visitor) -> Response:
-        number, session = request.path_params["number"], request.query_params.get("session", "")
+        number, session = _job(request), request.query_params.get("session", "")
         home = self._site.running.parts.home
         first = _number(request.query_params.get("first", "-1"))
         found = await self._site.look(lambda look: job_page.transcript(look, home, number, session, first))
         return await self._of_job(request, visitor, found.head, "transcript", {"transcript": found})
 
     async def diff(self, request: Request, visitor: Visitor) -> Response:
-        number = request.path_params["number"]
+        number = _job(request)
 
         def read(look: Look) -> Any:
             head = job_page.head(look, number)
@@ -93,11 +99,11 @@ class Handlers:
         return await self._of_job(request, visitor, head, "diff", {"diff": shown})
 
     async def checks(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: job_page.checks(look, request.path_params["number"]))
+        found = await self._site.look(lambda look: job_page.checks(look, _job(request)))
         return await self._of_job(request, visitor, found.head, "checks", {"checks": found})
 
     async def evidence(self, request: Request, visitor: Visitor) -> Response:
-        number, digest = request.path_params["number"], request.path_params["digest"]
+        number, digest = _job(request), request.path_params["digest"]
         home = self._site.running.parts.home
 
         def read(look: Look) -> Any:
@@ -131,6 +137,24 @@ class Handlers:
         question = queries.question_of(name, request.query_params.get("words", ""), Interface.PAGE)
         return await self._shown(request, visitor, question, "look", here=name)
 
+    async def verbs(self, request: Request, visitor: Visitor) -> Response:
+        """Everything that can be done, each with a form of its own."""
+        found = [(name, help_of(name).partition("\n")[0]) for name in verbs.names()]
+        return await self._page(request, visitor, "verbs", {"verbs": found})
+
+    async def verb(self, request: Request, visitor: Visitor) -> Response:
+        """The form of a verb."""
+        name = request.path_params["verb"]
+        if name not in verbs.names():
+            raise NotFound("there is no such verb")
+        values = {
+            "verb": name,
+            "help": help_of(name),
+            "fields": fields_of(name),
+            "confirm": verbs.find(name).confirm,
+        }
+        return await self._page(request, visitor, "verb", values)
+
     # Acts
 
     async def act(self, request: Request, visitor: Visitor) -> Response:
@@ -146,13 +170,8 @@ class Handlers:
     async def job_act(self, request: Request, visitor: Visitor) -> Response:
         """Give a verb about a job."""
         form = dict(await form_of(request))
-        name = request.path_params["verb"]
-        if name not in {"stop", "retry", "message"}:
-            raise NotFound("there is no such verb")
-        words = form.get("words", "").strip()
-        if name == "message" and not words:
-            raise CommandError("Say what its Minion is to read.")
-        command = command_about(name, JobRef(number=request.path_params["number"]), words)
+        name, number = request.path_params["verb"], _job(request)
+        command = about_job(name, number, form.get("words", "").strip())
         return await self._given(request, visitor, command, form)
 
     async def answer(self, request: Request, visitor: Visitor) -> Response:
@@ -169,17 +188,12 @@ class Handlers:
         for item in chosen:
             label, _, digest = item.partition(" ")
             try:
-                done = await give(self._site, visitor, await self._plain_answer(label, approves), digest)
+                read = partial(plain_answer, label=label, approves=approves)
+                done = await give(self._site, visitor, await self._site.look(read), digest)
                 said.append(done.text)
             except (Refused, NotFound, CommandError) as error:
                 said.append(_worded(error))
         return _back(request, " ".join(said) or "Nothing was chosen.")
-
-    async def _plain_answer(self, label: str, approves: bool) -> Command:
-        typed = queries.find("decision").typed("decision", Interface.PAGE)
-        ref, _ = ApprovalArgument().read(label, typed)
-        verb = await self._site.look(lambda look: decision_verb(look.decision(ref), approves=approves))
-        return Command(name="answer", arguments=Answer(decision=ref, words="", named=verb))
 
     # What they share
 
@@ -281,6 +295,14 @@ def _back(request: Request, said: str) -> Response:
     is_ours = came_from.netloc == request.headers.get("host")
     path = came_from.path if is_ours and came_from.path.startswith("/") else "/"
     return RedirectResponse(f"/{path.lstrip('/')}?{DONE}={quote(said[:1500], safe='')}", 303)
+
+
+def _job(request: Request) -> int:
+    """The job of an address. Raises NotFound for a number that none can have."""
+    number: int = request.path_params["number"]
+    if number >= MOST_JOBS:
+        raise NotFound(f"there is no job {number}")
+    return number
 
 
 def _number(text: str) -> int:

@@ -57,6 +57,7 @@ class Live:
     async def _events(self, last_seen: str) -> AsyncIterator[str]:
         seen = self.changed.count
         yield f"retry: {RETRY_MS}\n\n"
+        self.number = await self._reader.read(ledger.last_number)
         if last_seen and last_seen != str(self.number):
             yield self._event()
         with contextlib.suppress(TimeoutError):

@@ -16,7 +16,7 @@ from overlord.entrypoints.listen.health import Health
 from overlord.entrypoints.web.application import Application
 from overlord.entrypoints.web.live import Live
 from overlord.entrypoints.web.reader import Reader
-from overlord.entrypoints.web.render import Templates
+from overlord.entrypoints.web.render import SECURITY_HEADERS, Templates
 from overlord.entrypoints.web.sign_in import TOKEN
 from overlord.entrypoints.web.site import Site, owner_token
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
@@ -54,7 +54,10 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
     )
     app = Application(site, Templates(web_of(settings.forge.api_url))).starlette()
     server = LimitedServer(
-        app, limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True), allowed=lambda: MOST_CONNECTIONS
+        app,
+        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True),
+        allowed=lambda: MOST_CONNECTIONS,
+        headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],
     )
     for one in listening:
         server.listen(one)

@@ -1,0 +1,51 @@
+"""Server-sent events: a page is told that something is new, after it was cut off too."""
+
+import asyncio
+
+import httpx
+
+from overlord.store import ledger
+from tests.web.paging import Page, made_page
+
+
+async def events(page: Page, count: int, *, last: str = "") -> list[dict[str, str]]:
+    """The next events of a stream."""
+    found: list[dict[str, str]] = []
+    headers = {"last-event-id": last} if last else {}
+    async with asyncio.timeout(20), page.client.stream("GET", "/events", headers=headers) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        event: dict[str, str] = {}
+        async for line in stream.aiter_lines():
+            if not line and event:
+                if "event" in event:
+                    found.append(event)
+                event = {}
+                if len(found) == count:
+                    return found
+            elif line and not line.startswith(":"):
+                name, _, value = line.partition(": ")
+                event[name] = value
+    raise AssertionError("the stream ended")
+
+
+async def test_a_page_is_told_of_what_is_new() -> None:
+    async with made_page() as page:
+        listening = asyncio.create_task(events(page, 1))
+        await asyncio.sleep(0.1)
+        await page.world.issue("add() subtracts")
+        await page.world.settle()
+        [event] = await listening
+        assert event["event"] == "changed" and event["id"] == event["data"]
+
+
+async def test_a_page_that_slept_is_told_at_once() -> None:
+    async with made_page() as page:
+        await page.world.issue("add() subtracts")
+        await page.world.settle()
+        [event] = await events(page, 1, last="1")
+        assert int(event["id"]) == await page.world.read(ledger.last_number)
+
+
+async def test_no_stream_without_a_session() -> None:
+    async with made_page() as page, httpx.AsyncClient(base_url=page.address) as stranger:
+        assert (await stranger.get("/events")).status_code == 401
