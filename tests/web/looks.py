@@ -64,7 +64,9 @@ def page(name: str, *, events: str = "/events", round: int = 0) -> str:
 
 def part(name: str, *, round: int) -> str:
     """What a live part of a sample page is now."""
-    return environment().get_template(f"{name}_part.html").render(HOSTILE | {"round": round, "csrf": "a-token"})
+    return (
+        environment().get_template(f"{name}_part.html").render(HOSTILE | {"round": round, "csrf": "a-token"})
+    )
 
 
 def write(directory: Path) -> None:

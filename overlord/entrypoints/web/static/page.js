@@ -73,8 +73,7 @@
   });
 
   // A second thought before what cannot be undone.
-  const question = find("dialog#confirm");
-  let asked = null;
+  let [question, asked] = [find("dialog#confirm"), null];
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-dialog]");
     if (opener) document.getElementById(opener.dataset.dialog)?.showModal();
@@ -195,6 +194,7 @@
   keys.checked = keysAreOn();
   keys.addEventListener("change", () => { try { localStorage.setItem("keys", keys.checked ? "on" : "off"); } catch { /* it keeps nothing */ } });
   for (const button of all("[data-dialog]")) button.hidden = false;
+  mark(selected());
   localise(document);
   connect();
 })();
