@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.required import missing
 
+DEADLINE_MS = 30_000
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-background-networking",
@@ -44,6 +45,7 @@ def chromium() -> str:
 @asynccontextmanager
 async def launched() -> AsyncIterator[Browser]:
     path = chromium()
+    expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         try:
@@ -68,8 +70,13 @@ async def opened(
     )
     said: list[str] = []
     page = await context.new_page()
-    page.set_default_timeout(20_000)
-    page.on("console", lambda message: said.append(f"{message.type}: {message.text}") if message.type in {"error", "warning"} else None)
+    page.set_default_timeout(DEADLINE_MS)
+    page.on(
+        "console",
+        lambda message: (
+            said.append(f"{message.type}: {message.text}") if message.type in {"error", "warning"} else None
+        ),
+    )
     page.on("pageerror", lambda error: said.append(str(error)))
     try:
         yield page

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
@@ -64,8 +65,7 @@ class SampleSite:
         return HTMLResponse(part(request.path_params["name"], round=self.round))
 
     async def _press(self, request: Request) -> Response:
-        async with request.form() as form:
-            self.pressed.append({name: str(value) for name, value in form.items()})
+        self.pressed.append(dict(parse_qsl((await request.body()).decode())))
         return RedirectResponse(request.headers["referer"], status_code=303)
 
     def application(self) -> Starlette:
