@@ -41,6 +41,7 @@ class Application:
         h = self._handlers
         looks: list[tuple[str, Handler]] = [
             ("/", h.now),
+            ("/waiting", h.waiting),
             ("/inbox", h.inbox),
             ("/inbox/{ref}", h.decision),
             ("/jobs/{number:int}", h.job),

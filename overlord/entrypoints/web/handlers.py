@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.identifiers import RepositoryName
@@ -57,6 +57,11 @@ class Handlers:
         found = await self._site.look(lambda look: now_page.now(look, visitor.spaces))
         health = await self._site.health()
         return await self._page(request, visitor, "now", {"now": found, "health": health})
+
+    async def waiting(self, _request: Request, visitor: Visitor) -> Response:
+        """How much waits for a person: what the navigation shows."""
+        number = await self._site.look(lambda look: inbox_page.count(look, visitor.spaces))
+        return HTMLResponse(str(number or ""))
 
     async def inbox(self, request: Request, visitor: Visitor) -> Response:
         found = await self._site.look(lambda look: inbox_page.inbox(look, visitor.spaces))
@@ -242,6 +247,7 @@ class Handlers:
             "csrf": visitor.csrf,
             "person": visitor.name,
             "events": "/events",
+            "waiting_url": "/waiting",
             "part": _part_of(request),
             "done": request.query_params.get(DONE, "")[:2000],
             "url": request.url.path,
@@ -260,6 +266,8 @@ def error_page(templates: Templates, visitor: Visitor | None, status: int, title
         "csrf": visitor.csrf,
         "person": visitor.name,
         "events": "/events",
+        "waiting_url": "",
+        "done": "",
         "heading": title,
         "text": text,
     }
