@@ -1,13 +1,19 @@
 """Jobs as people ask for them: those of an issue or pull request, whatever became of them, and those that have ended."""
 
+import re
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
-from overlord.domain.job import TERMINAL, TRANSITIONS, Job
+from overlord.domain.job import TERMINAL, TRANSITIONS, Job, JobState
 from overlord.store.rows import select
 
 _ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
 _MARKS = ", ".join(f"'{name}'" for name in _ENDINGS)
+
+
+_SIGN = re.compile("([!%_])")
+"""What means something else in a pattern."""
 
 
 def at_number(connection: sqlite3.Connection, number: int, space: str | None) -> list[Job]:
@@ -21,6 +27,35 @@ def newest(connection: sqlite3.Connection, *, limit: int) -> list[Job]:
     """Those that ended last, newest first."""
     query = "SELECT * FROM jobs WHERE NOT is_open ORDER BY updated_at DESC, id DESC LIMIT ?"
     return select(connection, Job, query, limit)
+
+
+def search(
+    connection: sqlite3.Connection,
+    *,
+    words: str,
+    spaces: Sequence[str],
+    state: JobState | None,
+    before: int,
+    limit: int,
+) -> list[Job]:
+    """Jobs whose issue's title has all of these words, the newest first: of some repositories, or of all where none is named;
+    with a number below `before`, where that is not 0."""
+    where, values = ["1"], list[object]()
+    for word in words.split()[:10]:
+        where.append("json_extract(issue, '$.title') LIKE ? ESCAPE '!'")
+        pattern = _SIGN.sub(r"!\1", word)
+        values.append(f"%{pattern}%")
+    if spaces:
+        where.append(f"space IN ({', '.join('?' * len(spaces))})")
+        values += spaces
+    if state is not None:
+        where.append("state = ?")
+        values.append(state)
+    if before:
+        where.append("id < ?")
+        values.append(before)
+    query = f"SELECT * FROM jobs WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"  # noqa: S608 - words of ours
+    return select(connection, Job, query, *values, limit)
 
 
 def ended_since(connection: sqlite3.Connection, at: datetime) -> list[Job]:

@@ -1,5 +1,6 @@
 """The operator's page, from the outside: what is going on, what waits, and each act by whoever is signed in."""
 
+import httpx
 import pytest
 
 from overlord.domain.event import EventName
@@ -80,3 +81,46 @@ async def test_every_page_is_there_and_its_part_too(path: str) -> None:
         assert whole.startswith("<!doctype html>") and whole.count("<main") == 1
         part = await page.text(f"{path}{'&' if '?' in path else '?'}part=1")
         assert "<main" not in part and part.strip() in whole
+
+
+async def test_history_is_found_by_words_state_and_repository() -> None:
+    async with made_page() as page:
+        for title in ("add() subtracts", "100% of _nothing_", "another"):
+            await page.world.issue(title)
+            page.world.model_will(blocked("no"), when=title)
+        await page.world.settle()
+        assert "another" in await page.words("/history")
+        found = await page.words("/history?q=100%25+_nothing&state=waiting")
+        assert "100% of" in found and "another" not in found
+        assert "No job is like that." in await page.words("/history?q=%25%25%25")
+        assert "No job is like that." in await page.words("/history?state=completed")
+        assert "another" in await page.words("/history?state=nonsense&before=x")
+        assert "No job is like that." in await page.words("/history?space=acme/none")
+
+
+async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown() -> None:
+    async with made_page() as page:
+        for title in ("one", "two", "three"):
+            await page.world.issue(title)
+            page.world.model_will(blocked("no"), when=title)
+        await page.world.settle()
+        [many] = [form for form in await page.forms("/inbox") if form.action == "/answers"]
+        digests = {
+            form.fields["decision"]: form.fields["digest"]
+            for form in await page.forms("/inbox")
+            if form.action == "/answer"
+        }
+        sent = await page.client.post(
+            "/answers",
+            data={
+                **many.fields,
+                "verb": "reject",
+                "chosen": [f"1 {digests['1']}", "2 0000", f"3 {digests['3']}"],
+            },
+        )
+        said = httpx.URL(sent.headers["location"]).params["done"]
+        assert "Decision 1: Drop it." in said and "Decision 3: Drop it." in said
+        assert "decision 2 has changed since it was shown; look at it again" in said.lower()
+        await page.world.settle()
+        states = [job.state for job in await page.world.jobs()]
+        assert states == [JobState.CANCELLED, JobState.WAITING, JobState.CANCELLED]

@@ -49,6 +49,7 @@ class Application:
             ("/jobs/{number:int}/diff", h.diff),
             ("/jobs/{number:int}/checks", h.checks),
             ("/jobs/{number:int}/evidence/{digest}", h.evidence),
+            ("/history", h.history),
             ("/spaces", h.spaces),
             ("/spaces/{owner}/{name}", h.space),
             ("/look/{query}", h.look),
@@ -171,7 +172,8 @@ class Application:
         return response
 
     async def _events(self, request: Request, _visitor: Visitor) -> Response:
-        return self._site.live.stream(request.headers.get("last-event-id", ""))
+        last_seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        return self._site.live.stream(last_seen)
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

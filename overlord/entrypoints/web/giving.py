@@ -85,14 +85,17 @@ def value_of(kind: Argument, text: str, typed: Typed) -> object:
 
 def answer_in(form: Mapping[str, str]) -> Command:
     """The answer that a form of the inbox stands for. Raises CommandError."""
+    verb, _, suggested = form.get("verb", "").partition(" ")
     try:
-        named = DecisionVerb(form.get("verb", ""))
+        named = DecisionVerb(verb)
     except ValueError:
         raise CommandError("That is none of its answers.") from None
     return Command(
         name="answer",
         arguments=Answer(
-            decision=ref_in(form.get("decision", "")), words=form.get("text", "").strip()[:4000], named=named
+            decision=ref_in(form.get("decision", "")),
+            words=(suggested or form.get("text", "")).strip()[:4000],
+            named=named,
         ),
     )
 

@@ -22,6 +22,7 @@ from overlord.entrypoints.web.giving import (
     ref_in,
 )
 from overlord.entrypoints.web.pages import change
+from overlord.entrypoints.web.pages import history as history_page
 from overlord.entrypoints.web.pages import inbox as inbox_page
 from overlord.entrypoints.web.pages import job as job_page
 from overlord.entrypoints.web.pages import now as now_page
@@ -121,6 +122,17 @@ class Handlers:
         disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
         headers = {"content-disposition": disposition}
         return Response(content, media_type="application/octet-stream", headers=headers)
+
+    async def history(self, request: Request, visitor: Visitor) -> Response:
+        asked = request.query_params
+        wanted = history_page.Filter(
+            words=asked.get("q", ""),
+            space=asked.get("space", ""),
+            state=asked.get("state", ""),
+            before=max(0, _number(asked.get("before", "0"))),
+        )
+        found = await self._site.look(lambda look: history_page.history(look, wanted, visitor.spaces))
+        return await self._page(request, visitor, "history", {"history": found})
 
     async def spaces(self, request: Request, visitor: Visitor) -> Response:
         question = Question(name="spaces", arguments=queries.find("spaces").arguments())
@@ -246,7 +258,7 @@ class Handlers:
             "waiting": waiting,
             "csrf": visitor.csrf,
             "person": visitor.name,
-            "events": "/events",
+            "events": f"/events?after={self._site.live.number}",
             "waiting_url": "/waiting",
             "part": _part_of(request),
             "done": request.query_params.get(DONE, "")[:2000],

@@ -54,6 +54,11 @@ class Asked:
         return self.decision.ref.label
 
     @property
+    def worded_verb(self) -> str:
+        """The answer that a suggested text goes with; empty where none takes one."""
+        return next((answer.verb for answer in self.answers if answer.needs_words), "")
+
+    @property
     def is_open(self) -> bool:
         return self.decision.state is DecisionState.OPEN
 

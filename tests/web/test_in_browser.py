@@ -1,0 +1,147 @@
+"""The page of a world at work, in a real browser: what a person does in a morning, by keyboard."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+from playwright.async_api import Page as Tab
+
+from overlord.domain.job import JobState
+from overlord.embedded.play import blocked, call, edit, submit
+from tests.web.browser import VIEWS, opened
+from tests.web.paging import Page, made_page
+from tests.web.test_looks import AXE, SERIOUS, TOO_WIDE
+from tests.world import FIX, REPO
+
+pytestmark = [pytest.mark.chromium, pytest.mark.asyncio(loop_scope="session")]
+
+WORK = (edit(*FIX), submit())
+ASKS = call("ask_question", question="Plus or minus?", kind="question")
+HOSTILE = "<script>document.title='hit'</script><img src=x onerror=\"document.title='hit'\">"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page() -> AsyncIterator[Page]:
+    async with made_page() as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(page: Page, browser: Browser) -> AsyncIterator[Tab]:
+    """A browser that is signed in by the printed address."""
+    async with opened(browser) as made:
+        await made.goto(f"{page.address}?token={page.token}")
+        await expect(made).to_have_url(page.address)
+        await expect(made.locator("[data-live=on]")).to_have_text("live")
+        yield made
+
+
+async def test_a_decision_is_answered_by_keyboard(page: Page, tab: Tab) -> None:
+    await page.world.issue("add() subtracts")
+    page.world.model_will(blocked("I need the password"), *WORK)
+    await page.world.settle()
+    await expect(tab.locator("nav .count")).to_have_text("1")
+    await tab.keyboard.press("g")
+    await tab.keyboard.press("i")
+    await expect(tab).to_have_url(f"{page.address}inbox")
+    await expect(tab.locator("#ask-1")).to_be_visible()
+    await tab.keyboard.press("j")
+    await tab.keyboard.press("1")
+    await expect(tab.locator(".flash")).to_contain_text("Decision 1: Try again.")
+    await page.world.settle()
+    assert (await page.world.job()).state is JobState.IN_REVIEW
+
+
+async def test_a_minion_is_steered_and_a_job_stopped_while_the_page_is_live(page: Page, tab: Tab) -> None:
+    world = page.world
+    await world.issue("add() subtracts")
+    world.model_will(ASKS, *WORK)
+    await world.make_due()
+    await world.until(world.decisions)
+    card = tab.locator("#job-1")
+    await expect(card).to_contain_text("at work")
+    await card.get_by_placeholder("Message the Minion").fill("Use plus")
+    await tab.keyboard.press("Enter")
+    await expect(tab.locator(".flash")).to_contain_text("reads it before its next turn")
+    assert "message_posted" in await world.events()
+    await tab.locator("#job-1").get_by_role("button", name="Stop").click()
+    await expect(tab.locator("dialog#confirm")).to_contain_text("Stop job 1?")
+    await tab.get_by_role("button", name="Yes, go on").click()
+    await expect(tab.locator(".flash")).to_contain_text("Stopped job 1")
+    await world.settle()
+    assert (await world.job()).state is JobState.CANCELLED
+    await expect(tab.locator("#now")).to_contain_text("No session runs.")
+
+
+async def test_a_transcript_is_read_and_a_diff(page: Page, tab: Tab) -> None:
+    await page.world.issue("add() subtracts")
+    page.world.model_will(*WORK)
+    await page.world.settle()
+    await tab.goto(f"{page.address}jobs/1")
+    await expect(tab.locator(".timeline")).to_contain_text("claimed")
+    await tab.get_by_role("link", name="Transcript").click()
+    turn = tab.locator("#turn-1")
+    await expect(turn).to_contain_text("edit_file")
+    await turn.locator("details summary").last.click()
+    await expect(turn.locator("details[open] pre").last).to_contain_text("calc.py")
+    await tab.get_by_role("link", name="Diff").click()
+    await expect(tab.locator("tr.add")).to_contain_text("return a + b")
+    await expect(tab.locator(".in-scope")).to_be_visible()
+
+
+async def test_scripts_in_every_field_are_text(page: Page, tab: Tab) -> None:
+    world = page.world
+    await world.issue(HOSTILE, HOSTILE)
+    world.model_will(call("run_command", command=f"echo '{HOSTILE}'"), blocked(HOSTILE))
+    await world.settle()
+    await tab.locator("nav").get_by_role("link", name="Inbox").click()
+    for path in ("", "inbox", "jobs/1", "jobs/1/transcript", "history", "look/why?words=1"):
+        await tab.goto(f"{page.address}{path}")
+        await expect(tab.locator("main")).to_contain_text("<script>document.title='hit'</script>")
+        assert await tab.title() != "hit" and await tab.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_everybody_can_read_every_page(page: Page, browser: Browser, view: str) -> None:
+    world = page.world
+    for title in ("add() subtracts", "a_very_long_word_" * 12):
+        await world.issue(title)
+    world.model_will(blocked("I need the password"), when="a_very")
+    world.model_will(ASKS, *WORK, when="add()")
+    await world.make_due()
+    await world.until(lambda: _asked_twice(page))
+    async with opened(browser, VIEWS[view], bypass_csp=True) as tab:
+        await tab.goto(f"{page.address}?token={page.token}")
+        for path in ("", "inbox", "jobs/1", "jobs/1/transcript", "jobs/1/diff", "jobs/1/checks", *OTHERS):
+            await tab.goto(f"{page.address}{path}")
+            await tab.add_script_tag(path=AXE)
+            assert await tab.evaluate(SERIOUS) == [], path
+            if view == "phone":
+                assert await tab.evaluate(TOO_WIDE) == [], path
+
+
+OTHERS = (
+    "inbox/1",
+    "spaces",
+    f"spaces/{REPO}",
+    "history",
+    "do",
+    "do/scope",
+    "look/status",
+    "look/skills",
+)
+
+
+async def _asked_twice(page: Page) -> bool:
+    return len(await page.world.decisions()) == 2
+
+
+async def test_without_javascript_the_inbox_works(page: Page, browser: Browser) -> None:
+    await page.world.issue("add() subtracts")
+    page.world.model_will(blocked("I need the password"))
+    await page.world.settle()
+    async with opened(browser, javascript=False) as tab:
+        await tab.goto(f"{page.address}inbox?token={page.token}")
+        await tab.get_by_role("button", name="Drop it").click()
+        await expect(tab.locator(".flash")).to_contain_text("Decision 1: Drop it.")
