@@ -6,8 +6,9 @@ from datetime import datetime
 from overlord.domain.job import TERMINAL, TRANSITIONS, Job
 from overlord.store.rows import select
 
-_ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
-_MARKS = ", ".join(f"'{name}'" for name in _ENDINGS)
+ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
+"""The events that end a job."""
+_MARKS = ", ".join(f"'{name}'" for name in ENDINGS)
 
 
 def at_number(connection: sqlite3.Connection, number: int, space: str | None) -> list[Job]:
