@@ -49,7 +49,7 @@ def test_figures_are_shown_over_the_days_that_are_typed(overlord: Overlord, fill
     assert shown[0] == "The last 90 days: 2 jobs ended, 1 merged"
     assert shown[1] == "merged: 1 of 2 that ended (50 %)"
     assert shown[6].startswith("Jobs ended by week")
-    assert shown[-2].split() == ["1", "stopped", "–"]
+    assert shown[-2].split() == ["1", "stopped", "-"]
     assert overlord("trends", "7").out.splitlines()[6].startswith("Jobs ended by day")
     assert overlord("trends", "7", "--by", "week").out.splitlines()[6].startswith("Jobs ended by week")
 
@@ -61,6 +61,13 @@ def test_one_repository_or_one_model_alone(overlord: Overlord, filled: Filled) -
     assert (found["space"], found["whole"]["ended"]) == (REPO, 2)
     assert json.loads(overlord("trends", "--model", "m", "--json").out)["whole"]["ended"] == 0
     assert overlord("trends", "--space", "acme/none").code == 4
+
+
+def test_what_it_is_of_is_said(overlord: Overlord, filled: Filled) -> None:
+    filled(ended)
+    shown = overlord("trends", "--space", REPO, "--model", "m").out.splitlines()[0]
+    assert shown == f"The last 30 days in {REPO} with m: 0 jobs ended, 0 merged"
+    assert overlord("trends", "--space", REPO).out.isascii() is False, "blocks, where they can be shown"
 
 
 def test_hostile_names_do_nothing(overlord: Overlord, filled: Filled) -> None:

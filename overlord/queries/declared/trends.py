@@ -27,6 +27,11 @@ from overlord.store import job_outcomes
 MOST_ROWS = 20
 """Repositories, models or ways to end that are shown to people; programs get all."""
 _COLUMNS = ("ended", "merged", "first pass", "revisions", "to PR", "per merge")
+MEANS = (
+    "A job counts on the day it ended (UTC), with all that it did and cost before. Rows are: jobs that ended, merged,"
+    " delivered at first pass, revisions per job, median time to the pull request, cost per merge."
+)
+"""A chat shows no names of columns."""
 _ENDED = {
     EventName.PR_CLOSED: "pull request closed",
     EventName.LIFETIME_EXCEEDED: "lifetime over",
@@ -70,7 +75,8 @@ def _read(look: Look, arguments: OfTrends) -> Trends:
 
 def _view(_look: Look, found: Trends) -> View:
     whole = found.whole
-    of = "".join(f" · {words(name)}" for name in (found.space, found.model) if name)
+    of = f" in {words(found.space)}" if found.space else ""
+    of += f" with {words(found.model)}" if found.model else ""
     text = f"The last {found.days} days{of}: {count(whole.ended, 'job')} ended, {whole.merged:,} merged"
     if not whole.ended:
         return View(summary=text, parts=(Heading(text), Paragraph(("No job ended in these days.",))))
@@ -81,7 +87,7 @@ def _view(_look: Look, found: Trends) -> View:
         parts.append(_table("model", found.models))
     if found.failures:
         parts += [Heading("Ended without a merge"), _failures_table(found.failures)]
-    parts.append(Note("A job counts on the day it ended (UTC), with all that it did and cost before."))
+    parts.append(Note(MEANS))
     return View(summary=text, parts=tuple(parts))
 
 
@@ -94,7 +100,7 @@ def _facts(whole: Figures) -> Part:
             f"{whole.first_pass:,} of {whole.delivered:,} delivered without a revision ({_percent(whole.first_pass_rate)})",
         ),
         ("revisions", f"{_number(whole.revisions_per_job)} per job"),
-        ("label to pull request", times if whole.pull_median_s is not None else "–"),
+        ("label to pull request", times if whole.pull_median_s is not None else "-"),
         ("cost per merged pull request", _cost(whole.cost_per_merged)),
     )
 
@@ -145,7 +151,7 @@ def _table(name: str, found: Sequence[Breakdown]) -> Table:
 
 def _failures_table(found: Sequence[FailurePattern]) -> Table:
     rows = tuple(
-        ((str(item.jobs),), (_ended(item.event),), (words(item.rule) or "–",)) for item in found[:MOST_ROWS]
+        ((str(item.jobs),), (_ended(item.event),), (words(item.rule) or "-",)) for item in found[:MOST_ROWS]
     )
     return Table(("jobs", "how", "held against the last work"), rows)
 
@@ -156,15 +162,15 @@ def _ended(event: str) -> str:
 
 
 def _percent(rate: float | None) -> str:
-    return "–" if rate is None else f"{rate * 100:.0f} %"
+    return "-" if rate is None else f"{rate * 100:.0f} %"
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return "-" if value is None else f"{value:.1f}"
 
 
 def _cost(cost: Cost | None) -> str:
-    return "–" if cost is None else cost_text(cost)
+    return "-" if cost is None else cost_text(cost)
 
 
 def _cost_short(cost: Cost | None) -> str:
@@ -174,7 +180,7 @@ def _cost_short(cost: Cost | None) -> str:
 
 def _took(seconds: float | None) -> str:
     if seconds is None:
-        return "–"
+        return "-"
     minutes = round(seconds / 60)
     if minutes < 60:
         return f"{minutes} min"
