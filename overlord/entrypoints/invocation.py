@@ -27,6 +27,7 @@ _REPEATED = ("OVERLORD_HOME", "OVERLORD_CONFIG")
 EVERYWHERE = (
     *(
         "status",
+        "trends",
         "queue",
         "why",
         "cost",

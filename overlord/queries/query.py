@@ -4,7 +4,7 @@ Each query is one module of `queries/declared/`: the module's name is the query'
 It reads a value and makes a view of it; it knows no interface, and no renderer knows a query.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
@@ -13,6 +13,9 @@ from overlord.domain.conversation.look_argument import CostArgument
 from overlord.domain.interface import Interface
 from overlord.domain.view.view import View
 from overlord.queries.look import Look
+
+Cell = str | int | float | None
+"""One cell of a table for programs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,8 @@ class Query:
     """What is shown of it."""
     data: Callable[[Any], Any] = _same
     """The value as programs get it, where that is another one than `read` gives."""
+    csv: Callable[[Any], Iterable[Sequence[Cell]]] | None = None
+    """Rows for spreadsheets, the names of the columns first; None where it has none."""
     usage: str
     """How it is typed in the chat, with an example: `why #42`."""
     means: str

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,7 +13,7 @@ from overlord.domain.interface import Interface
 from overlord.domain.view.view import View
 from overlord.queries import declared
 from overlord.queries.look import Look
-from overlord.queries.query import Query
+from overlord.queries.query import Cell, Query
 
 
 def names() -> tuple[str, ...]:
@@ -58,6 +58,12 @@ class Question:
         query = find(self.name)
         value: object = query.data(query.read(look, self.arguments))
         return value
+
+    def csv(self, look: Look) -> Iterable[Sequence[Cell]]:
+        """Rows for spreadsheets, of a query that has them. Raises NotFound, Refused."""
+        query = find(self.name)
+        assert query.csv is not None, f"{self.name} has no rows"
+        return query.csv(query.read(look, self.arguments))
 
     def view(self, look: Look) -> View:
         """What people are shown. Raises NotFound, Refused."""

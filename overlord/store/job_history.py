@@ -8,8 +8,9 @@ from datetime import datetime
 from overlord.domain.job import TERMINAL, TRANSITIONS, Job, JobState
 from overlord.store.rows import select
 
-_ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
-_MARKS = ", ".join(f"'{name}'" for name in _ENDINGS)
+ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
+"""The events that end a job."""
+_MARKS = ", ".join(f"'{name}'" for name in ENDINGS)
 
 
 _SIGN = re.compile("([!%_])")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -91,6 +92,21 @@ def last(connection: sqlite3.Connection, job_id: int, name: EventName) -> Mappin
     row = connection.execute(query, (job_id, name)).fetchone()
     found: Mapping[str, Json] | None = json.loads(row["data"]) if row else None
     return found
+
+
+def first_since(connection: sqlite3.Connection, at: datetime) -> int:
+    """The number of an event before which all are older than a moment. Events are in the order of their times but for clocks that were
+    set back: by up to a day, none is missed."""
+    wanted = (at - timedelta(days=1)).isoformat()
+    low, high = 1, last_number(connection) + 1
+    while low < high:
+        middle = (low + high) // 2
+        row = connection.execute("SELECT at FROM ledger WHERE seq = ?", (middle,)).fetchone()
+        if row is None or row["at"] >= wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def head(connection: sqlite3.Connection) -> str:

@@ -30,6 +30,8 @@ from overlord.domain.view.view import (
     Button,
     Buttons,
     ButtonStyle,
+    Chart,
+    ChartKind,
     Heading,
     Note,
     Output,
@@ -78,6 +80,13 @@ WORDS: st.SearchStrategy[Part] = st.one_of(
     st.builds(Quote, HOSTILE),
     st.builds(Output, HOSTILE),
     st.builds(Note, HOSTILE),
+    st.builds(
+        Chart,
+        HOSTILE,
+        HOSTILE,
+        st.lists(st.tuples(HOSTILE, st.none() | st.floats(-1e12, 1e12)), max_size=90).map(tuple),
+        st.sampled_from(ChartKind),
+    ),
     st.just(Rule()),
 )
 PARTS = WORDS | st.builds(Buttons, st.lists(BUTTONS, max_size=4).map(tuple))

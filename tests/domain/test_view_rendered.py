@@ -22,6 +22,8 @@ from overlord.domain.view.view import (
     Bullets,
     Button,
     Buttons,
+    Chart,
+    ChartKind,
     Fields,
     Heading,
     Note,
@@ -54,6 +56,8 @@ def a_view(text: str) -> View:
         parts=(
             *(Heading(text), Paragraph(spans), Bullets((spans, (text,))), Quote(text), Output(text)),
             *(Note(text), Rule(), Fields(((text, (text,)),)), Table((text, "two"), (((text,), spans),))),
+            *(Chart(text, text, ((text, 1.0), ("b", None), ("c", 3.0))),),
+            *(Chart(text, text, (("a", 1.0), (text, 3.0)), ChartKind.LINE),),
             *(Actions((action,)), Buttons((Button(action=ActionId("press"), label=text, value=text),))),
         ),
     )
@@ -86,6 +90,10 @@ words
 |---|---|
 | words | words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7` |
 
+**words** ▃·█ min 1, max 3 words
+
+**words** ▁█ min 1, max 3 words
+
 - words: `/overlord answer 5 words` words\
 """)
 
@@ -102,6 +110,8 @@ def test_a_view_in_html() -> None:
 <hr>
 <dl><dt>words</dt><dd>words</dd></dl>
 <table><thead><tr><th scope="col">words</th><th scope="col">two</th></tr></thead><tbody><tr><td>words</td><td>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></td></tr></tbody></table>
+<figure class="chart"><svg viewBox="0 0 640 180" role="img" aria-label="words: words: 1 words, b: none, c: 3 words"><line class="axis" x1="70" y1="150" x2="630" y2="150"/><text class="axis" x="64" y="16" text-anchor="end">3</text><text class="axis" x="64" y="154" text-anchor="end">0</text><text class="axis" x="70" y="170">words</text><text class="axis" x="630" y="170" text-anchor="end">c</text><rect class="bar" x="88.7" y="104.0" width="149.3" height="46.0"><title>words: 1 words</title></rect><rect class="bar" x="462.0" y="12.0" width="149.3" height="138.0"><title>c: 3 words</title></rect></svg><figcaption>words: min 1, max 3 words</figcaption></figure>
+<figure class="chart"><svg viewBox="0 0 640 180" role="img" aria-label="words: a: 1 words, words: 3 words"><line class="axis" x1="70" y1="150" x2="630" y2="150"/><text class="axis" x="64" y="16" text-anchor="end">3</text><text class="axis" x="64" y="154" text-anchor="end">1</text><text class="axis" x="70" y="170">a</text><text class="axis" x="630" y="170" text-anchor="end">words</text><polyline class="line" fill="none" points="210.0,150.0 490.0,12.0"/><circle class="line" cx="210.0" cy="150.0" r="2.5"><title>a: 1 words</title></circle><circle class="line" cx="490.0" cy="12.0" r="2.5"><title>words: 3 words</title></circle></svg><figcaption>words: min 1, max 3 words</figcaption></figure>
 <ul><li>words: <code>/overlord answer 5 words</code> words</li></ul>
 <p><button name="press" value="words">words</button></p>\
 """)

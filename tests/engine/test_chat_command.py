@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 
 from overlord.domain.chat.answer import help_message
 from overlord.domain.conversation.argument import MOST_CHARS, CommandError, SkillRef
-from overlord.domain.conversation.look_argument import CostOf, Span
+from overlord.domain.conversation.look_argument import CostOf, DaySpan, Span
 from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.interface import Interface
 from overlord.domain.text.reference import IssueRef, JobRef
@@ -15,6 +15,7 @@ from overlord.engine.chat.chat_command import Help, chat_command, usages
 from overlord.queries import registry as queries
 from overlord.queries.declared.brief import OfHours
 from overlord.queries.declared.cost import OfCost
+from overlord.queries.declared.trends import OfTrends
 from overlord.queries.declared.why import OfJob
 from overlord.queries.query import Nothing
 from overlord.queries.registry import Question
@@ -33,6 +34,7 @@ from overlord.verbs.registry import Command
 from tests.domain.test_chat_answer import plain
 
 ISSUE, THEIRS, JOB = IssueRef(number=42), IssueRef(number=42, space="acme/calc"), JobRef(number=7)
+ONE_MODEL = OfTrends(days=DaySpan.WEEK, by="week", model="m", space="acme/calc")
 FIVE = ApprovalRef(kind=ApprovalKind.DECISION, number=5)
 OFFERED = [*registry.offered(Interface.CHAT), *queries.offered(Interface.CHAT), "help"]
 
@@ -133,6 +135,10 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
         ("answer 5 it’s “one”", given("answer", Answer(decision=FIVE, words='it\'s "one"'))),
         *((name, looked(name, Nothing())) for name in ("status", "queue", "history", "decisions", "inbox")),
         ("brief", looked("brief", OfHours(hours=24.0))),
+        ("trends", looked("trends", OfTrends())),
+        ("trends 90 days", looked("trends", OfTrends(days=DaySpan.QUARTER))),
+        ("trends 7 by week model m acme/calc", looked("trends", ONE_MODEL)),
+        ("trends acme/calc", looked("trends", OfTrends(space="acme/calc"))),
         ("brief 48", looked("brief", OfHours(hours=48.0))),
     ],
 )
@@ -249,6 +255,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord skills`  the skills there are, and how work goes that loads them
 - `/overlord skill say-why`  one skill, with how the work goes that loads it
 - `/overlord skill-pulls`  open pull requests that change skills, and what is held against them
+- `/overlord trends 30`  how work went over 7, 30 or 90 days, also trends 90 by week owner/repo
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

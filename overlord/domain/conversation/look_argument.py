@@ -108,3 +108,49 @@ class HoursArgument:
         if not 0 <= hours <= self.most:
             raise typed.misread("Say how many hours.", typed.usage, f"{typed.usage} 48")
         return hours, after(words, 1)
+
+
+class DaySpan(StrEnum):
+    """How many days are looked back on, today with them."""
+
+    WEEK = "7"
+    MONTH = "30"
+    QUARTER = "90"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysArgument:
+    """A number of days: 7, 30 or 90."""
+
+    noun: str = "the days"
+    help: str = "How many days, today with them."
+    default: DaySpan = DaySpan.MONTH
+
+    def read(self, words: str, typed: Typed) -> tuple[DaySpan, str]:
+        """What is no number is left to the arguments that follow."""
+        first = bare(word(words, 0))
+        if not first[:1].isdecimal():
+            return self.default, words
+        if first not in set(DaySpan):
+            raise typed.misread("Say over how many days: 7, 30 or 90.", typed.usage)
+        return DaySpan(first), after(words, 2 if word(words, 1).casefold() == "days" else 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedArgument:
+    """A word after its own name: `by week`. On the command line it is an option."""
+
+    name: str
+    help: str
+    choices: tuple[str, ...] = ()
+    """What it may be; anything where there are none."""
+    noun: str = "it"
+
+    def read(self, words: str, typed: Typed) -> tuple[str, str]:
+        """Empty where its name is not said."""
+        if word(words, 0).casefold() != self.name:
+            return "", words
+        value = bare(word(words, 1))
+        if not value or (self.choices and value not in self.choices):
+            raise typed.misread("One word is missing, or is none that can stand there.", typed.usage)
+        return value, after(words, 2)

@@ -8,12 +8,14 @@ from html import escape
 from overlord.command_ref import CommandRef, Word
 from overlord.domain.text.plain import visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
+from overlord.domain.view.svg import figure
 from overlord.domain.view.view import (
     Action,
     Actions,
     Bullets,
     Button,
     Buttons,
+    Chart,
     Fields,
     Heading,
     Note,
@@ -70,6 +72,8 @@ def _part(part: Part, page: _Page) -> str:
             return "<hr>"
         case Buttons(buttons):
             return f"<p>{' '.join(map(_button, buttons))}</p>"
+        case Chart():
+            return figure(part)
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, page)
 

@@ -8,9 +8,11 @@ from itertools import groupby
 from overlord.command_ref import Word
 from overlord.domain.text.plain import ZERO_WIDTH, code_block, defused_line, quoted, visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
+from overlord.domain.view.sparkline import chart_spans
 from overlord.domain.view.view import (
     Actions,
     Bullets,
+    Chart,
     Fields,
     Heading,
     Note,
@@ -63,6 +65,8 @@ def _part(part: Part, place: _Place) -> str:
             return _begun(defused_line(text))
         case Rule():
             return "---"
+        case Chart():
+            return _begun(_line(chart_spans(part), place))
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, place)
     return ""

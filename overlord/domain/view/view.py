@@ -124,7 +124,26 @@ class Actions:
     actions: tuple[Action, ...]
 
 
-Part = Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons | Fields | Table | Actions
+class ChartKind(StrEnum):
+    """How its values are drawn: amounts as bars from nought, rates and times as a line."""
+
+    BAR = "bar"
+    LINE = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """How one figure went. A point is its label and value; None where there is nothing to tell of."""
+
+    title: str
+    unit: str
+    points: tuple[tuple[str, float | None], ...]
+    kind: ChartKind = ChartKind.BAR
+
+
+Part = (
+    Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons | Fields | Table | Actions | Chart
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -19,8 +20,11 @@ from overlord.domain.conversation.argument import (
 from overlord.domain.conversation.look_argument import (
     CostArgument,
     CostOf,
+    DaysArgument,
+    DaySpan,
     FlagArgument,
     HoursArgument,
+    NamedArgument,
     RepositoryArgument,
     SpaceOptionArgument,
     Span,
@@ -36,7 +40,7 @@ from overlord.entrypoints.cli.typed_argument import (
     shown_approval,
     skill,
 )
-from overlord.entrypoints.terminal.show import as_json
+from overlord.entrypoints.terminal.show import as_csv, as_json
 from overlord.entrypoints.terminal.view_text import show_view
 from overlord.queries import registry
 from overlord.queries.look import Look
@@ -49,18 +53,36 @@ def query_command(name: str) -> Callable[..., None]:
 
     def run(**values: Any) -> None:
         given = {field: _value(kind, field, values) for field, kind in arguments_of(query.arguments)}
-        show(Question(name=name, arguments=query.arguments(**given)), as_data=values["json"])
+        show(Question(name=name, arguments=query.arguments(**given)), form=_form(values))
 
     parameters = [
         parameter for field, kind in arguments_of(query.arguments) for parameter in _parameters(field, kind)
     ]
     parameters.append(option("json", bool, False, help="Print JSON."))
+    if query.csv is not None:
+        parameters.append(option("csv", bool, False, help="Print rows for a spreadsheet."))
     if query.has_runs:
         parameters.append(inspect.Parameter("_repo", KEYWORD, default="", annotation=state.Repo))
     return run_as(run, name, registry.help_of(name), parameters)
 
 
-def show(question: Question, *, as_data: bool) -> None:
+class Form(StrEnum):
+    """What is printed."""
+
+    VIEW = "view"
+    JSON = "json"
+    CSV = "csv"
+
+
+def _form(values: Mapping[str, Any]) -> Form:
+    """What was asked for. Raises typer.BadParameter, which is wrong usage."""
+    asked = [form for form in (Form.JSON, Form.CSV) if values.get(form)]
+    if len(asked) > 1:
+        raise typer.BadParameter("give --json or --csv, not both")
+    return asked[0] if asked else Form.VIEW
+
+
+def show(question: Question, *, form: Form = Form.VIEW) -> None:
     """Look at the state, and print what a query finds there. Raises NotFound, Refused, StoreError."""
     query, problem, current = registry.find(question.name), "", cache(state.settings)
     if query.survives_bad_settings:
@@ -74,10 +96,13 @@ def show(question: Question, *, as_data: bool) -> None:
             is_local=state.is_local(),
             settings_problem=problem,
         )
-        if as_data:
-            as_json(question.value(look))
-        else:
-            show_view(question.view(look))
+        match form:
+            case Form.JSON:
+                as_json(question.value(look))
+            case Form.CSV:
+                as_csv(question.csv(look))
+            case Form.VIEW:
+                show_view(question.view(look))
 
 
 def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
@@ -86,6 +111,11 @@ def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
         case CostArgument():
             named = argument("job", str, "", help="With `job`: its number, or its issue.")
             return [argument(field, Span, Span.TODAY, help=kind.help), named]
+        case DaysArgument():
+            return [argument(field, DaySpan, kind.default, help=kind.help)]
+        case NamedArgument():
+            shown = "|".join(kind.choices) or kind.name.upper()
+            return [option(kind.name, str, "", help=kind.help, metavar=shown)]
         case FlagArgument():
             return [option(kind.name, bool, False, help=kind.help)]
         case HoursArgument():
@@ -112,6 +142,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
             return _cost(values[field], values["job"])
         case FlagArgument():
             return values[kind.name]
+        case NamedArgument():
+            return _named(kind, values[kind.name])
         case JobArgument():
             return state.target(values[field])
         case ApprovalArgument():
@@ -122,6 +154,12 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
             return str(values[field])
         case _:
             return values[field]
+
+
+def _named(kind: NamedArgument, value: str) -> str:
+    if value and kind.choices and value not in kind.choices:
+        raise typer.BadParameter(f"--{kind.name} takes one of: {', '.join(kind.choices)}")
+    return value
 
 
 def _cost(span: Span, job: str) -> CostOf:

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from overlord.domain.text.plain import visible
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
+from overlord.domain.view.sparkline import ASCII, BLOCKS, range_text, sparkline
 from overlord.domain.view.view import (
     Actions,
     Bullets,
+    Chart,
     Fields,
     Heading,
     Note,
@@ -21,8 +24,12 @@ from overlord.domain.view.view import (
     View,
 )
 from overlord.entrypoints.invocation import as_pasted, command
-from overlord.entrypoints.terminal.show import draw_table, show_command, show_line
+from overlord.entrypoints.terminal.show import console, draw_table, show_command, show_line
 from overlord.verbs.typed_words import after_overlord
+
+CHART_COLUMNS = 80
+"""What a chart's line takes at most."""
+TITLE_COLUMNS, RANGE_COLUMNS = 20, 36
 
 
 def show_view(view: View) -> None:
@@ -49,6 +56,8 @@ def _show(part: Part) -> None:
             show_line(Text(_words(text)))
         case Rule():
             show_line(Text(""))
+        case Chart():
+            show_line(_chart(part, signs=signs_of(console.encoding)))
         case Bullets() | Fields() | Table() | Actions():
             _show_list(part)
 
@@ -102,3 +111,25 @@ def _styled(span: Span) -> tuple[str, str]:
 
 def _words(text: str) -> str:
     return as_pasted(visible(text))
+
+
+def signs_of(encoding: str) -> str:
+    """What sparklines are drawn with where output is in an encoding: its own letters where it has no blocks."""
+    try:
+        BLOCKS.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return BLOCKS
+
+
+def _chart(chart: Chart, *, signs: str) -> Text:
+    """One line: title, sparkline, range."""
+    title, told = _cut(chart.title, TITLE_COLUMNS), _cut(range_text(chart), RANGE_COLUMNS)
+    room = CHART_COLUMNS - TITLE_COLUMNS - cell_len(told) - 4
+    text = Text(set_cell_size(title, TITLE_COLUMNS), "bold")
+    return text.append(f"  {sparkline(chart, most=room, signs=signs)}  {told}", "not bold")
+
+
+def _cut(text: str, columns: int) -> str:
+    line = " ".join(_words(text).split())
+    return line if cell_len(line) <= columns else f"{set_cell_size(line, columns - 2).rstrip()}.."

@@ -17,6 +17,7 @@ from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, numbered
+from overlord.entrypoints.cli.query_command import Form
 from overlord.entrypoints.cli.query_command import show as query_show
 from overlord.entrypoints.cli.verb_command import give, verb_command
 from overlord.errors import Refused
@@ -47,7 +48,7 @@ def list_drafts(
     if number is not None:
         ref = ApprovalRef(kind=ApprovalKind.DRAFT, number=number)
         question = Question(name="draft", arguments=OfDraft(number=ref))
-    query_show(question, as_data=json)
+    query_show(question, form=Form.JSON if json else Form.VIEW)
 
 
 def edit(

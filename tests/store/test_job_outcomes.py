@@ -1,0 +1,201 @@
+"""What jobs that ended came to: those of the time that is asked for, whole, whatever they did before it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+
+import pytest
+
+from overlord.domain.budgets.budget import NANO, Cost, TokenUsage
+from overlord.domain.evaluation import CheckName, CheckScore
+from overlord.domain.event import EventName, LedgerEvent
+from overlord.domain.identifiers import RepositoryName
+from overlord.domain.job import Job
+from overlord.domain.trend import JobOutcome
+from overlord.store import job_outcomes, jobs, ledger, sessions
+from overlord.store.budgets import exchanges
+from overlord.store.budgets.exchanges import BudgetBalance
+from overlord.store.checks import evaluations
+from overlord.store.schema.migrations import migrate
+from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_issue, contract, later
+from tests.stored import prepare
+
+DAY = timedelta(days=1)
+WEEK_AGO = NOW - 7 * DAY
+
+
+@pytest.fixture
+def store() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
+        migrate(connection)
+        yield connection
+
+
+def claimed(store: sqlite3.Connection, number: int, at: datetime, space: str = REPO) -> Job:
+    job = jobs.claim(
+        store, space=space, issue=an_issue(number=number), base_branch="main", contract=contract(), at=at
+    )
+    assert job is not None
+    return job
+
+
+def noted(store: sqlite3.Connection, job: Job, name: EventName, at: datetime) -> None:
+    ledger.append(store, LedgerEvent(name=name, at=at, job_id=job.id, data={"pull": 3}))
+
+
+def end(store: sqlite3.Connection, job: Job, event: EventName, at: datetime) -> None:
+    jobs.move(store, job.id, event, at=at, data={"reason": "x", "pull": 3})
+
+
+def spend(
+    store: sqlite3.Connection, job: Job, model: str, tokens: int, nusd: int | None, ordinal: int = 1
+) -> None:
+    session = prepare(store, job, ordinal=ordinal)
+    sessions.end(store, session, at=NOW, ending="exited")
+    balance = BudgetBalance(session=session.id, job=job.id, space=job.space, day="2026-03-02", budgets=())
+    number = exchanges.reserve(store, balance, cost=Cost(tokens=tokens), model=model, at=NOW)
+    assert isinstance(number, int)
+    usage = TokenUsage(prompt=tokens - 1, completion=1)
+    exchanges.settle(store, balance, number, usage=usage, nusd=nusd, status=200, at=NOW)
+
+
+def judged(store: sqlite3.Connection, job: Job, rule: str, score: CheckScore | None) -> None:
+    jobs.repair(store, job.id, head_sha=HEAD)
+    row = evaluations.current(store, jobs.get(store, job.id), at=NOW)
+    finding = a_finding(rule=rule)
+    evaluations.add_check(store, row, a_check(CheckName.TESTS, score, findings=(finding, finding)), at=NOW)
+    evaluations.close(store, row)
+
+
+def of_last_week(store: sqlite3.Connection, space: str = "") -> list[JobOutcome]:
+    return job_outcomes.between(store, WEEK_AGO, NOW, space=space)
+
+
+def test_nothing_ended(store: sqlite3.Connection) -> None:
+    assert of_last_week(store) == []
+    claimed(store, 1, WEEK_AGO)
+    assert of_last_week(store) == []
+
+
+def test_what_a_job_did_is_told_whole(store: sqlite3.Connection) -> None:
+    job = claimed(store, 1, NOW - DAY)
+    for name, after in (
+        (EventName.PULL_OPENED, 60),
+        (EventName.REVISION_ORDERED, 120),
+        (EventName.DELIVERED, 180),
+        (EventName.REVISION_ORDERED, 240),
+        (EventName.DELIVERED, 300),
+        (EventName.PULL_OPENED, 360),
+    ):
+        noted(store, job, name, NOW - DAY + timedelta(seconds=after))
+    spend(store, job, "writer", 100, NANO)
+    spend(store, job, "reader", 900, None, ordinal=2)
+    end(store, job, EventName.MERGED, NOW)
+    assert of_last_week(store) == [
+        JobOutcome(
+            job_id=job.id,
+            space=REPO,
+            claimed_at=NOW - DAY,
+            ended_at=NOW,
+            ending="merged",
+            opened_at=NOW - DAY + timedelta(seconds=60),
+            is_delivered=True,
+            is_first_pass=False,
+            revisions=2,
+            model="writer",
+            cost=Cost(tokens=1000, nusd=NANO),
+        )
+    ]
+
+
+def test_a_revision_after_the_first_delivery_leaves_it_a_first_pass(store: sqlite3.Connection) -> None:
+    job = claimed(store, 1, NOW - DAY)
+    noted(store, job, EventName.DELIVERED, NOW)
+    noted(store, job, EventName.REVISION_ORDERED, NOW)
+    end(store, job, EventName.MERGED, NOW)
+    [found] = of_last_week(store)
+    assert (found.is_first_pass, found.revisions, found.model, found.cost) == (True, 1, "", Cost(tokens=0))
+
+
+def test_a_job_counts_where_it_ended_with_what_it_did_before(store: sqlite3.Connection) -> None:
+    long = claimed(store, 1, NOW - 60 * DAY)
+    noted(store, long, EventName.PULL_OPENED, NOW - 59 * DAY)
+    noted(store, long, EventName.REVISION_ORDERED, NOW - 58 * DAY)
+    before, at_edge = claimed(store, 2, NOW - 20 * DAY), claimed(store, 3, NOW - 20 * DAY)
+    end(store, before, EventName.MERGED, WEEK_AGO - timedelta(seconds=1))
+    end(store, at_edge, EventName.MERGED, WEEK_AGO)
+    end(store, long, EventName.MERGED, NOW - DAY)
+    found = {outcome.job_id: outcome for outcome in of_last_week(store)}
+    assert found.keys() == {long.id, at_edge.id}
+    assert (found[long.id].opened_at, found[long.id].revisions) == (NOW - 59 * DAY, 1)
+
+
+def test_a_clock_that_was_set_back_an_hour_hides_no_job(store: sqlite3.Connection) -> None:
+    first, second = claimed(store, 1, WEEK_AGO), claimed(store, 2, WEEK_AGO)
+    end(store, first, EventName.MERGED, WEEK_AGO + timedelta(minutes=1))
+    end(store, second, EventName.MERGED, WEEK_AGO - timedelta(minutes=59))
+    for number in range(3, 9):
+        end(
+            store,
+            claimed(store, number, WEEK_AGO - timedelta(hours=1)),
+            EventName.STOPPED,
+            WEEK_AGO - timedelta(hours=1),
+        )
+    assert [outcome.job_id for outcome in of_last_week(store)] == [first.id]
+
+
+def test_one_repositorys_jobs_alone(store: sqlite3.Connection) -> None:
+    hostile = RepositoryName("a'; DROP TABLE jobs; --\x1b[2J/=1+1")
+    for number, space in enumerate((REPO, hostile), 1):
+        end(store, claimed(store, number, NOW, space), EventName.MERGED, NOW)
+    assert [outcome.space for outcome in of_last_week(store)] == [REPO, hostile]
+    assert [outcome.space for outcome in of_last_week(store, hostile)] == [hostile]
+    assert of_last_week(store, "acme/none") == []
+
+
+def test_what_the_last_evaluation_held_against_a_job_that_was_not_merged(store: sqlite3.Connection) -> None:
+    dropped, passed, unmade, noted_only, merged = (claimed(store, number, NOW) for number in range(1, 6))
+    judged(store, dropped, "no-test", CheckScore.NEEDS_REVISION)
+    judged(store, dropped, "test-failed", CheckScore.FAIL)
+    judged(store, passed, "test-failed", CheckScore.PASS)
+    judged(store, unmade, "test-failed", None)
+    judged(store, noted_only, "flaky", CheckScore.FAIL)
+    judged(store, merged, "test-failed", CheckScore.FAIL)
+    for job in (dropped, passed, unmade, noted_only):
+        end(store, job, EventName.DROPPED, NOW)
+    end(store, merged, EventName.MERGED, NOW)
+    assert {outcome.job_id: outcome.rules for outcome in of_last_week(store)} == {
+        dropped.id: ("tests/test-failed",),
+        passed.id: (),
+        unmade.id: ("tests/test-failed",),
+        noted_only.id: (),
+        merged.id: (),
+    }
+
+
+def test_no_query_reads_a_whole_table(store: sqlite3.Connection) -> None:
+    job = claimed(store, 1, NOW)
+    end(store, job, EventName.DROPPED, NOW)
+    said: list[str] = []
+    store.set_trace_callback(said.append)
+    of_last_week(store)
+    store.set_trace_callback(None)
+    plans = [
+        row["detail"]
+        for query in said
+        if query.lstrip().upper().startswith("SELECT")
+        for row in store.execute(f"EXPLAIN QUERY PLAN {query}")
+    ]
+    assert [plan for plan in plans if plan.startswith("SCAN") and "VIRTUAL TABLE" not in plan] == []
+    for index in ("ledger_of_name", "exchanges_of_job", "evaluations_of_job"):
+        assert any(index in plan for plan in plans), index
+
+
+def test_the_first_event_since_a_moment_is_found_in_a_ledger_of_any_length(store: sqlite3.Connection) -> None:
+    assert ledger.first_since(store, NOW) == 1
+    for number in range(10):
+        ledger.append(store, LedgerEvent(name=EventName.PAUSED, at=later(number * 86400), data={}))
+    found = [ledger.first_since(store, later(days * 86400)) for days in range(-1, 12)]
+    assert found == [1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
