@@ -39,8 +39,9 @@ async def tab(page: Page, browser: Browser) -> AsyncIterator[Tab]:
 
 async def test_a_decision_is_answered_by_keyboard(page: Page, tab: Tab) -> None:
     await page.world.issue("add() subtracts")
-    page.world.model_will(blocked("I need the password"), *WORK)
+    page.world.model_will(blocked("I need the password"), when="add() subtracts")
     await page.world.settle()
+    page.world.model_will(*WORK)
     await expect(tab.locator("nav .count")).to_have_text("1")
     await tab.keyboard.press("g")
     await tab.keyboard.press("i")
@@ -50,7 +51,7 @@ async def test_a_decision_is_answered_by_keyboard(page: Page, tab: Tab) -> None:
     await tab.keyboard.press("1")
     await expect(tab.locator(".flash")).to_contain_text("Decision 1: Try again.")
     await page.world.settle()
-    assert (await page.world.job()).state is JobState.IN_REVIEW
+    assert (await page.world.job()).state is JobState.IN_REVIEW, await page.world.transcript()
 
 
 async def test_a_minion_is_steered_and_a_job_stopped_while_the_page_is_live(page: Page, tab: Tab) -> None:

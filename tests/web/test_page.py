@@ -3,9 +3,11 @@
 import httpx
 import pytest
 
+from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
+from overlord.store import decisions
 from tests.web.paging import made_page
 from tests.world import CALC, FIX, REPO
 
@@ -100,7 +102,7 @@ async def test_history_is_found_by_words_state_and_repository() -> None:
 
 async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown() -> None:
     async with made_page() as page:
-        for title in ("one", "two", "three"):
+        for title in ("first thing", "second thing", "third thing"):
             await page.world.issue(title)
             page.world.model_will(blocked("no"), when=title)
         await page.world.settle()
@@ -122,5 +124,5 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
         assert "Decision 1: Drop it." in said and "Decision 3: Drop it." in said
         assert "decision 2 has changed since it was shown; look at it again" in said.lower()
         await page.world.settle()
-        states = [job.state for job in await page.world.jobs()]
-        assert states == [JobState.CANCELLED, JobState.WAITING, JobState.CANCELLED]
+        states = [(await page.world.read(decisions.get, number)).state for number in (1, 2, 3)]
+        assert states == [DecisionState.ANSWERED, DecisionState.OPEN, DecisionState.ANSWERED]

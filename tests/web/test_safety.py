@@ -13,7 +13,7 @@ from tests.web.paging import Page, made_page
 from tests.world import REPO
 
 HOSTILE = (
-    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{7*7}} javascript:alert(3) \u202e"
+    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{7*1337}} javascript:alert(3) \u202e"
 )
 PAGES = ("/", "/inbox", "/inbox/1", "/jobs/1", "/jobs/1/transcript", "/jobs/1/diff", "/jobs/1/checks")
 MORE = ("/spaces", f"/spaces/{REPO}", "/do", "/do/stop", "/look/status", "/look/job?words=1", "/look/queue")
@@ -56,7 +56,7 @@ async def test_hostile_words_of_people_and_models_are_shown_as_text() -> None:
         for path in (*PAGES, *MORE):
             shown = await page.text(path)
             assert acting(shown) == [], path
-            assert "49" not in re.findall(r"\{\{7\*7\}\}|(?<!\d)49(?!\d)", shown), path
+            assert "9359" not in shown, path
             assert "\u202e" not in shown, path
         assert "&lt;script&gt;alert(1)" in await page.text("/inbox")
         assert acting(await page.text(f"/?done={HOSTILE}")) == []

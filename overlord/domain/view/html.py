@@ -92,7 +92,8 @@ def _list(part: Bullets | Fields | Table | Actions, page: _Page) -> str:
             body = "".join(
                 f"<tr>{''.join(f'<td>{_line(cell, page)}</td>' for cell in row)}</tr>" for row in rows
             )
-            return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{table}</div>'
 
 
 def _items(lines: Iterable[str]) -> str:

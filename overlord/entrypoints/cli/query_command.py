@@ -30,6 +30,7 @@ from overlord.domain.conversation.look_argument import (
     Span,
 )
 from overlord.domain.decision import ApprovalKind
+from overlord.domain.text.csv_rows import csv_text
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.typed_argument import (
     KEYWORD,
@@ -40,7 +41,7 @@ from overlord.entrypoints.cli.typed_argument import (
     shown_approval,
     skill,
 )
-from overlord.entrypoints.terminal.show import as_csv, as_json
+from overlord.entrypoints.terminal.show import as_json
 from overlord.entrypoints.terminal.view_text import show_view
 from overlord.queries import registry
 from overlord.queries.look import Look
@@ -100,7 +101,7 @@ def show(question: Question, *, form: Form = Form.VIEW) -> None:
             case Form.JSON:
                 as_json(question.value(look))
             case Form.CSV:
-                as_csv(question.csv(look))
+                print(csv_text(question.csv(look)), end="")
             case Form.VIEW:
                 show_view(question.view(look))
 

@@ -1,11 +1,9 @@
 """How the command line prints: tables for people, JSON for programs, times as ages."""
 
-import csv
 import dataclasses
 import getpass
 import json
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
@@ -44,20 +42,6 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def as_csv(rows: Iterable[Sequence[str | int | float | None]]) -> None:
-    """Comma-separated values on standard output. No words in them are a formula where they are opened as a sheet."""
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    for row in rows:
-        writer.writerow([_csv_cell(cell) for cell in row])
-
-
-def _csv_cell(cell: str | int | float | None) -> str | int | float | None:
-    if not isinstance(cell, str):
-        return cell
-    text = line(cell)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -50,6 +50,8 @@ class Application:
             ("/jobs/{number:int}/checks", h.checks),
             ("/jobs/{number:int}/evidence/{digest}", h.evidence),
             ("/history", h.history),
+            ("/trends", h.trends),
+            ("/trends.csv", h.trends_csv),
             ("/spaces", h.spaces),
             ("/spaces/{owner}/{name}", h.space),
             ("/look/{query}", h.look),

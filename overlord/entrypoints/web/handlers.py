@@ -9,8 +9,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from overlord.domain.conversation.argument import CommandError
+from overlord.domain.conversation.look_argument import DaySpan
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.interface import Interface
+from overlord.domain.text.csv_rows import csv_text
 from overlord.entrypoints.web.form import form_of
 from overlord.entrypoints.web.giving import (
     about_job,
@@ -33,6 +35,7 @@ from overlord.errors import NotFound, Refused
 from overlord.queries import registry as queries
 from overlord.queries import session as session_query
 from overlord.queries.declared.space import OfSpace
+from overlord.queries.declared.trends import OfTrends
 from overlord.queries.look import Look
 from overlord.queries.registry import Question
 from overlord.verbs import registry as verbs
@@ -133,6 +136,21 @@ class Handlers:
         )
         found = await self._site.look(lambda look: history_page.history(look, wanted, visitor.spaces))
         return await self._page(request, visitor, "history", {"history": found})
+
+    async def trends(self, request: Request, visitor: Visitor) -> Response:
+        question = _trends(request, visitor)
+        chosen = question.arguments
+        names = [name for name in self._site.running.parts.settings.repositories if visitor.sees(name)]
+        rest = f"?{request.url.query}" if request.url.query else ""
+        values = {"chosen": chosen, "spaces": names, "csv": f"/trends.csv{rest}", "days": list(DaySpan)}
+        return await self._shown(request, visitor, question, "trends", values, here="trends")
+
+    async def trends_csv(self, request: Request, visitor: Visitor) -> Response:
+        """The same figures as rows, for a spreadsheet."""
+        question = _trends(request, visitor)
+        rows = await self._site.look(lambda look: list(question.csv(look)))
+        headers = {"content-disposition": 'attachment; filename="trends.csv"'}
+        return Response(csv_text(rows), media_type="text/csv; charset=utf-8", headers=headers)
 
     async def spaces(self, request: Request, visitor: Visitor) -> Response:
         question = Question(name="spaces", arguments=queries.find("spaces").arguments())
@@ -284,6 +302,19 @@ def error_page(templates: Templates, visitor: Visitor | None, status: int, title
         "text": text,
     }
     return templates.response("error.html", values, status=status)
+
+
+def _trends(request: Request, visitor: Visitor) -> Question:
+    """Raises CommandError for days that nobody asks for, NotAllowed for a repository somebody may not see."""
+    asked = request.query_params
+    if asked.get("days", DaySpan.MONTH) not in set(DaySpan):
+        raise CommandError("Say 7, 30 or 90 days.")
+    space = asked.get("space", "")
+    visitor.check_sees([space])
+    arguments = OfTrends(
+        days=DaySpan(asked.get("days", DaySpan.MONTH)), model=asked.get("model", "")[:200], space=space
+    )
+    return Question(name="trends", arguments=arguments)
 
 
 def _part_of(request: Request) -> str:
