@@ -199,8 +199,8 @@ class Verb:
     """The same, where that depends on its arguments."""
     is_delivered: bool = False
     """Whether its words reach a session by themselves."""
-    group: str = ""
-    """The group of commands it is in on the command line; empty for a command of its own."""
+    terminal: str = ""
+    """How the command line calls it, where that is not its name: `skills retire`."""
     wait_s: float = 0.0
     """How long a command line waits for what comes of it, where that is not known at once."""
     has_runs: bool = True

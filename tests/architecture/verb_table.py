@@ -59,10 +59,10 @@ def _cell(name: str, verb: Verb, interface: Interface) -> str:
 
 def _terminal(name: str, verb: Verb) -> str:
     """As it is typed in a shell, with the arguments' names."""
-    words = [verb.group, name] if verb.group else [name]
+    words = [verb.terminal or name]
     for field, kind in arguments_of(verb.arguments):
         if isinstance(kind, JobArgument | IssueArgument):
-            words.append("'#42'" if not verb.group else "7")
+            words.append("'#42'" if not verb.terminal else "7")
         elif isinstance(kind, ApprovalArgument):
             words.append("5" if ApprovalKind.DECISION in kind.kinds else "d3")
         elif isinstance(kind, PatternsArgument):
