@@ -158,6 +158,8 @@ class Done:
     """Whether it was not done, and what was given is kept nevertheless."""
     needs_reply: bool = False
     """Whether whoever gave the verb has to read the text, also where a reaction shows that it was done."""
+    secret: str = field(default="", repr=False)
+    """What is shown to whoever gave it, this once, and written down nowhere: the text does not hold it."""
 
     def worded(self, word: Word) -> str:
         """All of it, as an interface says it."""
