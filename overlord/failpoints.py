@@ -33,6 +33,8 @@ class Failpoint(StrEnum):
     SPACE_ADDED = "space_added"
     SPACE_REMOVED = "space_removed"
     SPACE_KNOWN = "space_known"
+    ACCESS_GRANTED = "access_granted"
+    ACCESS_REVOKED = "access_revoked"
     SETTINGS_TAKEN = "settings_taken"
     POLL_MADE_DUE = "poll_made_due"
     COMMENT_PROCESSED = "comment_heard"

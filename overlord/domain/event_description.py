@@ -79,6 +79,22 @@ def _may_write(data: Mapping[str, Json]) -> str:
     )
 
 
+def _access(data: Mapping[str, Json]) -> str:
+    where = f" in {_joined(data['spaces'])}" if data["spaces"] else ""
+    return f"{data['right']}{where}{f', until {until}' if (until := data['until']) else ''}"
+
+
+def _ended(sessions: Json) -> str:
+    if not isinstance(sessions, int) or not sessions:
+        return ""
+    are = "is" if sessions == 1 else "are"
+    return f"; {count(sessions, 'browser')} that signed in with it {are} signed out"
+
+
+def _bearer(data: Mapping[str, Json]) -> str:
+    return f"the bearer of the token {data['token']}" if data["token"] else "the owner of the home"
+
+
 _LOCAL: Mapping[E, _Sentence] = {
     E.BRANCH_PUSHED: lambda d: f"the work is on the branch {d['branch']}",
     E.PULL_OPENED: "",
@@ -203,6 +219,11 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.RESUMED: lambda d: f"work is taken up again{_where(d)}",
     E.SPACE_ADDED: lambda d: f"{d['space']} is managed by Overlord",
     E.SPACE_REMOVED: lambda d: f"{d['space']} was taken out of Overlord's care",
+    E.ACCESS_GRANTED: lambda d: f"the token {d['token']} was made: it may {_access(d)}",
+    E.ACCESS_REVOKED: lambda d: f"the token {d['token']} was revoked{_ended(d['sessions'])}",
+    E.SIGNED_IN: lambda d: f"{_bearer(d)} signed in with a browser",
+    E.SIGNED_OUT: lambda d: f"{_bearer(d)} signed out",
+    E.SIGN_IN_REFUSED: lambda d: f"somebody who wanted to sign in was refused: {d['reason']}",
     E.SETTINGS_CHANGED: lambda d: f"the settings changed: {_joined(d['what'])}",
     E.SETTINGS_REFUSED: lambda d: (
         f"the settings do not load, and the last good ones are kept: {d['problem']}"

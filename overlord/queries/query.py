@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
+from overlord.domain.access import AccessRight
 from overlord.domain.conversation.argument import JobArgument, Typed, arguments_of
 from overlord.domain.conversation.look_argument import CostArgument
 from overlord.domain.interface import Interface
@@ -51,6 +52,8 @@ class Query:
     """What the chat takes for it too, word for word."""
     terminal: str = ""
     """How the command line calls it, where that is not its name: `decisions list`."""
+    right: AccessRight = AccessRight.READ
+    """What whoever looks must at least be given: with ADMIN it is for the operator of the machine alone."""
     survives_bad_settings: bool = False
     """Whether it shows what it can where the settings do not load."""
     needs_state: bool = True
@@ -64,6 +67,8 @@ class Query:
         """Why an interface leaves it out; empty where it does not."""
         if interface is Interface.COMMENT and not self.is_about_a_job:
             return "a comment shows its own issue alone"
+        if interface is Interface.CHAT and self.right is AccessRight.ADMIN:
+            return "for whoever operates the machine, which the chat does not show"
         return self.gaps.get(interface, "")
 
     @property

@@ -4,8 +4,10 @@ An interface finds out what somebody may at most (`Right`): the chat asks whethe
 write to the repository, and whoever can write to OVERLORD_HOME is its operator. What a verb needs is in its declaration.
 """
 
+from collections.abc import Mapping
 from enum import IntEnum
 
+from overlord.domain.access import AccessRight
 from overlord.domain.interface import Interface
 from overlord.errors import Refused
 
@@ -30,6 +32,13 @@ HIGHEST = {
     Interface.PAGE: Right.OPERATOR,
 }
 """What anybody may at most there: a comment shows who may write to a repository, and not who is an approver."""
+
+OF_TOKEN: Mapping[AccessRight, Right] = {
+    AccessRight.READ: Right.ANYONE,
+    AccessRight.ACT: Right.APPROVER,
+    AccessRight.ADMIN: Right.OPERATOR,
+}
+"""What somebody may who comes with a token, by the token's right."""
 
 
 class NotAllowed(Refused):

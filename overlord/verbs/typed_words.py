@@ -39,6 +39,6 @@ def _name(name: str) -> str:
     """What the command line calls a verb or a query; a name that is neither is a command of its own."""
     if name in queries.names():
         return queries.find(name).terminal or name
-    if name in verbs.names() and verbs.find(name).group:
-        return f"{verbs.find(name).group} {name}"
+    if name in verbs.names():
+        return verbs.find(name).terminal or name
     return name

@@ -158,6 +158,8 @@ class Done:
     """Whether it was not done, and what was given is kept nevertheless."""
     needs_reply: bool = False
     """Whether whoever gave the verb has to read the text, also where a reaction shows that it was done."""
+    secret: str = field(default="", repr=False)
+    """What is shown to whoever gave it, this once, and written down nowhere: the text does not hold it."""
 
     def worded(self, word: Word) -> str:
         """All of it, as an interface says it."""
@@ -199,8 +201,8 @@ class Verb:
     """The same, where that depends on its arguments."""
     is_delivered: bool = False
     """Whether its words reach a session by themselves."""
-    group: str = ""
-    """The group of commands it is in on the command line; empty for a command of its own."""
+    terminal: str = ""
+    """How the command line calls it, where that is not its name: `skills retire`."""
     wait_s: float = 0.0
     """How long a command line waits for what comes of it, where that is not known at once."""
     has_runs: bool = True

@@ -24,12 +24,13 @@ PROPOSAL_VERB, DRAFT_VERB, VERBS, VERB, ANSWERING, DECIDE, REGISTRY = (
     f"overlord.verbs.{name}"
     for name in ("proposal", "skill", "commands", "verb", "answering", "decide", "registry")
 )
-ANSWER, EDIT, MESSAGE, RETIRE = (
-    f"overlord.verbs.declared.{name}" for name in ("answer", "edit", "message", "retire")
+ANSWER, EDIT, MESSAGE, RETIRE, CREATE_TOKEN, REVOKE_TOKEN = (
+    f"overlord.verbs.declared.{name}"
+    for name in ("answer", "edit", "message", "retire", "create_token", "revoke_token")
 )
-PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS = (
+PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS, ACCESS = (
     f"overlord.store.{name}"
-    for name in ("proposals.proposals", "skills.drafts", "decisions", "chat.requests", "rows")
+    for name in ("proposals.proposals", "skills.drafts", "decisions", "chat.requests", "rows", "access")
 )
 COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
     f"overlord.engine.conversation.{name}"
@@ -83,6 +84,10 @@ CALLERS: Mapping[str, set[str]] = {
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
     f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
     f"{DECISIONS}.answer": {VERBS, PROPOSALS, DRAFTS},
+    # Whoever has a token is somebody: tokens are made and ended by the operator's verbs alone, and the owner needs none.
+    f"{ACCESS}.create": {CREATE_TOKEN},
+    f"{ACCESS}.revoke": {REVOKE_TOKEN},
+    f"{ACCESS}.begin_owner_session": {WEB_SITE},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
@@ -96,6 +101,8 @@ TABLES: Mapping[str, str] = {
     "drafts": DRAFTS,
     "decisions": DECISIONS,
     "requests": REQUESTS,
+    "access_tokens": ACCESS,
+    "browser_sessions": ACCESS,
 }
 """Tables that say what people said, each written by its store alone."""
 _GAP = r"(?:\s|/\*.*?\*/)+"

@@ -1,5 +1,11 @@
 """The page of verbs: each with who may give it, how it is typed in each interface, and why an interface leaves it out."""
 
+from overlord.domain.conversation.access_argument import (
+    AccessRightArgument,
+    DaysArgument,
+    SpacesArgument,
+    TokenNameArgument,
+)
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
     IssueArgument,
@@ -27,6 +33,14 @@ WHO = {
     Right.APPROVER: "an approver",
     Right.OPERATOR: "the operator",
 }
+
+TYPED: dict[type, str] = {
+    TokenNameArgument: "ci",
+    AccessRightArgument: "--right act",
+    SpacesArgument: "--space owner/repo",
+    DaysArgument: "--days 90",
+}
+"""Kinds that are typed with an option, or by a name, whoever's argument they are."""
 
 
 def table() -> str:
@@ -61,16 +75,18 @@ def _cell(name: str, verb: Verb, interface: Interface) -> str:
 
 def _terminal(name: str, verb: Verb) -> str:
     """As it is typed in a shell, with the arguments' names."""
-    words = [verb.group, name] if verb.group else [name]
+    words = [verb.terminal or name]
     for field, kind in arguments_of(verb.arguments):
         if isinstance(kind, JobArgument | IssueArgument):
-            words.append("'#42'" if not verb.group else "7")
+            words.append("'#42'" if not verb.terminal else "7")
         elif isinstance(kind, ApprovalArgument):
             words.append("5" if ApprovalKind.DECISION in kind.kinds else "d3")
         elif isinstance(kind, PatternsArgument):
             words.append("'+src/**'")
         elif isinstance(kind, SkillArgument):
             words.append("say-why")
+        elif isinstance(kind, tuple(TYPED)):
+            words.append(TYPED[type(kind)])
         elif isinstance(kind, WordsArgument) and kind.missing and not kind.option:
             words.append("'your words'")
         elif field in {"space", "repository"}:

@@ -60,6 +60,11 @@ DATA: dict[str, Json] = {
     "patterns": ["src/**", "docs/**"],
     "choice": "without_tests",
     "skill": "order 1.0.0",
+    "token": "ci",
+    "right": "act",
+    "spaces": ["acme/calc", "acme/web"],
+    "until": "2026-05-31T09:00:00+00:00",
+    "sessions": 2,
     "offered": ["order 1.0.0", "style 2.1.0"],
     "left_out": ["b.yaml is not read: skill/schema: It is no text."],
 }
@@ -112,6 +117,17 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.ENVIRONMENT_COMPLETED, "the environment is ready (3 MB)"),
         (EventName.ENVIRONMENT_REMOVED, "the environment eeeeeeeeeeee was removed"),
         (EventName.DAEMON_STARTED, "Overlord was started (docker)"),
+        (
+            EventName.ACCESS_GRANTED,
+            "the token ci was made: it may act in acme/calc; acme/web, until 2026-05-31T09:00:00+00:00",
+        ),
+        (
+            EventName.ACCESS_REVOKED,
+            "the token ci was revoked; 2 browsers that signed in with it are signed out",
+        ),
+        (EventName.SIGNED_IN, "the bearer of the token ci signed in with a browser"),
+        (EventName.SIGNED_OUT, "the bearer of the token ci signed out"),
+        (EventName.SIGN_IN_REFUSED, "somebody who wanted to sign in was refused: not needed"),
         (EventName.SIDE_TASK_FAILED, "listen failed and is started again: the port is taken"),
     ],
 )
@@ -126,6 +142,15 @@ def test_a_revision_without_findings_is_told_too() -> None:
         describe_event(EventName.BUDGET_ADDED, {"amount": "$2", "unit": "usd"})
         == "a person added $2 to its budget"
     )
+
+
+def test_access_is_told_by_what_there_is_of_it() -> None:
+    granted: dict[str, Json] = {"token": "ci", "right": "read", "spaces": [], "until": None}
+    assert describe_event(EventName.ACCESS_GRANTED, granted) == "the token ci was made: it may read"
+    revoked: dict[str, Json] = {"token": "ci", "sessions": 0}
+    assert describe_event(EventName.ACCESS_REVOKED, revoked) == "the token ci was revoked"
+    owner: dict[str, Json] = {"token": None}
+    assert describe_event(EventName.SIGNED_IN, owner) == "the owner of the home signed in with a browser"
 
 
 def test_an_edit_that_was_taken_back_is_told_as_that() -> None:

@@ -19,6 +19,7 @@ SECRETS = {
     "private key": f"-----BEGIN {'OPENSSH'} PRIVATE KEY-----",
     "GitHub token": f"ghp_{noise(36)}",
     "GitLab token": f"glpat-{noise(20)}",
+    "Overlord token": f"ovl_{noise(43)}",
     "Slack token": f"xoxb-{noise(12, string.digits)}-{noise(24)}",
     "Slack webhook": f"hooks.slack.com/services/T{noise(8)}/B{noise(8)}/{noise(24)}",
     "AWS key": f"AKIA{noise(16, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}",

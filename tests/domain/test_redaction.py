@@ -15,6 +15,7 @@ SHAPES = [
     "ghp_" + "a1" * 18,
     "github_pat_" + "A1_" * 20,
     "glpat-" + "x" * 20,
+    "ovl_" + "x_-1" * 10 + "abc",
     "sk-" + "x1" * 12,
     "sk-ant-api03-" + "x" * 30,
     "xoxb-1234567890-abcdef",

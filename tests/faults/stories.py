@@ -282,12 +282,14 @@ async def _damaged(told: Campaign) -> None:
 
 
 async def _entrusted(told: Campaign) -> None:
-    """A repository is put into Overlord's care by command, and taken out again; the settings change in between."""
+    """A repository is put into Overlord's care by command, and taken out again; the settings change in between. So with a token."""
     forge = told.world.forge
     if EXTRA not in [repository.name for repository in forge.repositories()]:
         await forge.create_repository(EXTRA, files=CALC)
     await told.settle()
     await told.command("space", "add", EXTRA, "--unchecked")
+    # Whoever makes a token again hears that there is one: its secret is not shown again.
+    await told.command("token", "create", "ci", "--right", "act", done=(0, 5))
     told.play()
     issue = await forge.open_issue(EXTRA, "blocked", "", labels=["nebulus-ready"])
     told.rounds += 1
@@ -296,6 +298,7 @@ async def _entrusted(told: Campaign) -> None:
     told.expect(issue, S.WAITING)
     # Whoever takes it out again hears that it was, or is not there.
     await told.command("space", "remove", EXTRA, "--stop-jobs", done=(0, 4))
+    await told.command("token", "revoke", "ci", done=(0, 4))
     await told.settle()
     told.expect(issue, S.CANCELLED)
 
@@ -457,6 +460,7 @@ PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys((P.TRIAL_BEGUN, P.TRIAL_ENDED), TRIED),
     P.POLL_MADE_DUE: RAN,
     **dict.fromkeys((P.SPACE_ADDED, P.SPACE_REMOVED, P.SETTINGS_TAKEN), ENTRUSTED),
+    **dict.fromkeys((P.ACCESS_GRANTED, P.ACCESS_REVOKED), ENTRUSTED),
     **dict.fromkeys(
         (
             *(P.SETUP_PREPARED, P.SETUP_STARTED, P.SETUP_LOST, P.SETUP_COMPLETED),

@@ -52,6 +52,7 @@ COMMANDS = (
     "proposal",
     "run",
     "space",
+    "token",
     "work",
 )
 """Commands are imported when they are typed."""

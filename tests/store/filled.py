@@ -44,3 +44,18 @@ FILLED[2] = (
     'INSERT INTO "buttons" VALUES(\'n2\',2,NULL,\'reject\',\'\',\'y\');',
     'INSERT INTO "buttons" VALUES(\'n3\',3,NULL,\'stop\',\'\',\'\');',
 )
+FILLED[3] = (
+    *(row for row in FILLED[2] if not row.startswith(('INSERT INTO "decisions"', 'INSERT INTO "buttons"'))),
+    'INSERT INTO "decisions" VALUES(1,1,\'\',NULL,NULL,\'blocker\',\'blocked\',\'what now?\',\'> Which of the two?\',\'["retry","take_over","drop"]\',\'this job\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0,\'writer\',NULL,NULL,\'\');',
+    'INSERT INTO "decisions" VALUES(2,NULL,\'acme/calc\',NULL,NULL,\'proposal\',\'proposal\',\'Keep “lint” from coming back\',\'Find out why.\',\'["approve","reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0,\'approver\',1,NULL,\'1bfa2bdb0ddf6a76\');',
+    'INSERT INTO "decisions" VALUES(3,NULL,\'acme/calc\',NULL,NULL,\'proposal\',\'resting_proposal\',\'Keep “lint” from coming back\',\'Find out why.\',\'["approve"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0,\'approver\',2,NULL,\'9dd1ca31c440e4ba\');',
+    'INSERT INTO "decisions" VALUES(4,NULL,\'acme/calc\',NULL,NULL,\'proposal\',\'proposal\',\'Keep “lint” from coming back\',\'Find out why.\',\'["approve","reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'answered\',\'reject\',\'Reject\',\'slack:U1\',\'2026-03-02T09:00:00+00:00\',1,\'approver\',3,NULL,\'2852b7b5b163e71f\');',
+    'INSERT INTO "decisions" VALUES(5,NULL,\'acme/calc\',NULL,NULL,\'draft\',\'skill_draft\',\'Add the skill “say-why”\',\'because\',\'["approve","reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0,\'approver\',NULL,1,\'b33db1c616d30264\');',
+    'INSERT INTO "decisions" VALUES(6,NULL,\'acme/calc\',NULL,NULL,\'draft\',\'skill_draft\',\'Add the skill “say-why”\',\'because\',\'["reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'open\',NULL,\'\',\'\',NULL,0,\'approver\',NULL,2,\'b840fd1af8f5cd2c\');',
+    'INSERT INTO "decisions" VALUES(7,NULL,\'acme/calc\',NULL,NULL,\'draft\',\'skill_draft\',\'Add the skill “say-why”\',\'because\',\'["reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'draft\',NULL,\'\',\'\',NULL,0,\'approver\',NULL,3,\'ef953cbe6a13acf8\');',
+    'INSERT INTO "decisions" VALUES(8,NULL,\'acme/calc\',NULL,NULL,\'draft\',\'skill_draft\',\'Add the skill “say-why”\',\'because\',\'["approve","reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'answered\',\'reject\',\'no\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',1,\'approver\',NULL,4,\'1eb6b528b2211034\');',
+    'INSERT INTO "decisions" VALUES(9,NULL,\'acme/calc\',NULL,NULL,\'draft\',\'skill_draft\',\'Add the skill “say-why”\',\'because\',\'["approve","reject"]\',\'\',\'2026-03-02T09:00:00+00:00\',NULL,\'[]\',\'[]\',NULL,\'answered\',\'approve\',\'Approve\',\'cli:alice\',\'2026-03-02T09:00:00+00:00\',1,\'approver\',NULL,5,\'ccc8f3c797f5e54f\');',
+    'INSERT INTO "buttons" VALUES(\'n1\',1,2,\'approve\',\'\',\'x\');',
+    'INSERT INTO "buttons" VALUES(\'n2\',2,5,\'reject\',\'\',\'y\');',
+    'INSERT INTO "buttons" VALUES(\'n3\',3,NULL,\'stop\',\'\',\'\');',
+)

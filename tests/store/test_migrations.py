@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from minion.protocol import Outcome, Report, SessionKind
+from overlord.domain.access import AccessRight
 from overlord.domain.budgets.budget import Cost, TokenUsage
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.session import Account, Session
 from overlord.errors import StoreError
-from overlord.store import decisions, environments, evidence, jobs, ledger, sessions
+from overlord.store import access, decisions, environments, evidence, jobs, ledger, sessions
 from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.chat import buttons
@@ -65,6 +66,8 @@ def fill(connection: sqlite3.Connection, version: int) -> None:
     environments.put(connection, made_by(session))
     untested_policies.put(connection, POLICY)
     comment_requests.add(connection, ASKED)
+    token, _ = access.create(connection, "ci", AccessRight.ACT, spaces=(REPO,), actor="cli:alice", at=NOW)
+    access.begin_session(connection, token, at=NOW)
 
 
 def made_by(session: Session) -> Environment:
@@ -138,9 +141,12 @@ def test_what_a_version_wrote_is_read_by_this_one(connection: sqlite3.Connection
     assert environments.everything(connection) == [made_by(sessions.get(connection, "j1-work-1"))]
 
 
-def test_what_was_proposed_and_drafted_is_decided_as_decisions_are(connection: sqlite3.Connection) -> None:
-    migrate(connection, target=2)
-    fill(connection, 2)
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_was_proposed_and_drafted_is_decided_as_decisions_are(
+    connection: sqlite3.Connection, version: int
+) -> None:
+    migrate(connection, target=version)
+    fill(connection, version)
     migrate(connection)
     rows = {item.ref.label: item for item in select(connection, Decision, "SELECT * FROM decisions")}
     states = {label: (item.state, item.verb, item.verbs) for label, item in rows.items() if label != "1"}

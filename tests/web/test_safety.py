@@ -6,8 +6,12 @@ from html.parser import HTMLParser
 import httpx
 import pytest
 
+from overlord.domain.access import AccessRight
+from overlord.embedded.play import blocked, call
 from overlord.entrypoints.web.server import page_served
 from overlord.entrypoints.web.sign_in import FAILURES_A_MINUTE
+from overlord.failpoints import Failpoint
+from overlord.store import access
 from tests.memory.world import made_memory_world
 from tests.web.paging import Page, made_page
 from tests.world import REPO
@@ -46,8 +50,6 @@ def acting(html: str) -> list[str]:
 
 
 async def test_hostile_words_of_people_and_models_are_shown_as_text() -> None:
-    from overlord.embedded.play import blocked, call
-
     async with made_page() as page:
         world = page.world
         await world.issue(HOSTILE, HOSTILE)
@@ -174,3 +176,42 @@ async def test_the_owners_token_is_read_by_the_owner_alone() -> None:
         assert home.page_token.stat().st_mode & 0o077 == 0
         assert home.page.read_text() == page.address
     assert not home.page.exists()
+
+
+async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_revoked() -> None:
+    async with made_page() as page:
+        world = page.world
+        await world.issue("a secret title")
+        world.model_will(blocked("no"))
+        await world.settle()
+        database = world.overlord.parts.database
+
+        async def signed_in(name: str, right: AccessRight, *spaces: str) -> Page:
+            at = world.clock.now()
+            _, secret = await database.write(
+                Failpoint.ACCESS_GRANTED,
+                lambda c: access.create(c, name, right, spaces=spaces, actor="cli:alice", at=at),
+            )
+            client = httpx.AsyncClient(base_url=page.address)
+            assert (await client.post("/sign-in", data={"token": secret})).status_code == 303
+            return Page(world=world, client=client, address=page.address, token=secret)
+
+        reader = await signed_in("reads", AccessRight.READ)
+        assert "a secret title" in await reader.words("/")
+        assert "that takes more" in await reader.press("/inbox", "Drop it")
+        assert (await reader.get("/look/tokens")).status_code == 403
+        other = await signed_in("elsewhere", AccessRight.ACT, "acme/other")
+        for path in ("/", "/inbox", "/history"):
+            assert "secret" not in await other.text(path)
+        for path in ("/jobs/1", "/jobs/1/diff", "/inbox/1", f"/spaces/{REPO}", "/look/status", "/trends", f"/trends.csv?space={REPO}"):
+            assert (await other.get(path)).status_code == 403, path
+        acts = await signed_in("acts", AccessRight.ACT, REPO)
+        assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
+        assert "that takes more" in await acts.press("/do/remove", "remove", repository=REPO)
+        assert "web:acts" in await page.words("/inbox")
+        await database.write(
+            Failpoint.ACCESS_REVOKED, lambda c: access.revoke(c, "acts", actor="cli:alice", at=world.clock.now())
+        )
+        assert (await acts.get("/")).status_code == 401
+        for one in (reader, other, acts):
+            await one.client.aclose()

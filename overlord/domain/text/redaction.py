@@ -19,6 +19,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{20,255}"),
     (("github_pat_",), r"github_pat_[A-Za-z0-9_]{20,255}"),
     (("glpat-",), rf"glpat-{_KEY}{{16,255}}"),
+    (("ovl_",), rf"ovl_{_KEY}{{43}}"),
     (("sk-",), rf"sk-{_KEY}{{16,255}}"),
     (("xox",), r"xox[a-z]-[A-Za-z0-9-]{10,255}"),
     (("xapp-",), r"xapp-[A-Za-z0-9-]{10,255}"),

@@ -22,6 +22,7 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
             ("gh", "github_pat_"),
             r"\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{40,255})",
         ),
+        ("Overlord token", ("ovl_",), r"\bovl_[A-Za-z0-9_-]{43}"),
         ("GitLab token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,255}"),
         (
             "Slack token",

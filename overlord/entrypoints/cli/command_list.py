@@ -191,6 +191,14 @@ def space() -> Loaded:
 
 
 @app.command()
+def token() -> Loaded:
+    """Access tokens: who may sign in at the page and use the HTTP API."""
+    from overlord.entrypoints.cli.commands import token
+
+    return token.app
+
+
+@app.command()
 def proposals() -> Loaded:
     """Proposals: what Overlord would improve, and waits for an answer."""
     from overlord.entrypoints.cli.commands import proposal

@@ -12,7 +12,14 @@ from typing import Any
 import typer
 
 from minion.protocol import Scope, ScopeError
+from overlord.domain.access import AccessRight, is_token_name
 from overlord.domain.contracts.contract import Contract
+from overlord.domain.conversation.access_argument import (
+    AccessRightArgument,
+    DaysArgument,
+    SpacesArgument,
+    TokenNameArgument,
+)
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
     Argument,
@@ -95,6 +102,12 @@ def _parameters(field: str, kind: Argument, only: ApprovalKind | None) -> list[i
         return skill(field, kind)
     if isinstance(kind, FlagArgument):
         return [option(kind.name, bool, False, help=kind.help)]
+    if isinstance(kind, AccessRightArgument):
+        return [option(field, AccessRight, kind.default, help=kind.help)]
+    if isinstance(kind, SpacesArgument):
+        return [option("space", list[str] | None, None, help=kind.help, metavar="SPACE")]
+    if isinstance(kind, DaysArgument):
+        return [option(field, int | None, None, min=1, max=kind.most, help=kind.help)]
     if isinstance(kind, PatternsArgument) or (isinstance(kind, WordsArgument) and kind.missing):
         return [argument(field, list[str], help=kind.help)]
     if isinstance(kind, WordsArgument | SpaceArgument):
@@ -108,6 +121,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
     """What was typed, as the verb's record has it. Raises typer.BadParameter, which is wrong usage."""
     if isinstance(kind, FlagArgument):
         return values[kind.name.replace("-", "_")]
+    if isinstance(kind, SpacesArgument):
+        return tuple(values["space"] or ())
     typed = values[kind.option if isinstance(kind, WordsArgument) and kind.option else field]
     match kind:
         case JobArgument():
@@ -119,6 +134,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
             return found
         case SpaceArgument():
             return typed or None
+        case TokenNameArgument() if not is_token_name(typed):
+            raise typer.BadParameter("a token's name is 1 to 40 of a-z, 0-9 and dashes")
         case PatternsArgument():
             return patterns(typed)
         case SkillArgument():
@@ -173,6 +190,8 @@ def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
         raise Refused(f"{done.text[:1].lower()}{done.text[1:]}", hint=done.hint)
     if done.text:
         show_text(line(done.worded(typed_words)))
+    if done.secret:
+        show_text(done.secret)  # on a line of its own, to be copied
     if done.work_request_id is not None:
         show_text(line(_work_answer(done.work_request_id, wait_s)))
     if done.message_id is not None and wait_s:

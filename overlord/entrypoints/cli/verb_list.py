@@ -29,15 +29,15 @@ class Listed:
     position: int
 
 
-def add_verbs(app: typer.Typer) -> None:
-    """A loader for each verb that is a command of its own."""
+def add_verbs(app: typer.Typer, group: str = "") -> None:
+    """A loader for each verb of a group; of no group, for those that are commands of their own."""
 
     def load(name: str) -> Loaded:
         from overlord.entrypoints.cli.verb_command import verb_command
 
         return verb_command(name)
 
-    _add(app, declared_verbs, "", load)
+    _add(app, declared_verbs, group, load)
 
 
 def add_queries(app: typer.Typer, group: str = "") -> None:
@@ -86,10 +86,7 @@ def _declared(package: ModuleType) -> Iterator[Listed]:
         if _TERMINAL in ast.unparse(options.get("gaps", ast.Constant(""))):
             continue
         named = module.name.replace("_", "-")
-        typed = (
-            f"{_constant(options, 'group')} {named}" if "group" in options else _constant(options, "terminal")
-        )
-        group, _, name = (typed or named).rpartition(" ")
+        group, _, name = (_constant(options, "terminal") or named).rpartition(" ")
         help, position = inspect.cleandoc(ast.get_docstring(tree) or ""), options["position"]
         assert isinstance(position, ast.Constant) and isinstance(position.value, int), module.name
         yield Listed(verb=named, group=group, name=name, help=help, position=position.value)

@@ -158,14 +158,14 @@ class Application:
         if wait_s:
             headers = {"retry-after": str(int(wait_s) + 1)}
             return PlainTextResponse("too many tries; wait a minute\n", 429, headers)
-        visitor = await self._site.begin_session(token)
-        if visitor is None:
+        secret = await self._site.begin_session(token)
+        if secret is None:
             self._site.attempts.note(address)
             log.warning("sign_in_refused", address=address)
             text = "That is no token of this Overlord."
             return self._templates.response("sign_in.html", {"text": text, "to": to}, status=401)
         is_secure = request.url.scheme == "https"
-        return signed_in(to, self._site.cookie, visitor.secret, is_secure=is_secure, lasts_s=LASTS_S)
+        return signed_in(to, self._site.cookie, secret, is_secure=is_secure, lasts_s=LASTS_S)
 
     async def _sign_out(self, _request: Request, visitor: Visitor) -> Response:
         await self._site.end_session(visitor)

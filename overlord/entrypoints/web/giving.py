@@ -21,7 +21,7 @@ from overlord.domain.interface import Interface
 from overlord.domain.text.reference import JobRef
 from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.visitor import Visitor
-from overlord.errors import NotFound
+from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.queries.look import Look
 from overlord.settings.assignment import SettingsArgument
@@ -40,6 +40,8 @@ log = structlog.get_logger()
 def command_in(name: str, form: Mapping[str, str]) -> Command:
     """The command that a form stands for. Raises KeyError for a verb there is none of, CommandError."""
     verb = registry.find(name)
+    if why := verb.gap(Interface.PAGE):
+        raise Refused(f"{name} is not given on the page: {why}")
     typed = verb.typed(name, Interface.PAGE)
     values = {
         field: value_of(kind, form.get(field, ""), typed) for field, kind in arguments_of(verb.arguments)

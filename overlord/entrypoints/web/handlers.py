@@ -40,6 +40,7 @@ from overlord.queries.look import Look
 from overlord.queries.registry import Question
 from overlord.verbs import registry as verbs
 from overlord.verbs.registry import Command, help_of
+from overlord.verbs.right import OF_TOKEN
 from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Done
 
@@ -167,20 +168,19 @@ class Handlers:
         name = request.path_params["query"]
         if name not in queries.names():
             raise NotFound("there is no such page")
-        if visitor.spaces:
-            visitor.check_sees([""])
+        visitor.check_may(OF_TOKEN[queries.find(name).right], "")
         question = queries.question_of(name, request.query_params.get("words", ""), Interface.PAGE)
         return await self._shown(request, visitor, question, "look", here=name)
 
     async def verbs(self, request: Request, visitor: Visitor) -> Response:
         """Everything that can be done, each with a form of its own."""
-        found = [(name, help_of(name).partition("\n")[0]) for name in verbs.names()]
+        found = [(name, help_of(name).partition("\n")[0]) for name in verbs.offered(Interface.PAGE)]
         return await self._page(request, visitor, "verbs", {"verbs": found})
 
     async def verb(self, request: Request, visitor: Visitor) -> Response:
         """The form of a verb."""
         name = request.path_params["verb"]
-        if name not in verbs.names():
+        if name not in verbs.offered(Interface.PAGE):
             raise NotFound("there is no such verb")
         values = {
             "verb": name,

@@ -13,6 +13,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from overlord.app import Overlord
+from overlord.domain.access import SESSION_LASTS
 from overlord.domain.interface import Interface
 from overlord.domain.person import Person
 from overlord.entrypoints.listen.health import Health
@@ -20,14 +21,16 @@ from overlord.entrypoints.web.live import Live
 from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.sign_in import Attempts, same
 from overlord.entrypoints.web.visitor import Visitor
+from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.queries.look import Look
-from overlord.verbs.right import Right
+from overlord.store import access
+from overlord.verbs.right import OF_TOKEN
 from overlord.verbs.verb import Context
 
 Result = TypeVar("Result")
-LASTS_S = 7 * 86_400
-"""How long a browser stays signed in."""
+LASTS_S = int(SESSION_LASTS.total_seconds())
+STRANGER = "web:stranger"
 
 
 def owner_token(home: Home) -> str:
@@ -64,7 +67,6 @@ class Site:
     port: int = 0
     attempts: Attempts = field(default_factory=Attempts)
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _sessions: dict[str, Visitor] = field(default_factory=dict)
 
     @property
     def cookie(self) -> str:
@@ -75,20 +77,43 @@ class Site:
     def now(self) -> datetime:
         return self.running.parts.clock.now()
 
-    async def begin_session(self, token: str) -> Visitor | None:
-        """Whoever signs in with a token; None for one that is none."""
-        if not (self.is_local and same(token, self.owner_token)):
+    async def begin_session(self, token: str) -> str | None:
+        """The secret of a session's cookie, for whoever signs in with a token; None for a token that is none."""
+        database, at = self.running.parts.database, self.now
+        if self.is_local and same(token, self.owner_token):
+            actor = f"web:{owner()}"
+            return await database.write(
+                Failpoint.ACCESS_GRANTED, lambda c: access.begin_owner_session(c, actor=actor, at=at)
+            )
+        found = await self.reader.read(lambda c: access.find(c, token, at=at))
+        if found is None:
+            await database.write(
+                Failpoint.ACCESS_GRANTED, lambda c: access.note_refusal(c, token, actor=STRANGER, at=at)
+            )
             return None
-        visitor = Visitor(actor=f"web:{owner()}", right=Right.OPERATOR, secret=secrets.token_urlsafe(32))
-        self._sessions[visitor.secret] = visitor
-        return visitor
+        return await database.write(Failpoint.ACCESS_GRANTED, lambda c: access.begin_session(c, found, at=at))
 
     async def visitor(self, request: Request) -> Visitor | None:
         """Whose session's cookie a request has."""
-        return self._sessions.get(request.cookies.get(self.cookie, ""))
+        secret = request.cookies.get(self.cookie, "")
+        if not secret:
+            return None
+        at = self.now
+        session = await self.reader.read(lambda c: access.find_session(c, secret, at=at))
+        if session is None:
+            return None
+        if session.is_use_due(at):
+            await self.running.parts.database.write(
+                Failpoint.ACCESS_GRANTED, lambda c: access.note_session_use(c, secret, at=at)
+            )
+        spaces = session.token.spaces if session.token is not None else ()
+        return Visitor(actor=session.actor, right=OF_TOKEN[session.right], spaces=spaces, secret=secret)
 
     async def end_session(self, visitor: Visitor) -> None:
-        self._sessions.pop(visitor.secret, None)
+        at = self.now
+        await self.running.parts.database.write(
+            Failpoint.ACCESS_REVOKED, lambda c: access.end_session(c, visitor.secret, at=at)
+        )
 
     async def look(self, act: Callable[[Look], Result]) -> Result:
         """What a query or a page reads. Raises NotFound, Refused."""

@@ -50,6 +50,6 @@ VERB = Verb(
     means="put a repository into Overlord's care",
     position=12,
     failpoint=Failpoint.SPACE_ADDED,
-    group="space",
+    terminal="space add",
     has_runs=False,
 )

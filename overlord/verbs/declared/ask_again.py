@@ -37,5 +37,5 @@ VERB = Verb(
     means="take back what was said about its missing tests",
     position=14,
     failpoint=Failpoint.DECISION_ANSWERED,
-    group="space",
+    terminal="space ask-again",
 )

@@ -45,6 +45,6 @@ VERB = Verb(
     means="put another text in a draft's place",
     position=15,
     failpoint=Failpoint.DRAFT_DECIDED,
-    group="skills",
+    terminal="skills edit",
     gaps={Interface.CHAT: "the draft's card has a form for it"},
 )

@@ -42,6 +42,6 @@ VERB = Verb(
     confirm="Branches, pull requests, evidence and the ledger stay.",
     position=13,
     failpoint=Failpoint.SPACE_REMOVED,
-    group="space",
+    terminal="space remove",
     has_runs=False,
 )

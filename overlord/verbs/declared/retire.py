@@ -36,5 +36,5 @@ VERB = Verb(
     means="draft that a skill goes; `retire owner/repo say-why` where several have it",
     position=9,
     failpoint=Failpoint.DRAFT_DECIDED,
-    group="skills",
+    terminal="skills retire",
 )

@@ -33,5 +33,5 @@ VERB = Verb(
     means="try again what its job waits for",
     position=3,
     failpoint=Failpoint.DECISION_ANSWERED,
-    group="job",
+    terminal="job retry",
 )
