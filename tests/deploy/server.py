@@ -186,6 +186,7 @@ async def set_up(
                 "ENGINE_GROUP": str(socket.stat().st_gid),
                 "DEPLOY_USER": f"{USER}:{USER}",
                 "DEPLOY_PORT": "0",
+                "DEPLOY_PAGE_PORT": "0",
                 "OVERLORD_REPOS": REPO,
                 "GITHUB_API_URL": as_seen_inside(forge_url),
                 "GITHUB_TOKEN_FILE": "/run/secrets/github-token",

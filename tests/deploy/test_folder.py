@@ -12,7 +12,7 @@ from tests.deploy.server import filled_in
 DEPLOY = ROOT / "deploy"
 EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
-SET_BY_COMPOSE = {"OVERLORD_RUNNER", "OVERLORD_LISTEN", "OVERLORD_CHAT_PAGE", "DOCKER_HOST"}
+SET_BY_COMPOSE = {"OVERLORD_RUNNER", "OVERLORD_LISTEN", "OVERLORD_PAGE", "OVERLORD_CHAT_PAGE", "DOCKER_HOST"}
 FOR_STAND_INS = {"SLACK_API_URL"}
 SECRET = ("_TOKEN", "_SECRET", "_KEY")
 

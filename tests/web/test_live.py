@@ -31,7 +31,6 @@ async def events(page: Page, count: int, *, last: str = "") -> list[dict[str, st
 async def test_a_page_is_told_of_what_is_new() -> None:
     async with made_page() as page:
         listening = asyncio.create_task(events(page, 1))
-        await asyncio.sleep(0.1)
         await page.world.issue("add() subtracts")
         await page.world.settle()
         [event] = await listening

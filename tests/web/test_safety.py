@@ -1,6 +1,5 @@
 """Who may come in to the page, and that nothing of anybody's acts on it."""
 
-import re
 from html.parser import HTMLParser
 
 import httpx
@@ -174,7 +173,7 @@ async def test_the_owners_token_is_read_by_the_owner_alone() -> None:
     async with made_page() as page:
         home = page.world.overlord.parts.home
         assert home.page_token.stat().st_mode & 0o077 == 0
-        assert home.page.read_text() == page.address
+        assert home.page.read_text() == f"{page.address}\nowner"
     assert not home.page.exists()
 
 
@@ -203,14 +202,23 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
         other = await signed_in("elsewhere", AccessRight.ACT, "acme/other")
         for path in ("/", "/inbox", "/history"):
             assert "secret" not in await other.text(path)
-        for path in ("/jobs/1", "/jobs/1/diff", "/inbox/1", f"/spaces/{REPO}", "/look/status", "/trends", f"/trends.csv?space={REPO}"):
+        for path in (
+            "/jobs/1",
+            "/jobs/1/diff",
+            "/inbox/1",
+            f"/spaces/{REPO}",
+            "/look/status",
+            "/trends",
+            f"/trends.csv?space={REPO}",
+        ):
             assert (await other.get(path)).status_code == 403, path
         acts = await signed_in("acts", AccessRight.ACT, REPO)
         assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
         assert "that takes more" in await acts.press("/do/remove", "remove", repository=REPO)
         assert "web:acts" in await page.words("/inbox")
         await database.write(
-            Failpoint.ACCESS_REVOKED, lambda c: access.revoke(c, "acts", actor="cli:alice", at=world.clock.now())
+            Failpoint.ACCESS_REVOKED,
+            lambda c: access.revoke(c, "acts", actor="cli:alice", at=world.clock.now()),
         )
         assert (await acts.get("/")).status_code == 401
         for one in (reader, other, acts):

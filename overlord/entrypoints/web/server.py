@@ -26,6 +26,8 @@ HEADER_S = 10.0
 MOST_CONNECTIONS = 400
 """A hundred browsers, each with its stream and a few pages at once."""
 ENDING_S = 0.5
+OWNER = "owner"
+"""What stands after the address where the owner of the home needs no token but their own."""
 
 log = structlog.get_logger()
 
@@ -63,10 +65,10 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         server.listen(one)
     shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
-    parts.home.page.write_text(address, encoding="ascii")
+    parts.home.page.write_text(f"{address}\n{OWNER if site.is_local else ''}", encoding="ascii")
     following = asyncio.create_task(site.live.follow())
-    token = f"?{TOKEN}={site.owner_token}" if sys.stderr.isatty() else ""
-    log.info("page_here", page=f"{address}{token}", **({} if token else {"opens": "overlord open"}))
+    token = f"?{TOKEN}={site.owner_token}" if site.is_local and sys.stderr.isatty() else ""
+    log.info("page_here", page=f"{address}{token}")
     try:
         yield address
     finally:
@@ -86,7 +88,7 @@ async def _bound(host: str, port: int) -> list[socket.socket] | None:
         except OSError as error:
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
             if error.errno != errno.EADDRINUSE or number == 0:
-                log.warning("no_page", address=f"{host}:{port}", reason=why)
+                log.warning("page_missing", address=f"{host}:{port}", reason=why)
                 return None
             log.info("page_elsewhere", reason=f"another program listens on {host}:{port}")
     return None

@@ -21,8 +21,8 @@ def open_page(
     home = state.home()
     if not (home.page.exists() and home.page_token.exists() and state.is_heard()):
         raise Refused("no page is open", hint=hint("start it: ", CommandRef("serve")))
-    address = home.page.read_text(encoding="ascii").strip()
-    url = f"{address}?token={home.page_token.read_text(encoding='ascii').strip()}"
+    address, _, known = home.page.read_text(encoding="ascii").strip().partition("\n")
+    url = f"{address}?token={home.page_token.read_text(encoding='ascii').strip()}" if known else address
     if show or not webbrowser.open(url):
         show_text(url)
     else:
