@@ -81,6 +81,7 @@ class EventName(StrEnum):
     STEP_FAILED = "step_failed"
     WORK_REQUESTED = "work_requested"
     CHAT_REFUSED = "chat_refused"
+    PAGE_REFUSED = "page_refused"
     COMMENT_REFUSED = "comment_refused"
     PROPOSAL_RAISED = "proposal_raised"
     PROPOSAL_APPROVED = "proposal_approved"

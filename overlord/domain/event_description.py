@@ -189,6 +189,7 @@ _SENTENCES: Mapping[E, _Sentence] = {
     ),
     E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
+    E.PAGE_REFUSED: lambda d: f"somebody on the page was refused {d['verb']}: {d['reason']}",
     E.COMMENT_REFUSED: lambda d: f"a command at #{d['number']} was refused: {d['reason']}",
     E.WORK_REQUESTED: lambda d: f"a person asks for work on {d['issue']}",
     E.PROPOSAL_RAISED: lambda d: f"proposal p{d['proposal']} waits for a person: {d['title']}",

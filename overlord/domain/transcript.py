@@ -59,7 +59,7 @@ def exchange_of(line: str) -> Exchange | None:
     """A line of the transcript; None for one that is cut off or is none."""
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict):
         return None
@@ -107,7 +107,7 @@ def _call(call: object) -> Call:
     raw = str(function.get("arguments") or "")
     try:
         arguments = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     name = str(function.get("name") or "(no name)")
     if not isinstance(arguments, dict):

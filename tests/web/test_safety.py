@@ -1,19 +1,26 @@
 """Who may come in to the page, and that nothing of anybody's acts on it."""
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx
 import pytest
 
+from minion.protocol import Scope
 from overlord.domain.access import AccessRight
-from overlord.embedded.play import blocked, call
+from overlord.domain.scope.check import Change
+from overlord.embedded.play import blocked, call, edit, submit
+from overlord.entrypoints.web.pages.change import diff_of
+from overlord.entrypoints.web.pages.highlight import WITHIN_S, Highlighter
 from overlord.entrypoints.web.server import page_served
 from overlord.entrypoints.web.sign_in import FAILURES_A_MINUTE
+from overlord.entrypoints.web.site import owner_token
 from overlord.failpoints import Failpoint
-from overlord.store import access
+from overlord.home import Home
+from overlord.store import access, ledger
 from tests.memory.world import made_memory_world
 from tests.web.paging import Page, made_page
-from tests.world import REPO
+from tests.world import FIX, REPO
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{7*1337}} javascript:alert(3) \u202e"
@@ -111,9 +118,12 @@ async def test_tokens_are_tried_ten_times_a_minute() -> None:
         async with page_served(world.overlord) as address, httpx.AsyncClient(base_url=address) as client:
             for _ in range(FAILURES_A_MINUTE):
                 assert (await client.post("/sign-in", data={"token": "x"})).status_code == 401
-            token = world.overlord.parts.home.page_token.read_text(encoding="ascii")
-            late = await client.post("/sign-in", data={"token": token})
+            late = await client.post("/sign-in", data={"token": "x"})
             assert (late.status_code, int(late.headers["retry-after"]) <= 61) == (429, True)
+            token = world.overlord.parts.home.page_token.read_text(encoding="ascii")
+            assert (await client.post("/sign-in", data={"token": token})).status_code == 303, (
+                "nobody locks them out"
+            )
 
 
 async def test_a_session_ends_when_somebody_signs_out_and_its_cookie_is_for_the_page_alone() -> None:
@@ -198,10 +208,19 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
         reader = await signed_in("reads", AccessRight.READ)
         assert "a secret title" in await reader.words("/")
         assert "that takes more" in await reader.press("/inbox", "Drop it")
+        refused = [
+            entry
+            for entry in await world.read(lambda c: list(ledger.entries(c)))
+            if entry.name == "page_refused"
+        ]
+        assert [(entry.actor, entry.details["verb"]) for entry in refused] == [("web:reads", "answer")]
         assert (await reader.get("/look/tokens")).status_code == 403
         other = await signed_in("elsewhere", AccessRight.ACT, "acme/other")
+        assert "Paused" in await page.press(f"/spaces/{REPO}", "Pause", reason="secret reason")
         for path in ("/", "/inbox", "/history"):
-            assert "secret" not in await other.text(path)
+            shown = await other.text(path)
+            assert "secret" not in shown and "tokens." not in shown
+        assert (await other.get("/spaces")).headers["location"] == "/spaces/acme/other"
         for path in (
             "/jobs/1",
             "/jobs/1/diff",
@@ -223,3 +242,77 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
         assert (await acts.get("/")).status_code == 401
         for one in (reader, other, acts):
             await one.client.aclose()
+
+
+@pytest.mark.parametrize("path", ["A.java", "a.py", "a.cs", "a.cpp", "a.rb"])
+def test_code_that_a_language_reads_slowly_costs_no_more_than_its_time(path: str) -> None:
+    ticks = iter(range(1_000_000))
+    colours = Highlighter(now=lambda: next(ticks) * WITHIN_S / 100)
+    lines = ["a " * 100, "a " * 990, '"' * 200, "((((" * 50] * 200
+    shown = [colours.html(path, line) for line in lines]
+    assert sum('<span class="tok-' in line for line in shown) <= 100
+    assert shown[1] == "a " * 990
+
+
+@pytest.mark.parametrize(
+    "text", ["diff --git a/evil.py b/evil.py\n[cut: the diff is longer than 10 bytes]\n", "nonsense"]
+)
+def test_a_diff_that_cannot_be_shown_names_its_files_and_says_so(text: str) -> None:
+    names = [Change(path="evil.py", status="M", added=1), Change(path="pad.py", status="A", added=70_000)]
+    shown = diff_of(names, text, Scope.parse('["pad.py"]'))
+    assert [(file.path, file.added, file.is_in_scope) for file in shown.files] == [
+        ("evil.py", 1, False),
+        ("pad.py", 70_000, True),
+    ]
+    assert shown.is_cut
+
+
+async def test_what_looks_like_the_end_of_a_line_hides_no_turn() -> None:
+    async with made_page() as page:
+        await page.world.issue("add() subtracts")
+        page.world.model_will(
+            call("run_command", command="echo one\u2028two\x85three"),
+            call("run_command", command="x", note="[" * 100_000),
+            *(edit(*FIX), submit()),
+        )
+        await page.world.settle()
+        shown = await page.words("/jobs/1/transcript")
+        assert [f"Turn {number}" in shown for number in (1, 2, 3, 4)] == [True] * 4
+
+
+async def test_a_token_file_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for content in ("", "x", "\n"):
+        home.page_token.write_text(content)
+        token = owner_token(home)
+        assert len(token) >= 43 and owner_token(home) == token
+        assert home.page_token.stat().st_mode & 0o077 == 0
+
+
+async def test_nobody_signs_in_with_nothing_and_no_link_says_what_was_done() -> None:
+    async with made_page() as page:
+        async with httpx.AsyncClient(base_url=page.address) as stranger:
+            assert (await stranger.get("/?token=")).status_code == 401
+            assert (await stranger.post("/sign-in", data={"token": ""})).status_code == 401
+            elsewhere = {"origin": "https://evil.example"}
+            sent = await stranger.post("/sign-in", data={"token": page.token}, headers=elsewhere)
+            assert sent.status_code == 403
+            image = {"sec-fetch-dest": "image"}
+            assert (await stranger.get("/", params={"token": page.token}, headers=image)).status_code == 401
+        assert "Paste your token" not in await page.text("/?done=Paste+your+token+at+evil.example&signed=0")
+        behind = {
+            "origin": page.address.rstrip("/").replace("http://", "https://"),
+            "x-forwarded-proto": "https",
+        }
+        sent = await page.client.post(
+            "/do/pause", data={"space": "everything", "csrf": await _csrf(page)}, headers=behind
+        )
+        assert sent.status_code == 303
+
+
+@pytest.mark.parametrize("referer", ["http://[x", "https://evil.example/", "", "/\\evil"])
+async def test_where_a_form_came_from_is_nobody_elses_word(referer: str) -> None:
+    async with made_page() as page:
+        fields = {"space": "everything", "csrf": await _csrf(page)}
+        sent = await page.client.post("/do/pause", data=fields, headers={"referer": referer})
+        assert sent.status_code == 303 and sent.headers["location"].startswith("/?done=")

@@ -6,6 +6,7 @@ import mimetypes
 import sqlite3
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
+from http import HTTPStatus
 
 import structlog
 from starlette.applications import Starlette
@@ -18,7 +19,7 @@ from overlord.domain.conversation.argument import CommandError
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.handlers import Handlers, error_page, worded
 from overlord.entrypoints.web.render import HERE, Templates
-from overlord.entrypoints.web.sign_in import TOKEN, is_theirs, signed_in, without_token
+from overlord.entrypoints.web.sign_in import TOKEN, is_ours, is_theirs, signed_in, without_token
 from overlord.entrypoints.web.site import LASTS_S, Site
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.errors import NotFound, OverlordError, Refused, StoreError
@@ -44,11 +45,11 @@ class Application:
             ("/waiting", h.waiting),
             ("/inbox", h.inbox),
             ("/inbox/{ref}", h.decision),
-            ("/jobs/{number:int}", h.job),
-            ("/jobs/{number:int}/transcript", h.transcript),
-            ("/jobs/{number:int}/diff", h.diff),
-            ("/jobs/{number:int}/checks", h.checks),
-            ("/jobs/{number:int}/evidence/{digest}", h.evidence),
+            ("/jobs/{number}", h.job),
+            ("/jobs/{number}/transcript", h.transcript),
+            ("/jobs/{number}/diff", h.diff),
+            ("/jobs/{number}/checks", h.checks),
+            ("/jobs/{number}/evidence/{digest}", h.evidence),
             ("/history", h.history),
             ("/trends", h.trends),
             ("/trends.csv", h.trends_csv),
@@ -62,7 +63,7 @@ class Application:
         acts: list[tuple[str, Handler]] = [
             ("/answer", h.answer),
             ("/answers", h.answer_many),
-            ("/jobs/{number:int}/{verb}", h.job_act),
+            ("/jobs/{number}/{verb}", h.job_act),
             ("/do/{verb}", h.act),
             ("/sign-out", self._sign_out),
         ]
@@ -82,9 +83,12 @@ class Application:
 
     def _for_visitors(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            visitor = await self._site.visitor(request)
-            if visitor is None:
-                return await self._without_session(request)
+            try:
+                visitor = await self._site.visitor(request)
+                if visitor is None:
+                    return await self._without_session(request)
+            except (StoreError, sqlite3.OperationalError):
+                return PlainTextResponse("the database is busy; load the page again\n", 503)
             if TOKEN in request.query_params:
                 return RedirectResponse(without_token(request), 303)
             if request.method == "POST" and not await self._is_theirs(request, visitor):
@@ -105,6 +109,7 @@ class Application:
                 response = PlainTextResponse("that is too long\n", 413)
             else:
                 response = await handle(request)
+            response.headers.setdefault("cache-control", "no-store")
             return response
 
         return guarded
@@ -139,7 +144,8 @@ class Application:
     # Signing in and out
 
     async def _without_session(self, request: Request) -> Response:
-        if TOKEN in request.query_params and request.method == "GET":
+        is_page = request.headers.get("sec-fetch-dest", "document") == "document"
+        if TOKEN in request.query_params and request.method == "GET" and is_page:
             return await self._begin(request, request.query_params[TOKEN], without_token(request))
         if request.method == "GET" and request.url.path != "/events":
             return self._templates.response("sign_in.html", {"text": "", "to": request.url.path}, status=401)
@@ -148,24 +154,30 @@ class Application:
     async def _sign_in(self, request: Request) -> Response:
         if request.method == "GET":
             return self._templates.response("sign_in.html", {"text": "", "to": "/"})
+        if not is_ours(request):
+            return PlainTextResponse("sign in on this page itself\n", 403)
         form = dict(await form_of(request))
         to = f"/{form.get('to', '').lstrip('/')}"
         return await self._begin(request, form.get(TOKEN, "").strip(), to)
 
     async def _begin(self, request: Request, token: str, to: str) -> Response:
-        address = request.client.host if request.client is not None else ""
-        wait_s = self._site.attempts.wait_s(address)
-        if wait_s:
-            headers = {"retry-after": str(int(wait_s) + 1)}
-            return PlainTextResponse("too many tries; wait a minute\n", 429, headers)
         secret = await self._site.begin_session(token)
         if secret is None:
-            self._site.attempts.note(address)
-            log.warning("sign_in_refused", address=address)
-            text = "That is no token of this Overlord."
-            return self._templates.response("sign_in.html", {"text": text, "to": to}, status=401)
-        is_secure = request.url.scheme == "https"
+            return await self._no_token(request, token, to)
+        is_secure = "https" in {request.url.scheme, request.headers.get("x-forwarded-proto")}
         return signed_in(to, self._site.cookie, secret, is_secure=is_secure, lasts_s=LASTS_S)
+
+    async def _no_token(self, request: Request, token: str, to: str) -> Response:
+        """Refuse a token; who tries again and again is told to wait. Whoever has one comes in all the same."""
+        address = request.client.host if request.client is not None else ""
+        if wait_s := self._site.attempts.wait_s(address):
+            headers = {"retry-after": str(int(wait_s) + 1)}
+            return PlainTextResponse("too many tries; wait a minute\n", 429, headers)
+        self._site.attempts.note(address)
+        log.warning("sign_in_refused", address=address)
+        await self._site.note_stranger(token)
+        text = "That is no token of this Overlord."
+        return self._templates.response("sign_in.html", {"text": text, "to": to}, status=401)
 
     async def _sign_out(self, _request: Request, visitor: Visitor) -> Response:
         await self._site.end_session(visitor)
@@ -180,7 +192,8 @@ class Application:
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         visitor = await self._site.visitor(request)
-        return error_page(self._templates, visitor, error.status_code, "Not found", str(error.detail))
+        title = "Not found" if error.status_code == HTTPStatus.NOT_FOUND else "Not done"
+        return error_page(self._templates, visitor, error.status_code, title, str(error.detail))
 
 
 def _is_this_machine(request: Request) -> bool:
@@ -204,11 +217,14 @@ async def _static(request: Request) -> Response:
     return Response(content, headers=headers)
 
 
+_FILES = {file.name: file for file in (HERE / "static").iterdir() if file.is_file()}
+
+
 @lru_cache(maxsize=64)
 def _asset(name: str, is_small: bool) -> tuple[bytes, dict[str, str]] | None:
     """A file of the page's own, compressed once."""
-    file = HERE / "static" / name
-    if file.parent != HERE / "static" or not file.is_file():
+    file = _FILES.get(name)
+    if file is None:
         return None
     content, kind = file.read_bytes(), mimetypes.guess_type(name)[0] or "text/plain"
     headers = {"content-type": f"{kind}; charset=utf-8", "cache-control": "public, max-age=3600"}

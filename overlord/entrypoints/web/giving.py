@@ -17,6 +17,7 @@ from overlord.domain.conversation.decision_words import decision_verb
 from overlord.domain.conversation.look_argument import FlagArgument
 from overlord.domain.decision import ApprovalRef
 from overlord.domain.decision import Verb as DecisionVerb
+from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.interface import Interface
 from overlord.domain.text.reference import JobRef
 from overlord.entrypoints.web.site import Site
@@ -25,6 +26,7 @@ from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.queries.look import Look
 from overlord.settings.assignment import SettingsArgument
+from overlord.store import ledger
 from overlord.verbs import answering, registry
 from overlord.verbs.declared.answer import Answer
 from overlord.verbs.registry import Command
@@ -134,13 +136,28 @@ async def give(site: Site, visitor: Visitor, command: Command, digest: str = "")
         )
         visitor.check_may(right, space)
     except NotAllowed as error:
-        log.warning("page_refused", actor=visitor.actor, verb=command.name, reason=str(error))
+        await _note_refusal(site, visitor, command, str(error))
         raise
     verb = command.verb
     point = verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint
     done = await _written(site, point, lambda c: command.act(site.context(c, visitor.person, digest)))
     site.running.parts.notify()
     return done
+
+
+async def _note_refusal(site: Site, visitor: Visitor, command: Command, reason: str) -> None:
+    """Write down that somebody tried; of who tries without end, ten times a minute."""
+    log.warning("page_refused", actor=visitor.actor, verb=command.name, reason=reason)
+    if site.refusals.wait_s(visitor.actor):
+        return
+    site.refusals.note(visitor.actor)
+    data: dict[str, Json] = {"verb": command.name, "reason": reason}
+    event = LedgerEvent(name=EventName.PAGE_REFUSED, at=site.now, actor=visitor.actor, data=data)
+
+    def note(connection: sqlite3.Connection) -> None:
+        ledger.append(connection, event)
+
+    await site.running.parts.database.write(Failpoint.REQUEST_CARRIED_OUT, note)
 
 
 async def _written(site: Site, point: Failpoint, act: Callable[[sqlite3.Connection], Done]) -> Done:

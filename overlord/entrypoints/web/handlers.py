@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -29,9 +29,10 @@ from overlord.entrypoints.web.pages import inbox as inbox_page
 from overlord.entrypoints.web.pages import job as job_page
 from overlord.entrypoints.web.pages import now as now_page
 from overlord.entrypoints.web.render import Templates
+from overlord.entrypoints.web.sign_in import same
 from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.visitor import Visitor
-from overlord.errors import NotFound, Refused
+from overlord.errors import NotFound, Refused, StoreError
 from overlord.queries import registry as queries
 from overlord.queries import session as session_query
 from overlord.queries.declared.space import OfSpace
@@ -45,9 +46,10 @@ from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Done
 
 MOST_BATCH = 100
-MOST_JOBS = 2**53
+MOST_DIGITS = 15
 DONE = "done"
 """The parameter that says what was done."""
+SIGNED, PART = "signed", "part"
 
 
 class Handlers:
@@ -60,7 +62,7 @@ class Handlers:
 
     async def now(self, request: Request, visitor: Visitor) -> Response:
         found = await self._site.look(lambda look: now_page.now(look, visitor.spaces))
-        health = await self._site.health()
+        health = await self._site.health() if not visitor.spaces else []
         return await self._page(request, visitor, "now", {"now": found, "health": health})
 
     async def waiting(self, _request: Request, visitor: Visitor) -> Response:
@@ -154,6 +156,8 @@ class Handlers:
         return Response(csv_text(rows), media_type="text/csv; charset=utf-8", headers=headers)
 
     async def spaces(self, request: Request, visitor: Visitor) -> Response:
+        if visitor.spaces:  # theirs alone
+            return RedirectResponse(f"/spaces/{quote(visitor.spaces[0])}", 303)
         question = Question(name="spaces", arguments=queries.find("spaces").arguments())
         return await self._shown(request, visitor, question, "spaces", here="spaces")
 
@@ -218,7 +222,9 @@ class Handlers:
         """Say yes or no to several at once; each is bound to what was shown of it, and what was refused is said."""
         fields = await form_of(request)
         chosen = [value for name, value in fields if name == "chosen"][:MOST_BATCH]
-        approves = dict(fields).get("verb") == "approve"
+        if (verb := dict(fields).get("verb")) not in {"approve", "reject"}:
+            raise CommandError("Say approve or reject.")
+        approves = verb == "approve"
         said: list[str] = []
         for item in chosen:
             label, _, digest = item.partition(" ")
@@ -226,9 +232,9 @@ class Handlers:
                 read = partial(plain_answer, label=label, approves=approves)
                 done = await give(self._site, visitor, await self._site.look(read), digest)
                 said.append(done.text)
-            except (Refused, NotFound, CommandError) as error:
+            except (Refused, NotFound, CommandError, StoreError) as error:
                 said.append(_worded(error))
-        return _back(request, " ".join(said) or "Nothing was chosen.")
+        return _back(request, visitor, " ".join(said) or "Nothing was chosen.")
 
     # What they share
 
@@ -236,7 +242,7 @@ class Handlers:
         self, request: Request, visitor: Visitor, command: Command, form: Mapping[str, str]
     ) -> Response:
         done = await give(self._site, visitor, command, form.get("digest", ""))
-        return _back(request, _said(done))
+        return _back(request, visitor, _said(done))
 
     async def _of_job(
         self, request: Request, visitor: Visitor, head: job_page.JobHead, tab: str, values: Mapping[str, Any]
@@ -279,7 +285,7 @@ class Handlers:
             "events": f"/events?after={self._site.live.number}",
             "waiting_url": "/waiting",
             "part": _part_of(request),
-            "done": request.query_params.get(DONE, "")[:2000],
+            "done": _done(request, visitor),
             "url": request.url.path,
         }
         is_part = request.query_params.get("part") == "1"
@@ -319,7 +325,7 @@ def _trends(request: Request, visitor: Visitor) -> Question:
 
 def _part_of(request: Request) -> str:
     """The address of the part of a page that changes."""
-    rest = request.url.remove_query_params(DONE).include_query_params(part="1")
+    rest = request.url.remove_query_params([DONE, SIGNED]).include_query_params(part="1")
     return f"{rest.path}?{rest.query}"
 
 
@@ -340,20 +346,38 @@ def worded(error: Exception) -> str:
     return _worded(error)
 
 
-def _back(request: Request, said: str) -> Response:
-    """To the page that the form was on, with what was done."""
-    came_from = urlsplit(request.headers.get("referer", ""))
-    is_ours = came_from.netloc == request.headers.get("host")
-    path = came_from.path if is_ours and came_from.path.startswith("/") else "/"
-    return RedirectResponse(f"/{path.lstrip('/')}?{DONE}={quote(said[:1500], safe='')}", 303)
+def _back(request: Request, visitor: Visitor, said: str) -> Response:
+    """To the page that the form was on, with what was done: signed, so that no link of a stranger's says it."""
+    text = said[:1500]
+    return RedirectResponse(
+        f"{_came_from(request)}{DONE}={quote(text, safe='')}&{SIGNED}={visitor.signed(text)}", 303
+    )
+
+
+def _came_from(request: Request) -> str:
+    """The page a form was on, up to where a parameter follows."""
+    try:
+        page = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return "/?"
+    if page.netloc != request.headers.get("host") or not page.path.startswith("/"):
+        return "/?"
+    kept = [(name, value) for name, value in parse_qsl(page.query) if name not in {DONE, SIGNED, PART}]
+    return f"/{page.path.lstrip('/')}?{urlencode(kept)}{'&' if kept else ''}"
+
+
+def _done(request: Request, visitor: Visitor) -> str:
+    """What was done, where we have said it."""
+    text = request.query_params.get(DONE, "")
+    return text if text and same(visitor.signed(text), request.query_params.get(SIGNED, "")) else ""
 
 
 def _job(request: Request) -> int:
     """The job of an address. Raises NotFound for a number that none can have."""
-    number: int = request.path_params["number"]
-    if number >= MOST_JOBS:
-        raise NotFound(f"there is no job {number}")
-    return number
+    text = request.path_params["number"]
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise NotFound("there is no such job")
+    return int(text)
 
 
 def _number(text: str) -> int:

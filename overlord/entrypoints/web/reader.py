@@ -17,19 +17,15 @@ THREADS = 2
 class Reader:
     """A few connections that only read, each in a thread of its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, threads: int = THREADS) -> None:
         self._path = path
         self._own = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="page")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="page")
 
     async def read(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
         """Run `act` on one consistent view of the data. Raises what it raises, and what SQLite raises."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._view, act)
-
-    async def run(self, act: Callable[[], Result]) -> Result:
-        """Run what computes for a while in the same threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, act)
 
     def close(self) -> None:
         """Once nobody reads any more."""

@@ -44,10 +44,11 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
     if listening is None:
         yield ""
         return
-    reader = Reader(parts.home.database)
+    reader, sessions = Reader(parts.home.database), Reader(parts.home.database, threads=1)
     site = Site(
         running=running,
         reader=reader,
+        sessions=sessions,
         live=Live(running, reader),
         health_of=Health(running),
         owner_token=owner_token(parts.home),
@@ -77,6 +78,7 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
             await following
         await _ended(server)
         reader.close()
+        sessions.close()
         parts.home.page.unlink(missing_ok=True)
 
 

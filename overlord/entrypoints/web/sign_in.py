@@ -64,8 +64,14 @@ def signed_in(to: str, cookie: str, secret: str, *, is_secure: bool, lasts_s: in
     return response
 
 
+def is_ours(request: Request) -> bool:
+    """Whether a form is sent from a page of ours: a proxy may have changed how it came, and not where to."""
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+        return False
+    return request.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
+
+
 def is_theirs(visitor: Visitor, request: Request, sent: str) -> bool:
     """Whether a form was made for this visitor, on a page of ours."""
-    origin = request.headers.get("origin")
-    is_ours = origin in {None, f"{request.url.scheme}://{request.headers.get('host', '')}"}
-    return is_ours and same(sent, visitor.csrf)
+    return is_ours(request) and same(sent, visitor.csrf)

@@ -1,6 +1,5 @@
 """What the page's handlers share: what runs, a reader, templates; and who asks."""
 
-import asyncio
 import getpass
 import os
 import secrets
@@ -31,18 +30,24 @@ from overlord.verbs.verb import Context
 Result = TypeVar("Result")
 LASTS_S = int(SESSION_LASTS.total_seconds())
 STRANGER = "web:stranger"
+SHORTEST_TOKEN = 43
+"""What 32 random bytes are; a shorter one was cut off while it was written."""
 
 
 def owner_token(home: Home) -> str:
-    """The token of whoever owns the home, who alone can read it there; made once."""
-    file = home.page_token
-    try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text(encoding="ascii").strip()
-    with os.fdopen(handle, "w", encoding="ascii") as new:
-        new.write(secrets.token_urlsafe(32))
-    return file.read_text(encoding="ascii")
+    """The token of whoever owns the home, who alone can read it there; made once, whole or not at all."""
+    file, new = home.page_token, home.page_token.with_suffix(".new")
+    known = file.read_text(encoding="ascii", errors="replace").strip() if file.exists() else ""
+    if len(known) >= SHORTEST_TOKEN:
+        return known
+    token = secrets.token_urlsafe(32)
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as made:
+        made.write(token)
+        made.flush()
+        os.fsync(made.fileno())
+    new.replace(file)
+    return token
 
 
 def owner() -> str:
@@ -59,6 +64,8 @@ class Site:
 
     running: Overlord
     reader: Reader
+    sessions: Reader
+    """Who somebody is, is found also while pages take long."""
     live: Live
     health_of: Health
     owner_token: str
@@ -66,7 +73,8 @@ class Site:
     """Whether only this machine reaches it."""
     port: int = 0
     attempts: Attempts = field(default_factory=Attempts)
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    refusals: Attempts = field(default_factory=Attempts)
+    """Acts of people who are signed in and may not give them."""
 
     @property
     def cookie(self) -> str:
@@ -81,17 +89,21 @@ class Site:
         """The secret of a session's cookie, for whoever signs in with a token; None for a token that is none."""
         database, at = self.running.parts.database, self.now
         if self.is_local and same(token, self.owner_token):
-            actor = f"web:{owner()}"
+            actor = f"web:{owner()}@local"  # no token has such a name
             return await database.write(
                 Failpoint.ACCESS_GRANTED, lambda c: access.begin_owner_session(c, actor=actor, at=at)
             )
-        found = await self.reader.read(lambda c: access.find(c, token, at=at))
+        found = await self.sessions.read(lambda c: access.find(c, token, at=at))
         if found is None:
-            await database.write(
-                Failpoint.ACCESS_GRANTED, lambda c: access.note_refusal(c, token, actor=STRANGER, at=at)
-            )
             return None
         return await database.write(Failpoint.ACCESS_GRANTED, lambda c: access.begin_session(c, found, at=at))
+
+    async def note_stranger(self, token: str) -> None:
+        """Write down that somebody could not sign in: once a minute at most."""
+        at = self.now
+        await self.running.parts.database.write(
+            Failpoint.ACCESS_GRANTED, lambda c: access.note_refusal(c, token, actor=STRANGER, at=at)
+        )
 
     async def visitor(self, request: Request) -> Visitor | None:
         """Whose session's cookie a request has."""
@@ -99,8 +111,8 @@ class Site:
         if not secret:
             return None
         at = self.now
-        session = await self.reader.read(lambda c: access.find_session(c, secret, at=at))
-        if session is None:
+        session = await self.sessions.read(lambda c: access.find_session(c, secret, at=at))
+        if session is None or (session.token is None and not self.is_local):
             return None
         if session.is_use_due(at):
             await self.running.parts.database.write(

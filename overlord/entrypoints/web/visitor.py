@@ -30,13 +30,19 @@ class Visitor:
         """What every form of theirs holds, so that nobody else's page can send one."""
         return hmac.new(self.secret.encode(), b"form", hashlib.sha256).hexdigest()
 
+    def signed(self, text: str) -> str:
+        """What shows that a text in an address was put there by us, for them."""
+        return hmac.new(
+            self.secret.encode(), f"said {text}".encode(errors="replace"), hashlib.sha256
+        ).hexdigest()[:32]
+
     @property
     def person(self) -> Person:
         return Person.of(self.actor)
 
     def sees(self, space: str) -> bool:
         """Whether a repository is among those they may see; nothing stands for all of them."""
-        return not self.spaces or space in self.spaces
+        return not self.spaces or space.casefold() in {name.casefold() for name in self.spaces}
 
     def check_sees(self, spaces: Iterable[str]) -> None:
         """Raises NotAllowed for what is about another repository."""

@@ -203,7 +203,7 @@ class _Shown:
         self._read[session.id] = read
         read.offset += end
         read.is_whole = evidence_file is not None
-        for text in content[:end].decode("utf-8", "replace").splitlines():
+        for text in content[:end].decode("utf-8", "replace").split("\n"):
             self._one(session, read.conversation, text)
 
     def _heading(self, session: Session) -> None:

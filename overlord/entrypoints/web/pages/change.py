@@ -1,7 +1,8 @@
 """A job's diff, file by file, with what its session was allowed to write beside it."""
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import escape
@@ -9,11 +10,12 @@ from markupsafe import escape
 from minion.protocol import Scope
 from overlord.domain.changes.diff import FileDiff, Hunk, is_cut, parse_diff
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.scope.check import Change
 from overlord.domain.text.plain import visible
-from overlord.entrypoints.web.pages.highlight import highlighted
+from overlord.entrypoints.web.pages.highlight import Highlighter
 from overlord.errors import GitFailed, NotFound
 from overlord.ports.git import Git
-from overlord.queries.session import Change
+from overlord.queries.session import Change as Commits
 
 MOST_BYTES = 1_000_000
 
@@ -51,40 +53,54 @@ class ShownDiff:
     """Whether there is more than a page shows."""
 
 
-async def shown(git: Git, space: RepositoryName, change: Change, scope: Scope | None) -> ShownDiff:
+async def shown(git: Git, space: RepositoryName, commits: Commits, scope: Scope | None) -> ShownDiff:
     """Raises NotFound where the commits are not kept any more."""
     try:
-        names = await git.changes(space, change.base, change.head)
-        text = await git.diff(space, change.base, change.head, limit_bytes=MOST_BYTES)
+        names = await git.changes(space, commits.base, commits.head)
+        text = await git.diff(space, commits.base, commits.head, limit_bytes=MOST_BYTES)
     except GitFailed:
         raise NotFound(
-            f"the commits are not kept any more: {change.base[:12]} to {change.head[:12]}"
+            f"the commits are not kept any more: {commits.base[:12]} to {commits.head[:12]}"
         ) from None
-    files = parse_diff(names, text) or ()
-    return ShownDiff(files=tuple(_file(file, scope) for file in files), is_cut=is_cut(text))
+    return await asyncio.to_thread(diff_of, names, text, scope)
 
 
-def _file(file: FileDiff, scope: Scope | None) -> ChangedFile:
+def diff_of(names: Sequence[Change], text: str, scope: Scope | None) -> ShownDiff:
+    """Of the changed paths and git's text; where that is cut or none, the paths alone."""
+    files = parse_diff(names, text)
+    if files is None:  # too long, or nothing that git writes: at least every file is named
+        files = tuple(FileDiff(change=name, header="") for name in names)
+        return ShownDiff(files=tuple(_file(file, scope, None) for file in files), is_cut=True)
+    colours = Highlighter()
+    return ShownDiff(files=tuple(_file(file, scope, colours) for file in files), is_cut=is_cut(text))
+
+
+def _file(file: FileDiff, scope: Scope | None, colours: Highlighter | None) -> ChangedFile:
     return ChangedFile(
         path=file.change.path,
         status=_STATUSES.get(file.change.status, file.change.status),
         is_in_scope=scope is None or all(map(scope.allows, file.change.paths)),
-        added=len(list(file.added)),
-        removed=len(list(file.removed)),
-        rows=tuple(row for hunk in file.hunks for row in _rows(file.change.path, hunk)),
+        added=file.change.added,
+        removed=file.change.removed,
+        rows=tuple(row for hunk in file.hunks if colours for row in _rows(file.change.path, hunk, colours)),
     )
 
 
 _STATUSES = {"A": "added", "M": "changed", "D": "deleted", "R": "renamed", "T": "another type"}
 
 
-def _rows(path: str, hunk: Hunk) -> Iterator[Row]:
+def _rows(path: str, hunk: Hunk, colours: Highlighter) -> Iterator[Row]:
     head = hunk.text.partition("\n")[0]
     yield Row(kind="hunk", old=None, new=None, html=str(escape(visible(head))))
     old, new = _starts(head)
-    for line, html in zip(hunk.lines, highlighted(path, [line.text for line in hunk.lines]), strict=True):
+    for line in hunk.lines:
         is_old, is_new = line.sign != "+", line.sign != "-"
-        yield Row(kind=_KINDS[line.sign], old=old if is_old else None, new=new if is_new else None, html=html)
+        yield Row(
+            kind=_KINDS[line.sign],
+            old=old if is_old else None,
+            new=new if is_new else None,
+            html=colours.html(path, line.text),
+        )
         old, new = old + is_old, new + is_new
 
 

@@ -1,20 +1,27 @@
-"""Code in colours: spans with classes, everything else escaped. What cannot be read as its language is plain."""
+"""Code in colours: spans with classes, everything else escaped. What cannot be read as its language is plain.
 
-from collections.abc import Sequence
+The code is a stranger's, and a language's patterns can take very long on a text that is made for it: each line is read by itself, and of
+a whole diff only as much as there is time for.
+"""
+
+import time
+from collections.abc import Callable
 from functools import lru_cache
 
 from markupsafe import escape
 from pygments.lexer import Lexer  # type: ignore[import-untyped]
 from pygments.lexers import get_lexer_for_filename  # type: ignore[import-untyped]
-from pygments.token import STANDARD_TYPES, Token  # type: ignore[import-untyped]
+from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from overlord.domain.text.plain import visible
 
-MOST_CHARS = 200_000
-"""Longer text is shown without colours: a page is to be there at once."""
-_LINE_CHARS = 2_000
-_PLAIN = Token.Text
+WITHIN_S = 0.5
+"""For all lines of a diff; those after it are plain."""
+LONGEST_LINE = 240
+"""A longer line is plain."""
+MOST_CHARS = 2_000
+"""Of a line, that are shown."""
 
 
 @lru_cache(maxsize=64)
@@ -25,22 +32,20 @@ def _lexer(name: str) -> Lexer | None:
         return None
 
 
-def highlighted(path: str, lines: Sequence[str]) -> list[str]:
-    """Each line as HTML."""
-    shown = [visible(line)[:_LINE_CHARS] for line in lines]
-    lexer = _lexer(path.rpartition("/")[2]) if sum(map(len, shown)) <= MOST_CHARS else None
-    if lexer is None:
-        return [str(escape(line)) for line in shown]
-    done, current = list[str](), list[str]()
-    for kind, text in lexer.get_tokens("\n".join(shown)):
-        for index, piece in enumerate(text.split("\n")):
-            if index:
-                done.append("".join(current))
-                current = []
-            if piece:
-                current.append(_span(kind, piece))
-    done.append("".join(current))
-    return done if len(done) == len(shown) else [str(escape(line)) for line in shown]
+class Highlighter:
+    """The colours of one diff."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._until = now() + WITHIN_S
+
+    def html(self, path: str, line: str) -> str:
+        """One line of a file, as HTML."""
+        text = visible(line)[:MOST_CHARS]
+        lexer = _lexer(path.rpartition("/")[2][-100:]) if len(text) <= LONGEST_LINE else None
+        if lexer is None or self._now() > self._until:
+            return str(escape(text))
+        return "".join(_span(kind, piece) for kind, piece in lexer.get_tokens(text))
 
 
 def _span(kind: object, text: str) -> str:

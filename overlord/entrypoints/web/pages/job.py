@@ -24,6 +24,7 @@ from overlord.store import decisions, evidence, jobs, ledger, sessions
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 TURNS_A_PAGE = 50
+_UNREADABLE = Exchange(trouble="what was kept of this turn cannot be read")
 MOST_DIFF_BYTES = 1_000_000
 
 
@@ -118,13 +119,11 @@ def transcript(look: Look, home: Home, number: int, session: str = "", first: in
     if one is not None:
         kept = session_query.evidence_of(look.connection, number, one.id, "transcript")
         content = session_query.transcript(home, one.id, kept)
-        lines = content[: content.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()
+        lines = content[: content.rfind(b"\n") + 1].decode("utf-8", "replace").split("\n")[:-1]
     begin = max(0, (len(lines) - 1) // TURNS_A_PAGE * TURNS_A_PAGE) if first < 0 else min(first, len(lines))
-    read = (exchange_of(line) for line in lines[begin : begin + TURNS_A_PAGE])
+    read = (exchange_of(line) or _UNREADABLE for line in lines[begin : begin + TURNS_A_PAGE])
     turns = tuple(
-        Turn(number=begin + index, exchange=exchange)
-        for index, exchange in enumerate(read, start=1)
-        if exchange is not None
+        Turn(number=begin + index, exchange=exchange) for index, exchange in enumerate(read, start=1)
     )
     return Transcript(
         head=shown, sessions=tuple(ran), session=one, turns=turns, first=begin, total=len(lines)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from overlord.domain.budgets.budget import Cost, Unit, cost_text, usd_text
@@ -64,10 +64,21 @@ def now(look: Look, sees: Iterable[str] = ()) -> Now:
             jobs=tuple(item for item in queue.jobs if not seen or item.job.space in seen),
             running=queue.running,
             most=queue.most,
-            pauses=queue.pauses,
+            pauses=(),
         ),
-        status=found,
-        today=cost_text(found.today),
+        status=found if not seen else _only(found, seen),
+        today=cost_text(found.today) if not seen else "",
+    )
+
+
+def _only(found: Status, seen: frozenset[str]) -> Status:
+    """What of it is about these repositories."""
+    return replace(
+        found,
+        poll_errors=tuple(item for item in found.poll_errors if item.name in seen),
+        pauses=tuple(pause for pause in found.pauses if pause.space in seen),
+        outages=(),
+        settings=(),
     )
 
 
