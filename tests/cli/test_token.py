@@ -154,7 +154,7 @@ def test_without_a_state_there_is_no_token(overlord: Overlord) -> None:
 def test_neither_the_chat_nor_a_comment_has_tokens() -> None:
     for name in ("create-token", "revoke-token"):
         assert verbs.find(name).gap(Interface.CHAT) and verbs.find(name).gap(Interface.COMMENT)
-        assert not verbs.find(name).gaps
+        assert not {Interface.CHAT, Interface.COMMENT} & verbs.find(name).gaps.keys(), "by the right alone"
     assert not {"create-token", "revoke-token", "tokens"} & {
         *verbs.offered(Interface.CHAT),
         *queries.offered(Interface.CHAT),
