@@ -228,6 +228,7 @@ SINGLE = sorted(name for name in ENVIRONMENT if not name.startswith(("GITHUB_APP
 SAMPLES = {
     "OVERLORD_REPOS": ("acme/calc, acme/web,", ("acme/calc", "acme/web")),
     "OVERLORD_RUNNER": ("process", "process"),
+    "OVERLORD_PAGE": ("localhost:8711", "localhost:8711"),
     "OVERLORD_CHAT_PAGE": ("localhost:8713", "localhost:8713"),
     "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
     "OTEL_EXPORTER_OTLP_HEADERS": (
