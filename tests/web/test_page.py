@@ -8,7 +8,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
 from overlord.store import decisions
-from tests.web.paging import made_page
+from tests.web.paging import Page, made_page
 from tests.world import CALC, FIX, REPO
 
 WORK = (edit(*FIX), submit())
@@ -106,6 +106,7 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
             await page.world.issue(title)
             page.world.model_will(blocked("no"), when=title)
         await page.world.settle()
+        await page.world.until(lambda: _asked(page, 3))
         [many] = [form for form in await page.forms("/inbox") if form.action == "/answers"]
         digests = {
             form.fields["decision"]: form.fields["digest"]
@@ -126,3 +127,7 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
         await page.world.settle()
         states = [(await page.world.read(decisions.get, number)).state for number in (1, 2, 3)]
         assert states == [DecisionState.ANSWERED, DecisionState.OPEN, DecisionState.ANSWERED]
+
+
+async def _asked(page: Page, count: int) -> bool:
+    return len(await page.world.decisions()) == count
