@@ -7,7 +7,10 @@ from overlord.domain.decision import DecisionState
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
+from overlord.entrypoints.web.server import page_served
 from overlord.store import decisions
+from overlord.store.conversation import steering
+from tests.memory.world import made_memory_world
 from tests.web.paging import Page, made_page
 from tests.world import CALC, FIX, REPO
 
@@ -131,3 +134,34 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
 
 async def _asked(page: Page, count: int) -> bool:
     return len(await page.world.decisions()) == count
+
+
+async def test_a_text_of_several_lines_arrives_as_it_was_written() -> None:
+    async with made_page() as page:
+        assert "<textarea" in await page.text("/do/message")
+        await page.world.issue("add() subtracts")
+        page.world.model_will(ASKS, *WORK)
+        await page.world.make_due()
+        await page.world.until(page.world.decisions)
+        [form] = [form for form in await page.forms("/do/message") if form.action == "/do/message"]
+        fields = {**form.fields, "job": "1", "words": "first\r\n  - second"}
+        await page.send("/do/message", form.action, fields, settles=False)
+        [message] = await page.world.read(steering.unread, 1)
+        assert message.text == "first\n  - second"
+
+
+async def test_a_home_that_cannot_be_written_has_no_page_and_a_daemon_all_the_same() -> None:
+    async with made_memory_world(page={"address": "127.0.0.1:0"}) as world:
+        await world.start()
+        world.overlord.parts.home.page_token.mkdir()
+        async with page_served(world.overlord) as address:
+            assert address == ""
+
+
+async def test_a_daemon_that_was_replaced_leaves_the_address_of_the_next() -> None:
+    async with made_memory_world(page={"address": "127.0.0.1:0"}) as world:
+        await world.start()
+        home = world.overlord.parts.home
+        async with page_served(world.overlord):
+            home.page.write_text("http://127.0.0.1:1/\nowner")
+        assert home.page.exists()

@@ -28,5 +28,6 @@ async def form_of(request: Request) -> list[tuple[str, str]]:
         )
     except ValueError:  # UnicodeDecodeError is one
         raise HTTPException(400, "that is no form") from None
+    fields = [(name, value.replace("\r\n", "\n")) for name, value in fields]  # as a browser ends lines
     request.state.form = fields
     return fields

@@ -11,6 +11,7 @@ from overlord.domain.conversation.argument import (
     Argument,
     CommandError,
     Typed,
+    WordsArgument,
     arguments_of,
 )
 from overlord.domain.conversation.decision_words import decision_verb
@@ -59,6 +60,8 @@ class Field:
     label: str
     help: str
     is_flag: bool
+    is_long: bool
+    """Whether it may have several lines."""
     is_needed: bool
 
 
@@ -72,6 +75,7 @@ def fields_of(name: str) -> tuple[Field, ...]:
             label=kind.noun.removeprefix("the ").capitalize() if field != "reason" else "Reason",
             help=kind.help,
             is_flag=isinstance(kind, FlagArgument),
+            is_long=isinstance(kind, WordsArgument) and bool(kind.missing),
             is_needed=field not in defaults and not isinstance(kind, SettingsArgument),
         )
         for field, kind in arguments_of(record)

@@ -41,6 +41,13 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         return
     host, port = settings.page.place
     listening = await _bound(host, port)
+    try:
+        token = owner_token(parts.home)
+    except OSError as error:  # a full disk keeps nobody from the rest
+        log.warning("page_missing", address=settings.page.address, reason=error.strerror or str(error))
+        for one in listening or ():
+            one.close()
+        listening, token = None, ""
     if listening is None:
         yield ""
         return
@@ -51,7 +58,7 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         sessions=sessions,
         live=Live(running, reader),
         health_of=Health(running),
-        owner_token=owner_token(parts.home),
+        owner_token=token,
         is_local=host in LOOPBACK,
         port=listening[0].getsockname()[1],
     )
@@ -66,10 +73,12 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         server.listen(one)
     shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
-    parts.home.page.write_text(f"{address}\n{OWNER if site.is_local else ''}", encoding="ascii")
+    told = f"{address}\n{OWNER if site.is_local else ''}"
+    with contextlib.suppress(OSError):
+        parts.home.page.write_text(told, encoding="ascii")
     following = asyncio.create_task(site.live.follow())
-    token = f"?{TOKEN}={site.owner_token}" if site.is_local and sys.stderr.isatty() else ""
-    log.info("page_here", page=f"{address}{token}")
+    signs_in = f"?{TOKEN}={token}" if site.is_local and sys.stderr.isatty() else ""
+    log.info("page_here", page=f"{address}{signs_in}")
     try:
         yield address
     finally:
@@ -79,7 +88,11 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         await _ended(server)
         reader.close()
         sessions.close()
-        parts.home.page.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            if (
+                parts.home.page.read_text(encoding="ascii") == told
+            ):  # another daemon's, once this one was replaced
+                parts.home.page.unlink()
 
 
 async def _bound(host: str, port: int) -> list[socket.socket] | None:
