@@ -194,8 +194,9 @@ def _check_walls(server: Server) -> None:
     assert host["Memory"] == host["MemorySwap"] > 0 and host["NanoCpus"] and host["PidsLimit"]
     assert host["RestartPolicy"]["Name"] == "unless-stopped"
     assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "5"}}
-    [bindings] = host["PortBindings"].values()
-    assert {binding["HostIp"] for binding in bindings} == {"127.0.0.1"}
+    bindings = host["PortBindings"]
+    assert bindings.keys() == {"8712/tcp", "8711/tcp"}
+    assert {binding["HostIp"] for one in bindings.values() for binding in one} == {"127.0.0.1"}
     mounts = {mount["Destination"]: (mount["Source"], mount["RW"]) for mount in shown["Mounts"]}
     assert mounts[str(server.home)] == (str(server.home), True)
     assert mounts["/run/secrets"][1] is False

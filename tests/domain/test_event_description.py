@@ -17,6 +17,7 @@ DATA: dict[str, Json] = {
     "check": "tests",
     "score": None,
     "summary": "no tests",
+    "verb": "stop",
     "branch": "minion/issue-7",
     "pull": 3,
     "said": "accepted",

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import structlog
 
@@ -19,6 +19,7 @@ from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.render import SECURITY_HEADERS, Templates
 from overlord.entrypoints.web.sign_in import TOKEN
 from overlord.entrypoints.web.site import Site, owner_token
+from overlord.home import Home
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
 from overlord.settings.chat import LOOPBACK
 
@@ -39,15 +40,8 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
     if not settings.page.address:
         yield ""
         return
-    host, port = settings.page.place
-    listening = await _bound(host, port)
-    try:
-        token = owner_token(parts.home)
-    except OSError as error:  # a full disk keeps nobody from the rest
-        log.warning("page_missing", address=settings.page.address, reason=error.strerror or str(error))
-        for one in listening or ():
-            one.close()
-        listening, token = None, ""
+    token = _token(parts.home, settings.page.address)
+    listening = await _bound(*settings.page.place) if token else None
     if listening is None:
         yield ""
         return
@@ -59,28 +53,16 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         live=Live(running, reader),
         health_of=Health(running),
         owner_token=token,
-        is_local=host in LOOPBACK,
+        is_local=settings.page.place[0] in LOOPBACK,
         port=listening[0].getsockname()[1],
     )
-    app = Application(site, Templates(web_of(settings.forge.api_url))).starlette()
-    server = LimitedServer(
-        app,
-        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True),
-        allowed=lambda: MOST_CONNECTIONS,
-        headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],
-    )
+    server = _server(site, web_of(settings.forge.api_url))
     for one in listening:
         server.listen(one)
-    shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
-    told = f"{address}\n{OWNER if site.is_local else ''}"
-    with contextlib.suppress(OSError):
-        parts.home.page.write_text(told, encoding="ascii")
     following = asyncio.create_task(site.live.follow())
-    signs_in = f"?{TOKEN}={token}" if site.is_local and sys.stderr.isatty() else ""
-    log.info("page_here", page=f"{address}{signs_in}")
     try:
-        yield address
+        with _told(site, settings.page.place[0]) as address:
+            yield address
     finally:
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -88,11 +70,44 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         await _ended(server)
         reader.close()
         sessions.close()
+
+
+def _token(home: Home, place: str) -> str:
+    """The owner's token; empty where it cannot be kept: a full disk keeps nobody from the rest."""
+    try:
+        return owner_token(home)
+    except OSError as error:
+        log.warning("page_missing", address=place, reason=error.strerror or str(error))
+        return ""
+
+
+def _server(site: Site, web: str) -> LimitedServer:
+    return LimitedServer(
+        Application(site, Templates(web)).starlette(),
+        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True),
+        allowed=lambda: MOST_CONNECTIONS,
+        headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],
+    )
+
+
+@contextlib.contextmanager
+def _told(site: Site, host: str) -> Iterator[str]:
+    """Say where the page is, in the log and for the command that opens it; gives the address."""
+    file = site.running.parts.home.page
+    shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
+    ours = f"{address}\n{OWNER if site.is_local else ''}"
+    with contextlib.suppress(OSError):
+        file.write_text(ours, encoding="ascii")
+    signs_in = f"?{TOKEN}={site.owner_token}" if site.is_local and sys.stderr.isatty() else ""
+    log.info("page_here", page=f"{address}{signs_in}")
+    try:
+        yield address
+    finally:
         with contextlib.suppress(OSError):
-            if (
-                parts.home.page.read_text(encoding="ascii") == told
-            ):  # another daemon's, once this one was replaced
-                parts.home.page.unlink()
+            # Another daemon's, once this one was replaced.
+            if file.read_text(encoding="ascii") == ours:
+                file.unlink()
 
 
 async def _bound(host: str, port: int) -> list[socket.socket] | None:
