@@ -10,3 +10,4 @@ class Interface(StrEnum):
     CHAT = "chat"
     COMMENT = "comment"
     PAGE = "page"
+    API = "api"

@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from overlord.entrypoints.process_environment import environment
+from overlord.errors import Refused
 
 TYPED_AS = "OVERLORD_COMMAND"
 """How the operator has this program called, where it cannot know: `docker compose exec overlord overlord`."""
@@ -61,7 +62,11 @@ EVERYWHERE = (
 LOCAL = ("run", "resume", "retry", "history")
 """Commands that are about a repository's local runs, of the one around the working directory where none is named."""
 
+URL, TOKEN = "OVERLORD_URL", "OVERLORD_TOKEN"
+"""Which daemon elsewhere is asked, and the access token for it."""
+
 _repository: ContextVar[str] = ContextVar("repository", default="")
+_address: ContextVar[tuple[str, str]] = ContextVar("address", default=("", ""))
 
 
 def choose_repository(named: str) -> str:
@@ -75,16 +80,36 @@ def chosen_repository() -> str:
     return _repository.get()
 
 
+def choose_address(url: str, token: str) -> None:
+    """From here on, queries and verbs are those of the daemon whose page is at this address; of this machine's for ""."""
+    found = environment()
+    _address.set(((url or found.get(URL, "")).rstrip("/"), token or found.get(TOKEN, "")))
+
+
+def chosen_address() -> tuple[str, str]:
+    """The daemon elsewhere that is asked, and the token for it; "" for none."""
+    return _address.get()
+
+
+def check_here(what: str) -> None:
+    """Raises Refused for what cannot be done from elsewhere."""
+    if url := chosen_address()[0]:
+        raise Refused(
+            f"{what} works on the daemon's own machine alone, and {url} was named; leave out --url and {URL}"
+        )
+
+
 def command(words: str, *, home: Path | None = None) -> str:
     """`overlord WORDS`, as it is typed here, about another home where one is given. Words that are quoted for a shell stay
     as they are."""
     found = environment()
     if home is not None:
         return f"OVERLORD_HOME={shlex.quote(str(home))} {program(found, sys.argv[0])} {words}"
+    asked = f" --url {shlex.quote(url)}" if (url := chosen_address()[0]) else ""
     if called := found.get(TYPED_AS):
-        return f"{called} {words}{_option(words)}"
+        return f"{called}{asked} {words}{_option(words)}"
     variables = "".join(f"{name}={shlex.quote(found[name])} " for name in _REPEATED if found.get(name))
-    return f"{variables}{program(found, sys.argv[0])} {words}{_option(words)}"
+    return f"{variables}{program(found, sys.argv[0])}{asked} {words}{_option(words)}"
 
 
 _NAMED = re.compile(r"`overlord (?=[a-z])([^`\n]+)`")

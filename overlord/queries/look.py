@@ -48,6 +48,10 @@ class Look:
         """The repository that is named, as the settings spell it; empty for everything. Raises NotFound, Refused."""
         return space_named(named, self.settings.repositories) if named is not None else ""
 
+    def decision_space(self, decision: Decision) -> str:
+        """The repository that a decision is about."""
+        return decision.space if decision.job_id is None else jobs.get(self.connection, decision.job_id).space
+
     def decision(self, ref: ApprovalRef | None) -> Decision:
         """The decision that is named, a proposal's or a draft's too. Raises NotFound."""
         assert ref is not None, "elsewhere a decision is typed"

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from overlord.domain.conversation.argument import read_arguments
+from overlord.domain.conversation.argument import SkillRef, arguments_of, read_arguments
+from overlord.domain.conversation.look_argument import CostOf, RepositoryArgument, SpaceOptionArgument
+from overlord.domain.decision import ApprovalRef
 from overlord.domain.interface import Interface
+from overlord.domain.text.reference import IssueRef, JobRef
 from overlord.domain.view.view import View
 from overlord.queries import declared
 from overlord.queries.look import Look
@@ -58,6 +61,22 @@ class Question:
         query = find(self.name)
         value: object = query.data(query.read(look, self.arguments))
         return value
+
+    def space(self, look: Look) -> str:
+        """The repository it is about, as the settings spell it; empty for everything. Raises NotFound, Refused."""
+        for field, kind in arguments_of(type(self.arguments)):
+            value = getattr(self.arguments, field)
+            value = value.job if isinstance(value, CostOf) else value
+            match value:
+                case JobRef() | IssueRef():
+                    return look.newest_job(value).space
+                case ApprovalRef():
+                    return look.decision_space(look.decision(value))
+                case SkillRef(space=str() as named):
+                    return look.space(named)
+                case str() if value and isinstance(kind, RepositoryArgument | SpaceOptionArgument):
+                    return look.space(value)
+        return ""
 
     def csv(self, look: Look) -> Iterable[Sequence[Cell]]:
         """Rows for spreadsheets, of a query that has them. Raises NotFound, Refused."""

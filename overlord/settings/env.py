@@ -57,13 +57,19 @@ SECRETS = frozenset(
         "SLACK_APP_TOKEN",
         "SLACK_SIGNING_SECRET",
         "OVERLORD_METRICS_TOKEN",
+        "OVERLORD_TOKEN",
         "OTEL_EXPORTER_OTLP_HEADERS",
     }
 )
 """Those that hold secrets and that no other program is started with. (A proxy's address may hold one too; git needs it.)"""
 
 PREFIX = "OVERLORD_"
-_NOT_SETTINGS = frozenset({"OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE", "OVERLORD_COMMAND"})
+_NOT_SETTINGS = frozenset(
+    {
+        *("OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE", "OVERLORD_COMMAND"),
+        *("OVERLORD_URL", "OVERLORD_TOKEN"),
+    }
+)
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

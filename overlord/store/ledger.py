@@ -71,11 +71,15 @@ def asked_for_by(connection: sqlite3.Connection, job_id: int) -> str:
     return first.actor if first is not None else ""
 
 
-def with_spaces(connection: sqlite3.Connection, *, after: int, limit: int) -> list[tuple[Entry, str]]:
-    """At most so many events after a known one, each with the space of its job; without a job that is empty."""
-    query = """SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger
-               LEFT JOIN jobs ON jobs.id = ledger.job_id WHERE seq > ? ORDER BY seq LIMIT ?"""
-    rows = [dict(row) for row in connection.execute(query, (after, limit))]
+def with_spaces(
+    connection: sqlite3.Connection, *, after: int, limit: int, job_id: int | None = None
+) -> list[tuple[Entry, str]]:
+    """At most so many events after a known one, of all jobs or of one, each with the space of its job; without a job that is empty."""
+    own = "" if job_id is None else "ledger.job_id = :job AND "
+    query = f"""SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger
+               LEFT JOIN jobs ON jobs.id = ledger.job_id WHERE {own}seq > :after ORDER BY seq LIMIT :limit"""  # noqa: S608
+    values = {"job": job_id, "after": after, "limit": limit}
+    rows = [dict(row) for row in connection.execute(query, values)]
     return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
 
 

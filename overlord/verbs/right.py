@@ -30,6 +30,7 @@ HIGHEST = {
     Interface.CHAT: Right.APPROVER,
     Interface.COMMENT: Right.WRITER,
     Interface.PAGE: Right.OPERATOR,
+    Interface.API: Right.OPERATOR,
 }
 """What anybody may at most there: a comment shows who may write to a repository, and not who is an approver."""
 

@@ -128,10 +128,6 @@ class Context(Look):
         """The repository that a decision, proposal or draft is about. Raises NotFound, Refused."""
         return self.decision_space(self.decision(ref))
 
-    def decision_space(self, decision: Decision) -> str:
-        """The repository that a decision is about."""
-        return decision.space if decision.job_id is None else jobs.get(self.connection, decision.job_id).space
-
     def check_eyes(self, job_id: int) -> None:
         """Raises NotAllowed where four eyes are asked for and somebody would allow what their own work asks. The operator of the
         machine is asked by nobody."""

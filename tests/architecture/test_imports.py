@@ -124,6 +124,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "rows",
         "ledger",
         "access",
+        "api_replies",
         "chat",
         "budgets",
         "checks",
@@ -164,8 +165,10 @@ ORDER: dict[str, tuple[str, ...]] = {
         "answering",
         "decide",
         "declared",
+        "outcome",
         "registry",
         "typed_words",
+        "argument_json",
     ),
     "engine": (
         "runtime",

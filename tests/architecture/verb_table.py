@@ -43,6 +43,10 @@ TYPED: dict[type, str] = {
 """Kinds that are typed with an option, or by a name, whoever's argument they are."""
 
 
+SHOWN = [interface for interface in Interface if interface is not Interface.API]
+"""Those with a column: at the API everything is called by its name."""
+
+
 def table() -> str:
     """In Markdown."""
     rows = [
@@ -58,7 +62,7 @@ def _row(name: str, verb: Verb) -> str:
         f"**{name}**",
         registry.help_of(name).partition("\n")[0],
         WHO[verb.right],
-        *(_cell(name, verb, interface) for interface in Interface),
+        *(_cell(name, verb, interface) for interface in SHOWN),
     ]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -99,7 +103,7 @@ def query_table() -> str:
     rows = ["| query | what it shows | terminal | chat | comment | page |", "|---|---|---|---|---|---|"]
     for name, query in queries.queries().items():
         cells = [f"**{name}**", queries.help_of(name).partition("\n")[0]]
-        cells += [_query_cell(name, query, interface) for interface in Interface]
+        cells += [_query_cell(name, query, interface) for interface in SHOWN]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 

@@ -26,7 +26,7 @@ from overlord.domain.text.reference import (
 
 MOST_CHARS = 4000
 """Of a whole command."""
-_MOST_PATTERNS = 20
+MOST_PATTERNS = 20
 _SKILL = re.compile(r"[a-z0-9-]{1,100}")
 _ALL = frozenset({"everything", "all", "*"})
 
@@ -147,8 +147,8 @@ class PatternsArgument:
         if not patterns or len(patterns) != len(items):
             example = typed.usage.replace("+src/**", "+src/** +README.md")
             raise typed.misread("Say which files may be written too, each with a plus.", example)
-        if len(patterns) > _MOST_PATTERNS:
-            raise typed.misread(f"A scope takes at most {_MOST_PATTERNS} patterns at once.")
+        if len(patterns) > MOST_PATTERNS:
+            raise typed.misread(f"A scope takes at most {MOST_PATTERNS} patterns at once.")
         try:
             return Scope.parse(json.dumps(patterns)).patterns, ""
         except ScopeError:

@@ -11,6 +11,15 @@ import typer
 from overlord.entrypoints.cli.exit_code import EXIT_CODES
 from overlord.entrypoints.cli.lazy_group import LazyGroup, Loaded
 from overlord.entrypoints.cli.verb_list import add_queries, add_verbs
+from overlord.entrypoints.invocation import check_here, choose_address
+
+HERE_ALONE = frozenset(
+    {
+        *("serve", "demo", "open", "init", "check", "doctor", "config", "gc", "backup", "restore"),
+        *("run", "retry", "history", "ledger", "completion"),
+    }
+)
+"""Commands that are about this machine: those that are about the state of a daemon find out by themselves."""
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -32,14 +41,23 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def root(
+    ctx: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    url: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="Ask the daemon whose page is there, and not this machine's."),
+    ] = "",
+    token: Annotated[str, typer.Option(help="The access token for it; better given in OVERLORD_TOKEN.")] = "",
 ) -> None:
     """Labelled GitHub issues in, evaluated pull requests out."""
     from overlord.entrypoints.cli.commands import state
 
     state.choose("")
+    choose_address(url, token)
+    if ctx.invoked_subcommand in HERE_ALONE:
+        check_here(f"`{ctx.invoked_subcommand}`")
 
 
 add_queries(app)

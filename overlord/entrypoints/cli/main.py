@@ -30,9 +30,10 @@ def run(command: Callable[[], None]) -> int:
 
 
 def _print_error(error: errors.OverlordError) -> None:
+    from overlord.domain.text.json_text import json_text
     from overlord.domain.text.plain import visible
     from overlord.entrypoints.invocation import as_pasted
-    from overlord.entrypoints.terminal.show import error_console, json_text
+    from overlord.entrypoints.terminal.show import error_console
 
     said = str(error)
     if error.hint is not None or error.kept:

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -32,6 +31,7 @@ from overlord.domain.conversation.look_argument import (
 from overlord.domain.decision import ApprovalKind
 from overlord.domain.text.csv_rows import csv_text
 from overlord.entrypoints.cli.commands import state
+from overlord.entrypoints.cli.query_form import Form
 from overlord.entrypoints.cli.typed_argument import (
     KEYWORD,
     approval,
@@ -41,6 +41,7 @@ from overlord.entrypoints.cli.typed_argument import (
     shown_approval,
     skill,
 )
+from overlord.entrypoints.invocation import chosen_address
 from overlord.entrypoints.terminal.show import as_json
 from overlord.entrypoints.terminal.view_text import show_view
 from overlord.queries import registry
@@ -67,14 +68,6 @@ def query_command(name: str) -> Callable[..., None]:
     return run_as(run, name, registry.help_of(name), parameters)
 
 
-class Form(StrEnum):
-    """What is printed."""
-
-    VIEW = "view"
-    JSON = "json"
-    CSV = "csv"
-
-
 def _form(values: Mapping[str, Any]) -> Form:
     """What was asked for. Raises typer.BadParameter, which is wrong usage."""
     asked = [form for form in (Form.JSON, Form.CSV) if values.get(form)]
@@ -85,6 +78,11 @@ def _form(values: Mapping[str, Any]) -> Form:
 
 def show(question: Question, *, form: Form = Form.VIEW) -> None:
     """Look at the state, and print what a query finds there. Raises NotFound, Refused, StoreError."""
+    if chosen_address()[0]:
+        from overlord.entrypoints.cli.remote import chosen_remote
+
+        chosen_remote().show(question, form)
+        return
     query, problem, current = registry.find(question.name), "", cache(state.settings)
     if query.survives_bad_settings:
         settings, problem = state.settings_or_why()

@@ -48,15 +48,13 @@ from overlord.entrypoints.cli.typed_argument import (
     shown_approval,
     skill,
 )
+from overlord.entrypoints.invocation import chosen_address
 from overlord.entrypoints.terminal.show import line, person, show_text
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
-from overlord.store import jobs
-from overlord.store.conversation import steering
-from overlord.store.spaces import work_requests
-from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
 from overlord.verbs.declared.answer import Answer
+from overlord.verbs.outcome import outcome
 from overlord.verbs.registry import Command
 from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Context, Done
@@ -170,6 +168,11 @@ def _is_quoted(words: list[str]) -> bool:
 
 def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
     """Have a verb done by whoever types it, and show what came of it. Raises NotFound, Refused."""
+    if chosen_address()[0]:
+        from overlord.entrypoints.cli.remote import chosen_remote
+
+        chosen_remote().give(command, digest=digest, wait_s=wait_s)
+        return
     verb, by = command.verb, Person.of(person())
 
     def act(connection: sqlite3.Connection) -> Done:
@@ -192,10 +195,8 @@ def give(command: Command, *, digest: str = "", wait_s: float = 0.0) -> None:
         show_text(line(done.worded(typed_words)))
     if done.secret:
         show_text(done.secret)  # on a line of its own, to be copied
-    if done.work_request_id is not None:
-        show_text(line(_work_answer(done.work_request_id, wait_s)))
-    if done.message_id is not None and wait_s:
-        show_text(line(_message_answer(done.message_id, wait_s)))
+    if done.work_request_id is not None or (done.message_id is not None and wait_s):
+        show_text(line(_outcome(done, wait_s)))
 
 
 def _written(point: Failpoint, act: Callable[[sqlite3.Connection], Done]) -> Done:
@@ -206,32 +207,17 @@ def _contract(space: str) -> Contract:
     raise AssertionError(f"no command of a person's asks for the contract of {space}")
 
 
-def _work_answer(number: int, wait_s: float) -> str:
-    """What became of a request for work. Raises Refused."""
-    if not state.is_heard():
+def _outcome(done: Done, wait_s: float) -> str:
+    """What became of it, as soon as that is known or the time is over. Raises Refused."""
+    if done.work_request_id is not None and not state.is_heard():
         return "It is written down, and taken up when the daemon runs: `overlord serve`."
     until = time.monotonic() + wait_s
     while True:
         with state.reading() as connection:
-            work_request = work_requests.get(connection, number)
-        if work_request.state is not WorkRequestState.OPEN or time.monotonic() >= until:
+            now = outcome(connection, done)
+        if now is None or now.is_final or not state.is_heard() or time.monotonic() >= until:
             break
         time.sleep(_LOOKS_EVERY_S)
-    if work_request.state is WorkRequestState.REFUSED:
-        raise Refused(work_request.answer)
-    waits = "It is asked for; the daemon has not answered yet. `overlord status` shows what it does."
-    return work_request.answer or waits
-
-
-def _message_answer(number: int, wait_s: float) -> str:
-    """What became of a message."""
-    until = time.monotonic() + wait_s
-    while True:
-        with state.reading() as connection:
-            now = steering.get(connection, number)
-            is_open = jobs.get(connection, now.job_id).is_open
-        if not now.is_under_way or not is_open:
-            return now.outcome(is_open=is_open)
-        if not state.is_heard() or time.monotonic() >= until:
-            return f"It has not read it yet; `overlord why {now.job_id}` tells when it has."
-        time.sleep(_LOOKS_EVERY_S)
+    if now is not None and now.is_refused:
+        raise Refused(now.text)
+    return now.worded(typed_words) if now is not None else ""

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from overlord.domain.budgets.budget import usd_text
+from overlord.domain.text.json_text import json_text
 from overlord.domain.text.plain import visible
-from overlord.entrypoints.terminal.show import console, json_text, show_text
+from overlord.entrypoints.terminal.show import console, show_text
 from overlord.entrypoints.terminal.watch import News
 
 REFRESH_HZ = 5

@@ -1,19 +1,16 @@
 """How the command line prints: tables for people, JSON for programs, times as ages."""
 
-import dataclasses
 import getpass
-import json
 import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from overlord.domain.text.json_text import json_text
 from overlord.domain.text.plain import visible
 from overlord.entrypoints.invocation import as_pasted, command
 
@@ -25,23 +22,6 @@ error_console = Console(stderr=True, highlight=False)
 def as_json(value: Any) -> None:
     """One JSON document on standard output."""
     print(json_text(value, indent=2))
-
-
-def json_text(value: Any, *, indent: int | None = None) -> str:
-    """JSON in ASCII: what a terminal would act on, controls beyond ASCII and direction marks too, stays escaped."""
-    return json.dumps(value, default=_json_value, indent=indent)
-
-
-def _json_value(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

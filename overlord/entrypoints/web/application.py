@@ -1,7 +1,6 @@
 """The page's application: who may come in, what each address answers, and what is said of what goes wrong."""
 
 import gzip
-import ipaddress
 import mimetypes
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -13,17 +12,24 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from overlord.domain.conversation.argument import CommandError
+from overlord.entrypoints.web.api.application import PREFIX, Api
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.handlers import Handlers, error_page, worded
 from overlord.entrypoints.web.render import HERE, Templates
-from overlord.entrypoints.web.sign_in import TOKEN, is_ours, is_theirs, signed_in, without_token
+from overlord.entrypoints.web.sign_in import (
+    TOKEN,
+    is_ours,
+    is_theirs,
+    is_this_machine,
+    signed_in,
+    without_token,
+)
 from overlord.entrypoints.web.site import LASTS_S, Site
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.errors import NotFound, OverlordError, Refused, StoreError
-from overlord.settings.chat import LOOPBACK
 from overlord.verbs.right import NotAllowed
 
 Handler = Callable[[Request, Visitor], Awaitable[Response]]
@@ -69,6 +75,7 @@ class Application:
         ]
         app = Starlette(
             routes=[
+                Mount(PREFIX, Api(self._site).application()),
                 Route("/static/{name}", self._guarded(_static), methods=["GET"]),
                 Route("/sign-in", self._guarded(self._sign_in), methods=["GET", "POST"]),
                 *(Route(path, self._for_visitors(handler), methods=["GET"]) for path, handler in looks),
@@ -103,7 +110,7 @@ class Application:
         """Nobody reaches it by another name, and nothing long is read."""
 
         async def guarded(request: Request) -> Response:
-            if self._site.is_local and not _is_this_machine(request):
+            if self._site.is_local and not is_this_machine(request):
                 response: Response = PlainTextResponse("this page is for this machine alone\n", 421)
             elif int(request.headers.get("content-length") or 0) > MOST_BYTES:
                 response = PlainTextResponse("that is too long\n", 413)
@@ -194,18 +201,6 @@ class Application:
         visitor = await self._site.visitor(request)
         title = "Not found" if error.status_code == HTTPStatus.NOT_FOUND else "Not done"
         return error_page(self._templates, visitor, error.status_code, title, str(error.detail))
-
-
-def _is_this_machine(request: Request) -> bool:
-    """Whether it is asked by a name of this machine: a page elsewhere that has its own name lead here is not us."""
-    host = request.headers.get("host", "")
-    name = host.rpartition(":")[0].strip("[]") if host.rpartition(":")[2].isdigit() else host.strip("[]")
-    if name in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 async def _static(request: Request) -> Response:

@@ -1,8 +1,11 @@
 """Verbs that are given on the page: a form's fields become a command, and whoever sent it may give it or is told why not."""
 
+import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from typing import Protocol
 
 import structlog
 
@@ -29,7 +32,9 @@ from overlord.queries.look import Look
 from overlord.settings.assignment import SettingsArgument
 from overlord.store import ledger
 from overlord.verbs import answering, registry
+from overlord.verbs.argument_json import record_of
 from overlord.verbs.declared.answer import Answer
+from overlord.verbs.outcome import Outcome, outcome
 from overlord.verbs.registry import Command
 from overlord.verbs.right import NotAllowed, Right
 from overlord.verbs.verb import Done
@@ -38,6 +43,16 @@ OF_JOBS = frozenset({"stop", "retry", "message"})
 """Verbs that stand on a job's card."""
 
 log = structlog.get_logger()
+
+
+class Once(Protocol):
+    """Keeps a request that is sent twice from being carried out twice, in the transaction that carries it out."""
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Raises where it was carried out before."""
+
+    def keep(self, connection: sqlite3.Connection, done: Done) -> None:
+        """Remember what is answered."""
 
 
 def command_in(name: str, form: Mapping[str, str]) -> Command:
@@ -50,6 +65,13 @@ def command_in(name: str, form: Mapping[str, str]) -> Command:
         field: value_of(kind, form.get(field, ""), typed) for field, kind in arguments_of(verb.arguments)
     }
     return Command(name=name, arguments=verb.arguments(**values))
+
+
+def command_of_json(name: str, arguments: Mapping[str, object]) -> Command:
+    """The command that a program's arguments stand for. Raises KeyError for a verb there is none of, CommandError."""
+    verb = registry.find(name)
+    typed = verb.typed(name, Interface.API)
+    return Command(name=name, arguments=record_of(verb.arguments, arguments, typed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +154,16 @@ def ref_in(label: str) -> ApprovalRef:
     return ref
 
 
-async def give(site: Site, visitor: Visitor, command: Command, digest: str = "") -> Done:
-    """Have it done by whoever asks. Raises NotFound, Refused, NotAllowed."""
+async def give(
+    site: Site,
+    visitor: Visitor,
+    command: Command,
+    digest: str = "",
+    *,
+    interface: Interface = Interface.PAGE,
+    once: Once | None = None,
+) -> Done:
+    """Have it done by whoever asks. Raises NotFound, Refused, NotAllowed, and what `once` raises."""
     try:
         space, right = await site.running.parts.database.read(
             lambda c: (command.space(site.context(c)), _right(site, c, command))
@@ -144,9 +174,31 @@ async def give(site: Site, visitor: Visitor, command: Command, digest: str = "")
         raise
     verb = command.verb
     point = verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint
-    done = await _written(site, point, lambda c: command.act(site.context(c, visitor.person, digest)))
+
+    def act(connection: sqlite3.Connection) -> Done:
+        if once is not None:
+            once.check(connection)
+        done = command.act(site.context(connection, visitor.person, digest, interface))
+        if once is not None:
+            once.keep(connection, done)
+        return done
+
+    done = await _written(site, point, act)
     site.running.parts.notify()
     return done
+
+
+async def outcome_of(site: Site, done: Done, *, wait_s: float) -> Outcome | None:
+    """What became of it, as soon as that is known or the time is over; None for what was done at once."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(wait_s):
+            while True:
+                seen = site.running.watchers.count
+                found = await site.reader.read(lambda connection: outcome(connection, done))
+                if found is None or found.is_final:
+                    return found
+                await site.running.watchers.wait(seen, timeout_s=None)
+    return await site.reader.read(lambda connection: outcome(connection, done))
 
 
 async def _note_refusal(site: Site, visitor: Visitor, command: Command, reason: str) -> None:

@@ -1,6 +1,7 @@
 """Signing in: a token, in the address that is printed or in a form, begins a session of this browser's."""
 
 import hmac
+import ipaddress
 import time
 from collections import deque
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from overlord.entrypoints.web.visitor import Visitor
+from overlord.settings.chat import LOOPBACK
 
 FAILURES_A_MINUTE = 10
 """Tokens that are none, from one address; after that everybody there waits."""
@@ -75,3 +77,15 @@ def is_ours(request: Request) -> bool:
 def is_theirs(visitor: Visitor, request: Request, sent: str) -> bool:
     """Whether a form was made for this visitor, on a page of ours."""
     return is_ours(request) and same(sent, visitor.csrf)
+
+
+def is_this_machine(request: Request) -> bool:
+    """Whether it is asked by a name of this machine: a page elsewhere that has its own name lead here is not us."""
+    host = request.headers.get("host", "")
+    name = host.rpartition(":")[0].strip("[]") if host.rpartition(":")[2].isdigit() else host.strip("[]")
+    if name in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -24,7 +24,7 @@ from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.queries.look import Look
 from overlord.store import access
-from overlord.verbs.right import OF_TOKEN
+from overlord.verbs.right import OF_TOKEN, Right
 from overlord.verbs.verb import Context
 
 Result = TypeVar("Result")
@@ -121,6 +121,20 @@ class Site:
         spaces = session.token.spaces if session.token is not None else ()
         return Visitor(actor=session.actor, right=OF_TOKEN[session.right], spaces=spaces, secret=secret)
 
+    async def bearer(self, token: str) -> Visitor | None:
+        """Whose token a program comes with: the owner's of the home, on this machine alone, or an access token."""
+        if self.is_local and same(token, self.owner_token):
+            return Visitor(actor=f"web:{owner()}@local", right=Right.OPERATOR, secret=token)
+        at = self.now
+        found = await self.sessions.read(lambda c: access.find(c, token, at=at))
+        if found is None:
+            return None
+        if found.is_use_due(at):
+            await self.running.parts.database.write(
+                Failpoint.ACCESS_GRANTED, lambda c: access.note_use(c, found.id, at=at)
+            )
+        return Visitor(actor=found.actor, right=OF_TOKEN[found.right], spaces=found.spaces, secret=token)
+
     async def end_session(self, visitor: Visitor) -> None:
         at = self.now
         await self.running.parts.database.write(
@@ -139,14 +153,20 @@ class Site:
         settings = self.running.parts.settings
         return Look(connection=connection, current_settings=lambda: settings, at=self.now)
 
-    def context(self, connection: sqlite3.Connection, by: Person | None = None, digest: str = "") -> Context:
+    def context(
+        self,
+        connection: sqlite3.Connection,
+        by: Person | None = None,
+        digest: str = "",
+        interface: Interface = Interface.PAGE,
+    ) -> Context:
         """What a verb looks at; without anybody who gives it, nothing can be done."""
         parts = self.running.parts
         return Context(
             connection=connection,
             current_settings=lambda: parts.settings,
             contract=parts.contract,
-            interface=Interface.PAGE,
+            interface=interface,
             at=self.now,
             actor=by.actor if by is not None else "",
             by=by,

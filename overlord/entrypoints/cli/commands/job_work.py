@@ -18,13 +18,14 @@ from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session, SessionState
+from overlord.domain.text.json_text import json_text
 from overlord.domain.text.plain import visible
 from overlord.domain.text.redaction import Redactor
 from overlord.domain.transcript import Conversation, exchange_of
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, json_text, line, show_text
+from overlord.entrypoints.terminal.show import DIFF_COLOURS, console, line, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.errors import ExternalServiceError, GitFailed, NotFound
 from overlord.ports.runner import Runner

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from overlord.domain.text.json_text import json_text
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
-from overlord.entrypoints.terminal.show import as_json, json_text, show_text
+from overlord.entrypoints.terminal.show import as_json, show_text
 from overlord.errors import StoreError
 from overlord.store import evidence, ledger
 

@@ -12,6 +12,7 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.verb_command import give, verb_command
 from overlord.entrypoints.cli.verb_list import bind_queries
+from overlord.entrypoints.invocation import chosen_address
 from overlord.entrypoints.terminal.show import as_json, line, show_text
 from overlord.errors import Refused
 from overlord.queries import overview
@@ -74,6 +75,9 @@ def add(
         own = assigned((*([f"base_branch={base_branch}"] if base_branch else []), *(given or ())))
     except CommandError as error:
         raise typer.BadParameter(str(error)) from None
+    if chosen_address()[0]:
+        give(Command(name="add", arguments=Add(repository=name, settings=own)))
+        return
     _ensure_database()
     settings = state.settings()
     check(with_added(settings, {name: own}))  # before anybody is asked

@@ -13,7 +13,7 @@ import typer
 
 from overlord import wakeup
 from overlord.domain.text.reference import Target, space_named, target_in
-from overlord.entrypoints.invocation import choose_repository, chosen_repository
+from overlord.entrypoints.invocation import check_here, choose_repository, chosen_repository
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContractError, SettingsError, StoreError
 from overlord.failpoints import Failpoint
@@ -48,7 +48,8 @@ def is_local() -> bool:
 
 
 def home() -> Home:
-    """Where the state is kept, whether the settings load or not."""
+    """Where the state is kept, whether the settings load or not. Raises Refused where a daemon elsewhere was named."""
+    check_here("this command")
     if not chosen_repository():
         return Home(home_of(environment()))
     from overlord.entrypoints.local.place import place_of
@@ -68,7 +69,8 @@ def settings() -> "Settings":
 
 
 def loaded_settings() -> "Settings":
-    """The settings as file and environment have them."""
+    """The settings as file and environment have them. Raises Refused where a daemon elsewhere was named."""
+    check_here("this command")
     if not chosen_repository():
         from overlord.settings.load import load
 

@@ -65,12 +65,16 @@ async def shown(git: Git, space: RepositoryName, commits: Commits, scope: Scope 
     return await asyncio.to_thread(diff_of, names, text, scope)
 
 
+def files_of(names: Sequence[Change], scope: Scope | None) -> tuple[ChangedFile, ...]:
+    """The changed paths alone."""
+    return tuple(_file(FileDiff(change=name, header=""), scope, None) for name in names)
+
+
 def diff_of(names: Sequence[Change], text: str, scope: Scope | None) -> ShownDiff:
     """Of the changed paths and git's text; where that is cut or none, the paths alone."""
     files = parse_diff(names, text)
     if files is None:  # too long, or nothing that git writes: at least every file is named
-        files = tuple(FileDiff(change=name, header="") for name in names)
-        return ShownDiff(files=tuple(_file(file, scope, None) for file in files), is_cut=True)
+        return ShownDiff(files=files_of(names, scope), is_cut=True)
     colours = Highlighter()
     return ShownDiff(files=tuple(_file(file, scope, colours) for file in files), is_cut=is_cut(text))
 

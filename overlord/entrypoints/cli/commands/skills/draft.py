@@ -17,8 +17,8 @@ from overlord.domain.text.reference import draft_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Digest, Everything, Json, numbered
-from overlord.entrypoints.cli.query_command import Form
 from overlord.entrypoints.cli.query_command import show as query_show
+from overlord.entrypoints.cli.query_form import Form
 from overlord.entrypoints.cli.verb_command import give, verb_command
 from overlord.errors import Refused
 from overlord.queries.declared.draft import OfDraft

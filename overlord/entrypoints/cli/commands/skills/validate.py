@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from overlord.domain.text.json_text import json_text
 from overlord.domain.text.plain import count
-from overlord.entrypoints.terminal.show import json_text, show_text, table
+from overlord.entrypoints.terminal.show import show_text, table
 
 if TYPE_CHECKING:
     from overlord.domain.skills.review import SkillReview
