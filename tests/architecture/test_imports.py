@@ -138,6 +138,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "jobs",
         "proposals",
         "retention",
+        "seen_decisions",
         "sessions",
         "skills",
         "spaces",
