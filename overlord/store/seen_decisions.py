@@ -30,6 +30,10 @@ class Seen:
     """Its digest as they were shown it in the look before; empty where they were not."""
     before_at: datetime | None
 
+    def look_before(self, at: datetime) -> tuple[str, datetime | None]:
+        """The digest they were shown in the look before the one of this moment, and when; empty where they were shown none."""
+        return (self.digest, self.at) if self.at + A_LOOK <= at else (self.before, self.before_at)
+
 
 def by(connection: sqlite3.Connection, actor: str) -> Mapping[int, Seen]:
     """Everything somebody was shown that still waits, by the decision's number."""
@@ -48,9 +52,7 @@ def note(connection: sqlite3.Connection, actor: str, shown: Mapping[int, str], *
     known = by(connection, actor)
     for number, digest in shown.items():
         row = known.get(number)
-        before, before_at = ("", None) if row is None else (row.before, row.before_at)
-        if row is not None and row.at + A_LOOK <= at:
-            before, before_at = row.digest, row.at
+        before, before_at = row.look_before(at) if row is not None else ("", None)
         connection.execute(
             """INSERT OR REPLACE INTO seen_decisions (actor, decision_id, digest, at, before, before_at)
                SELECT ?, id, ?, ?, ?, ? FROM decisions WHERE id = ? AND state = 'open'""",
