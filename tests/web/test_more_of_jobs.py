@@ -272,7 +272,8 @@ async def test_a_forge_and_a_model_that_give_trouble_are_said_with_what_to_do() 
         assert [good for name, good, _ in found if name == "Forge"] == [False]
         [model] = [text for name, _, text in found if name == "Model"]
         assert model.startswith("the model m does not answer (refused)") and "OPENAI_BASE_URL" in model
-        assert "GitHub answers 502 &lt;b&gt;" in await page.text("/")
+        shown = await page.text("/")
+        assert "GitHub answers 502 &lt;b&gt;" in shown and "<code>overlord doctor</code> says" in shown
         assert await told(page, sees=("acme/other",)) == []
         assert [name for name, _, _ in await told(page, sees=(REPO,))] == ["Forge"]
 
