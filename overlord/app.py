@@ -214,7 +214,7 @@ async def overlord(
             notify=wakeup.notify,
             meters=meters,
             chat_output=_chat_output(settings, clock, home, database, stack),
-        )
+        ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
         renewal = Renewal(parts, settings)
@@ -261,7 +261,11 @@ def _forge(settings: Settings, clock: Clock, meters: Meters) -> GitHubForge:
 
 
 def _chat_output(
-    settings: Settings, clock: Clock, home: Home, database: Database, stack: contextlib.AsyncExitStack
+    settings: Settings,
+    clock: Clock,
+    home: Home,
+    database: Database,
+    stack: contextlib.AsyncExitStack,
 ) -> ChatOutput | None:
     """What steps talk to people with; None without a chat."""
     slack = settings.slack

@@ -1,18 +1,17 @@
-"""How work goes, in figures: of jobs that ended in some days, by day or week, by repository and by model. Pure.
+"""How work goes, in figures: of jobs that ended in some days, by day or week, by repository, by agent and by model. Pure.
 
 A job counts on the day it ended, with all that it did and cost before: nothing of it is counted twice or cut at the edge of a window.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from itertools import chain
 from math import ceil
 from statistics import median
 
 from overlord.domain.budgets.budget import Cost
-from overlord.domain.event import EventName
 from overlord.domain.inquiry import total
 
 PERCENTILE = 0.9
@@ -28,30 +27,32 @@ class Bucket(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobOutcome:
-    """What a job that has ended came to."""
+class Tally:
+    """What some jobs that ended came to, counted up: the jobs of a day, of a repository, of a model. Tallies of other jobs can be added."""
 
-    job_id: int
-    space: str
-    claimed_at: datetime
-    ended_at: datetime
-    ending: str
-    """The event that ended it."""
-    opened_at: datetime | None = None
-    """When its pull request was opened."""
-    is_delivered: bool = False
-    is_first_pass: bool = False
-    """Whether it was delivered before any revision was ordered."""
+    name: str
+    """Of the day (`2026-03-02`), the repository, the agent or the model; empty where no model was asked."""
+    ended: int = 0
+    merged: int = 0
+    delivered: int = 0
+    first_pass: int = 0
+    """Delivered before any revision was ordered."""
     revisions: int = 0
-    model: str = ""
-    """The one its first session asked; empty where none was asked."""
     cost: Cost = NO_COST
-    rules: tuple[str, ...] = ()
-    """What its last evaluation held against it, as `check/rule`; only of a job that was not merged."""
+    pull_ms: tuple[int, ...] = ()
+    """From claim to the opening of the pull request, of each job that has one; in any order."""
 
-    @property
-    def is_merged(self) -> bool:
-        return self.ending == EventName.MERGED
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What the jobs that ended in some days came to, as it is counted: each job is in one tally of each kind."""
+
+    days: tuple[Tally, ...] = ()
+    spaces: tuple[Tally, ...] = ()
+    agents: tuple[Tally, ...] = ()
+    models: tuple[Tally, ...] = ()
+    failures: tuple["FailurePattern", ...] = ()
+    """Of those that were not merged, by what ended them and what stood against them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """Figures of a part: a repository, a model, a day or a week by its first day."""
+    """Figures of a part: a repository, an agent, a model, a day or a week by its first day."""
 
     name: str
     figures: Figures
@@ -108,11 +109,15 @@ class Trends:
     """Empty for all repositories."""
     model: str
     """Empty for all models."""
+    agent: str
+    """Empty for all agents."""
     whole: Figures
     points: tuple[Breakdown, ...]
     """Every day or week, oldest first, those without a job too."""
     spaces: tuple[Breakdown, ...]
     models: tuple[Breakdown, ...]
+    agents: tuple[Breakdown, ...]
+    """The programs that worked."""
     failures: tuple[FailurePattern, ...]
     """The most frequent first."""
 
@@ -123,16 +128,16 @@ def window_start(at: datetime, days: int) -> datetime:
 
 
 def trends(
-    outcomes: Iterable[JobOutcome],
+    found: Ended,
     *,
     at: datetime,
     days: int,
     bucket: Bucket,
     space: str = "",
     model: str = "",
+    agent: str = "",
 ) -> Trends:
-    """Of jobs that ended since `window_start`, and of one model's where that is said."""
-    found = [outcome for outcome in outcomes if not model or outcome.model == model]
+    """Of jobs that ended since `window_start`; what is said they are of is what they were chosen by."""
     since = window_start(at, days)
     return Trends(
         at=at,
@@ -141,24 +146,24 @@ def trends(
         bucket=bucket,
         space=space,
         model=model,
-        whole=figures(found),
-        points=_points(found, since.date(), days, bucket),
-        spaces=_breakdown(found, lambda outcome: outcome.space),
-        models=_breakdown(found, lambda outcome: outcome.model),
-        failures=_failures(found),
+        agent=agent,
+        whole=figures(found.days),
+        points=_points(found.days, since.date(), days, bucket),
+        spaces=_breakdown(found.spaces),
+        models=_breakdown(found.models),
+        agents=_breakdown(found.agents),
+        failures=tuple(sorted(found.failures, key=lambda item: (-item.jobs, item.event, item.rule))),
     )
 
 
-def figures(outcomes: Sequence[JobOutcome]) -> Figures:
+def figures(tallies: Sequence[Tally]) -> Figures:
     """What these came to together."""
-    ended, merged = len(outcomes), sum(item.is_merged for item in outcomes)
-    delivered = sum(item.is_delivered for item in outcomes)
-    first_pass = sum(item.is_first_pass for item in outcomes)
-    revisions = sum(item.revisions for item in outcomes)
-    times = sorted(
-        max((item.opened_at - item.claimed_at).total_seconds(), 0.0) for item in outcomes if item.opened_at
-    )
-    cost = total(item.cost for item in outcomes)
+    ended, merged = sum(item.ended for item in tallies), sum(item.merged for item in tallies)
+    delivered = sum(item.delivered for item in tallies)
+    first_pass = sum(item.first_pass for item in tallies)
+    revisions = sum(item.revisions for item in tallies)
+    times = sorted(chain.from_iterable(item.pull_ms for item in tallies))
+    cost = total(item.cost for item in tallies)
     return Figures(
         ended=ended,
         merged=merged,
@@ -168,8 +173,8 @@ def figures(outcomes: Sequence[JobOutcome]) -> Figures:
         first_pass_rate=_rate(first_pass, delivered),
         revisions=revisions,
         revisions_per_job=_rate(revisions, ended),
-        pull_median_s=median(times) if times else None,
-        pull_p90_s=times[ceil(len(times) * PERCENTILE) - 1] if times else None,
+        pull_median_s=median(times) / 1000 if times else None,
+        pull_p90_s=times[ceil(len(times) * PERCENTILE) - 1] / 1000 if times else None,
         cost=cost,
         cost_per_merged=_shared(cost, merged) if merged else None,
     )
@@ -185,12 +190,11 @@ def _shared(cost: Cost, among: int) -> Cost:
     )
 
 
-def _points(outcomes: Sequence[JobOutcome], first: date, days: int, bucket: Bucket) -> tuple[Breakdown, ...]:
+def _points(tallies: Iterable[Tally], first: date, days: int, bucket: Bucket) -> tuple[Breakdown, ...]:
     dates = (first + timedelta(days=index) for index in range(days))
-    found: dict[date, list[JobOutcome]] = {max(_begun(day, bucket), first): [] for day in dates}
-    for outcome in outcomes:
-        day = outcome.ended_at.astimezone(UTC).date()
-        found.setdefault(max(_begun(day, bucket), first), []).append(outcome)
+    found: dict[date, list[Tally]] = {max(_begun(day, bucket), first): [] for day in dates}
+    for tally in tallies:
+        found.setdefault(max(_begun(date.fromisoformat(tally.name), bucket), first), []).append(tally)
     return tuple(Breakdown(name=day.isoformat(), figures=figures(found[day])) for day in sorted(found))
 
 
@@ -198,20 +202,6 @@ def _begun(day: date, bucket: Bucket) -> date:
     return day - timedelta(days=day.weekday()) if bucket is Bucket.WEEK else day
 
 
-def _breakdown(outcomes: Iterable[JobOutcome], key: Callable[[JobOutcome], str]) -> tuple[Breakdown, ...]:
-    found: defaultdict[str, list[JobOutcome]] = defaultdict(list)
-    for outcome in outcomes:
-        found[key(outcome)].append(outcome)
-    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
-    return tuple(Breakdown(name=name, figures=figures(items)) for name, items in ordered)
-
-
-def _failures(outcomes: Iterable[JobOutcome]) -> tuple[FailurePattern, ...]:
-    counted = Counter(
-        (outcome.ending, rule)
-        for outcome in outcomes
-        if not outcome.is_merged
-        for rule in outcome.rules or ("",)
-    )
-    ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(FailurePattern(event=event, rule=rule, jobs=jobs) for (event, rule), jobs in ordered)
+def _breakdown(tallies: Iterable[Tally]) -> tuple[Breakdown, ...]:
+    ordered = sorted(tallies, key=lambda item: (-item.ended, item.name))
+    return tuple(Breakdown(name=item.name, figures=figures([item])) for item in ordered)

@@ -4,7 +4,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from hashlib import sha256
 
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -98,21 +97,6 @@ def last(connection: sqlite3.Connection, job_id: int, name: EventName) -> Mappin
     return found
 
 
-def first_since(connection: sqlite3.Connection, at: datetime) -> int:
-    """The number of an event before which all are older than a moment. Events are in the order of their times but for clocks that were
-    set back: by up to a day, none is missed."""
-    wanted = (at - timedelta(days=1)).isoformat()
-    low, high = 1, last_number(connection) + 1
-    while low < high:
-        middle = (low + high) // 2
-        row = connection.execute("SELECT at FROM ledger WHERE seq = ?", (middle,)).fetchone()
-        if row is None or row["at"] >= wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
 def head(connection: sqlite3.Connection) -> str:
     """The hash of the last event."""
     row = connection.execute("SELECT hash FROM ledger ORDER BY seq DESC LIMIT 1").fetchone()
@@ -124,14 +108,44 @@ def last_number(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """How far a chain was followed: the last event that was looked at, and its hash."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+def follow(connection: sqlite3.Connection, link: Link, *, limit: int) -> tuple[Link, str]:
+    """Check at most so many events after a link: the last one that is whole, and in a sentence where the chain breaks after it."""
+    query = "SELECT * FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?"
+    for row in connection.execute(query, (link.seq, limit)):
+        entry = Entry(**dict(row))
+        for wrong in _wrong(entry, link):
+            return link, wrong
+        link = Link(seq=entry.seq, hash=entry.hash)
+    return link, ""
+
+
 def problems(connection: sqlite3.Connection) -> Iterator[str]:
     """What is wrong with the chain, one sentence each; nothing when it is whole."""
-    previous, expected = GENESIS, 1
+    link = Link()
     for entry in entries(connection):
-        if entry.seq != expected:
-            yield f"event {expected} is missing: event {entry.seq} follows {expected - 1}"
-        if entry.previous != previous:
-            yield f"event {entry.seq} does not follow the one before it"
-        if entry.computed_hash() != entry.hash:
-            yield f"event {entry.seq} was changed after it was written"
-        previous, expected = entry.hash, entry.seq + 1
+        yield from _wrong(entry, link)
+        link = Link(seq=entry.seq, hash=entry.hash)
+
+
+def _wrong(entry: Entry, link: Link) -> Iterator[str]:
+    """What is wrong with an event that follows a link."""
+    if entry.seq != link.seq + 1:
+        yield f"event {link.seq + 1} is missing: event {entry.seq} follows {link.seq}"
+    if entry.previous != link.hash:
+        yield f"event {entry.seq} does not follow the one before it"
+    if entry.computed_hash() != entry.hash:
+        yield f"event {entry.seq} was changed after it was written"
+
+
+def count_of(connection: sqlite3.Connection, job_id: int) -> int:
+    """How many events a job has."""
+    query = "SELECT count(*) FROM ledger WHERE job_id = ?"
+    return int(connection.execute(query, (job_id,)).fetchone()[0])

@@ -139,6 +139,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "jobs",
         "proposals",
         "retention",
+        "seen_decisions",
         "sessions",
         "skills",
         "spaces",

@@ -61,6 +61,12 @@ def test_one_repository_or_one_model_alone(overlord: Overlord, filled: Filled) -
     assert (found["space"], found["whole"]["ended"]) == (REPO, 2)
     assert json.loads(overlord("trends", "--model", "m", "--json").out)["whole"]["ended"] == 0
     assert overlord("trends", "--space", "acme/none").code == 4
+    assert json.loads(overlord("trends", "--agent", "minion", "--json").out)["whole"]["ended"] > 0
+    assert (
+        overlord("trends", "--agent", "codex")
+        .out.splitlines()[0]
+        .endswith(" by codex: 0 jobs ended, 0 merged")
+    )
 
 
 def test_what_it_is_of_is_said(overlord: Overlord, filled: Filled) -> None:
@@ -79,7 +85,7 @@ def test_hostile_names_do_nothing(overlord: Overlord, filled: Filled) -> None:
 def test_rows_for_a_spreadsheet(overlord: Overlord, filled: Filled) -> None:
     filled(both)
     rows = list(csv.DictReader(io.StringIO(overlord("trends", "7", "--csv").out)))
-    assert [row["of"] for row in rows] == ["all", *["day"] * 7, "repository", "repository", "model"]
+    assert [row["of"] for row in rows] == ["all", *["day"] * 7, "repository", "repository", "agent", "model"]
     assert [rows[0][name] for name in ("ended", "merged", "merge_rate", "tokens_per_merged", "usd")] == [
         "3",
         "2",

@@ -1,12 +1,15 @@
 """How work goes, in figures: each job once, on the day it ended; rates of what they can be of; the most frequent end first."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
+from overlord.domain import trend
 from overlord.domain.budgets.budget import NANO, Cost
 from overlord.domain.event import EventName
-from overlord.domain.trend import Bucket, FailurePattern, JobOutcome, figures, trends, window_start
+from overlord.domain.trend import Bucket, FailurePattern, Figures, Trends, window_start
+from tests.outcomes import JobOutcome, counted, tally
 from tests.records import NOW, REPO, later
 
 DAY_S = 86400
@@ -27,6 +30,14 @@ def outcome(job_id: int = 1, **given: object) -> JobOutcome:
         "cost": Cost(tokens=100, nusd=NANO),
     }
     return JobOutcome(**{**values, **given})  # type: ignore[arg-type]
+
+
+def figures(jobs: Sequence[JobOutcome]) -> Figures:
+    return trend.figures([tally("", jobs)])
+
+
+def trends(jobs: Sequence[JobOutcome], *, days: int, bucket: Bucket) -> Trends:
+    return trend.trends(counted(jobs), at=NOW, days=days, bucket=bucket)
 
 
 def test_figures_are_those_of_the_jobs() -> None:
@@ -71,14 +82,14 @@ def test_a_clock_that_was_set_back_makes_no_time_negative() -> None:
 
 def test_a_window_begins_at_midnight_and_today_is_its_last_day() -> None:
     assert window_start(NOW, 7).isoformat() == "2026-02-24T00:00:00+00:00"
-    found = trends([outcome()], at=NOW, days=7, bucket=Bucket.DAY)
+    found = trends([outcome()], days=7, bucket=Bucket.DAY)
     assert [item.name for item in found.points][::6] == ["2026-02-24", "2026-03-02"]
     assert [item.figures.ended for item in found.points] == [0, 0, 0, 0, 0, 0, 1]
 
 
 def test_weeks_begin_on_mondays_and_the_first_is_cut() -> None:
     jobs = [outcome(1, ended_at=window_start(NOW, 30)), outcome(2, ended_at=later(-DAY_S)), outcome(3)]
-    found = trends(jobs, at=NOW, days=30, bucket=Bucket.WEEK)
+    found = trends(jobs, days=30, bucket=Bucket.WEEK)
     assert [(item.name, item.figures.ended) for item in found.points] == [
         ("2026-02-01", 1),
         ("2026-02-02", 0),
@@ -91,16 +102,15 @@ def test_weeks_begin_on_mondays_and_the_first_is_cut() -> None:
 
 def test_each_job_is_in_one_part_of_each_kind_and_the_largest_part_comes_first() -> None:
     jobs = [outcome(1, space="a/b"), outcome(2, model="n"), outcome(3, model=""), outcome(4)]
-    found = trends(jobs, at=NOW, days=7, bucket=Bucket.DAY)
+    found = trends(jobs, days=7, bucket=Bucket.DAY)
     assert [(item.name, item.figures.ended) for item in found.spaces] == [(REPO, 3), ("a/b", 1)]
     assert [(item.name, item.figures.ended) for item in found.models] == [("m", 2), ("", 1), ("n", 1)]
     assert found.whole.ended == sum(item.figures.ended for item in found.points) == 4
 
 
-def test_one_models_jobs_alone() -> None:
-    jobs = [outcome(1), outcome(2, model="n", ending=EventName.DROPPED)]
-    found = trends(jobs, at=NOW, days=7, bucket=Bucket.DAY, model="n")
-    assert (found.whole.ended, found.whole.merged, [item.name for item in found.models]) == (1, 0, ["n"])
+def test_tallies_of_other_jobs_are_added() -> None:
+    one, other = outcome(1, cost=Cost(tokens=7)), outcome(2, opened_at=None, revisions=3)
+    assert trend.figures([tally("a", [one]), tally("b", [other])]) == figures([one, other])
 
 
 def test_what_ends_jobs_without_a_merge_is_counted_the_most_frequent_first() -> None:
@@ -110,7 +120,7 @@ def test_what_ends_jobs_without_a_merge_is_counted_the_most_frequent_first() -> 
         outcome(3, ending=EventName.DROPPED, rules=("tests/test-failed", "lint/E501")),
         outcome(4, ending=EventName.DROPPED, rules=("tests/test-failed",)),
     ]
-    assert trends(jobs, at=NOW, days=7, bucket=Bucket.DAY).failures == (
+    assert trends(jobs, days=7, bucket=Bucket.DAY).failures == (
         FailurePattern(event="dropped", rule="tests/test-failed", jobs=2),
         FailurePattern(event="dropped", rule="lint/E501", jobs=1),
         FailurePattern(event="stopped", rule="", jobs=1),
@@ -120,5 +130,5 @@ def test_what_ends_jobs_without_a_merge_is_counted_the_most_frequent_first() -> 
 def test_a_job_that_ends_at_midnight_is_of_the_day_that_begins() -> None:
     midnight = window_start(NOW, 1)
     jobs = [outcome(1, ended_at=midnight), outcome(2, ended_at=midnight - timedelta(microseconds=1))]
-    found = trends(jobs, at=NOW, days=7, bucket=Bucket.DAY)
+    found = trends(jobs, days=7, bucket=Bucket.DAY)
     assert [item.figures.ended for item in found.points][-2:] == [1, 1]

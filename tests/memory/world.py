@@ -139,7 +139,7 @@ class MemoryWorld(World):
                 rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
                 notify=wakeup.notify,
                 chat_output=_chat_output(settings, clock, home, database, stack),
-            )
+            ).watched()
             await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
             renewal = Renewal(parts, settings)

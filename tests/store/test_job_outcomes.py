@@ -3,26 +3,33 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from overlord.domain.budgets.budget import NANO, Cost, TokenUsage
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job
-from overlord.domain.trend import JobOutcome
+from overlord.domain.trend import Ended, Tally, window_start
 from overlord.store import job_outcomes, jobs, ledger, sessions
 from overlord.store.budgets import exchanges
 from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
+from overlord.store.job_history import ENDINGS
+from overlord.store.job_outcomes import Wanted
 from overlord.store.schema.migrations import migrate
-from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_issue, contract, later
+from overlord.store.schema.outcomes import OUTCOMES
+from tests.outcomes import JobOutcome, between, counted
+from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_issue, contract
 from tests.stored import prepare
 
 DAY = timedelta(days=1)
-WEEK_AGO = NOW - 7 * DAY
+WEEK_AGO = window_start(NOW, 7)
 
 
 @pytest.fixture
@@ -70,7 +77,30 @@ def judged(store: sqlite3.Connection, job: Job, rule: str, score: CheckScore | N
 
 
 def of_last_week(store: sqlite3.Connection, space: str = "") -> list[JobOutcome]:
-    return job_outcomes.between(store, WEEK_AGO, NOW, space=space)
+    """One by one, as the ledger says it, once the rows have said the same together."""
+    found = between(store, WEEK_AGO, NOW)
+    wanted = Wanted(first=WEEK_AGO.date(), last=NOW.date(), space=space)
+    mine = [outcome for outcome in found if not space or outcome.space == space]
+    assert told(job_outcomes.ended(store, wanted)) == told(counted(mine))
+    return mine
+
+
+def told(ended: Ended) -> Ended:
+    """The same in an order of its own."""
+
+    def ordered(tallies: tuple[Tally, ...]) -> tuple[Tally, ...]:
+        return tuple(
+            replace(item, pull_ms=tuple(sorted(item.pull_ms)))
+            for item in sorted(tallies, key=lambda one: one.name)
+        )
+
+    return Ended(
+        days=ordered(ended.days),
+        spaces=ordered(ended.spaces),
+        agents=ordered(ended.agents),
+        models=ordered(ended.models),
+        failures=tuple(sorted(ended.failures, key=lambda item: (item.event, item.rule))),
+    )
 
 
 def test_nothing_ended(store: sqlite3.Connection) -> None:
@@ -180,22 +210,85 @@ def test_no_query_reads_a_whole_table(store: sqlite3.Connection) -> None:
     end(store, job, EventName.DROPPED, NOW)
     said: list[str] = []
     store.set_trace_callback(said.append)
-    of_last_week(store)
+    job_outcomes.ended(store, Wanted(first=WEEK_AGO.date(), last=NOW.date()))
     store.set_trace_callback(None)
-    plans = [
-        row["detail"]
-        for query in said
-        if query.lstrip().upper().startswith("SELECT")
-        for row in store.execute(f"EXPLAIN QUERY PLAN {query}")
-    ]
-    assert [plan for plan in plans if plan.startswith("SCAN") and "VIRTUAL TABLE" not in plan] == []
-    for index in ("ledger_of_name", "exchanges_of_job", "evaluations_of_job"):
-        assert any(index in plan for plan in plans), index
+    plans = [row["detail"] for query in said for row in store.execute(f"EXPLAIN QUERY PLAN {query}")]
+    read = [plan for plan in plans if "job_outcomes" in plan]
+    assert len(read) == len(said) == 5
+    assert all("ended_outcomes (ended_on>? AND ended_on<?)" in plan for plan in read), read
+    assert sum("COVERING" in plan for plan in read) == 4, "sums come from the index alone"
 
 
-def test_the_first_event_since_a_moment_is_found_in_a_ledger_of_any_length(store: sqlite3.Connection) -> None:
-    assert ledger.first_since(store, NOW) == 1
-    for number in range(10):
-        ledger.append(store, LedgerEvent(name=EventName.PAUSED, at=later(number * 86400), data={}))
-    found = [ledger.first_since(store, later(days * 86400)) for days in range(-1, 12)]
-    assert found == [1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+def test_every_event_that_ends_a_job_is_known_to_the_rows(store: sqlite3.Connection) -> None:
+    for number, name in enumerate(ENDINGS, 1):
+        noted(store, claimed(store, number, NOW), EventName(name), NOW)
+    rows = store.execute("SELECT ending FROM job_outcomes ORDER BY job_id")
+    assert [row["ending"] for row in rows] == ENDINGS
+
+
+def test_jobs_are_chosen_by_model_agent_and_repository(store: sqlite3.Connection) -> None:
+    for number, (model, space) in enumerate((("m", REPO), ("n", REPO), ("m", "a/b")), 1):
+        job = claimed(store, number, NOW, space)
+        spend(store, job, model, 10, None)
+        end(store, job, EventName.MERGED, NOW)
+    days = Wanted(first=NOW.date(), last=NOW.date())
+    chosen = {
+        "all": days,
+        "m": replace(days, model="m"),
+        "m there": replace(days, model="m", space="a/b"),
+        "minion": replace(days, agent="minion"),
+        "another": replace(days, agent="codex"),
+    }
+    found = {name: job_outcomes.ended(store, wanted) for name, wanted in chosen.items()}
+    counts = {name: sum(day.ended for day in ended.days) for name, ended in found.items()}
+    assert counts == {"all": 3, "m": 2, "m there": 1, "minion": 3, "another": 0}
+    assert [item.name for item in found["all"].agents] == ["minion"]
+
+
+FACTS = ("pull", "delivered", "revision", "spend", "reserve", "judge", "judge again", "end")
+steps = st.lists(
+    st.tuples(st.integers(0, 3), st.sampled_from(FACTS), st.integers(0, 5)), min_size=1, max_size=40
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps)
+def test_rows_say_what_the_ledger_says_also_those_of_before(happened: list[tuple[int, str, int]]) -> None:
+    """One database kept its rows from the first fact on, the other made them when it was brought up to date."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as kept:
+        kept.row_factory = sqlite3.Row
+        migrate(kept)
+        play(kept, happened)
+        found = of_last_week(kept)
+        rows = kept.execute("SELECT * FROM job_outcomes ORDER BY job_id").fetchall()
+        kept.execute("DELETE FROM job_outcomes")
+        for statement in OUTCOMES:
+            if statement.lstrip().startswith(("INSERT", "UPDATE", "WITH")):
+                kept.execute(statement)
+        again = kept.execute("SELECT * FROM job_outcomes ORDER BY job_id").fetchall()
+        assert [tuple(row) for row in again] == [tuple(row) for row in rows]
+        assert of_last_week(kept) == found
+
+
+def play(store: sqlite3.Connection, happened: list[tuple[int, str, int]]) -> None:
+    """Four jobs, of which each does what is said until it has ended."""
+    made = [claimed(store, number, NOW - 9 * DAY, REPO if number % 2 else "a/b") for number in range(1, 5)]
+    asked = [0] * len(made)
+    for hour, (which, fact, amount) in enumerate(happened):
+        job, at = jobs.get(store, made[which].id), NOW - 8 * DAY + timedelta(hours=5 * hour, milliseconds=7)
+        if not job.is_open:
+            continue
+        if fact in {"spend", "reserve"}:
+            asked[which] += 1
+            spend(store, job, f"m{amount % 2}", 10 + amount, NANO * amount or None, ordinal=asked[which])
+        elif fact.startswith("judge"):
+            judged(store, job, f"rule-{amount % 2}", tuple(CheckScore)[amount % len(CheckScore)])
+        elif fact == "end":
+            end(store, job, EventName(ENDINGS[amount]), at)
+        else:
+            names = {
+                "pull": EventName.PULL_OPENED,
+                "delivered": EventName.DELIVERED,
+                "revision": EventName.REVISION_ORDERED,
+            }
+            noted(store, job, names[fact], at)

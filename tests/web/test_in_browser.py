@@ -114,7 +114,16 @@ async def test_everybody_can_read_every_page(page: Page, browser: Browser, view:
     await world.until(lambda: _asked_twice(page))
     async with opened(browser, VIEWS[view], bypass_csp=True) as tab:
         await tab.goto(f"{page.address}?token={page.token}")
-        for path in ("", "inbox", "jobs/1", "jobs/1/transcript", "jobs/1/diff", "jobs/1/checks", *OTHERS):
+        for path in (
+            "",
+            "inbox",
+            "jobs/1",
+            "jobs/1/transcript",
+            "jobs/1/diff",
+            "jobs/1/checks",
+            "jobs/1/cost",
+            *OTHERS,
+        ):
             await tab.goto(f"{page.address}{path}")
             await tab.add_script_tag(path=AXE)
             assert await tab.evaluate(SERIOUS) == [], path

@@ -110,6 +110,7 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
             page.world.model_will(blocked("no"), when=title)
         await page.world.settle()
         await page.world.until(lambda: _asked(page, 3))
+        one, two, three = [item.id for item in await page.world.decisions()]  # a proposal has a number too
         [many] = [form for form in await page.forms("/inbox") if form.action == "/answers"]
         digests = {
             form.fields["decision"]: form.fields["digest"]
@@ -121,14 +122,14 @@ async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown(
             data={
                 **many.fields,
                 "verb": "reject",
-                "chosen": [f"1 {digests['1']}", "2 0000", f"3 {digests['3']}"],
+                "chosen": [f"{one} {digests[str(one)]}", f"{two} 0000", f"{three} {digests[str(three)]}"],
             },
         )
         said = httpx.URL(sent.headers["location"]).params["done"]
-        assert "Decision 1: Drop it." in said and "Decision 3: Drop it." in said
-        assert "decision 2 has changed since it was shown; look at it again" in said.lower()
+        assert f"Decision {one}: Drop it." in said and f"Decision {three}: Drop it." in said
+        assert f"decision {two} has changed since it was shown; look at it again" in said.lower()
         await page.world.settle()
-        states = [(await page.world.read(decisions.get, number)).state for number in (1, 2, 3)]
+        states = [(await page.world.read(decisions.get, number)).state for number in (one, two, three)]
         assert states == [DecisionState.ANSWERED, DecisionState.OPEN, DecisionState.ANSWERED]
 
 

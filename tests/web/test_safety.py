@@ -25,7 +25,16 @@ from tests.world import FIX, REPO
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{7*1337}} javascript:alert(3) \u202e"
 )
-PAGES = ("/", "/inbox", "/inbox/1", "/jobs/1", "/jobs/1/transcript", "/jobs/1/diff", "/jobs/1/checks")
+PAGES = (
+    "/",
+    "/inbox",
+    "/inbox/1",
+    "/jobs/1",
+    "/jobs/1/transcript",
+    "/jobs/1/diff",
+    "/jobs/1/checks",
+    "/jobs/1/cost",
+)
 MORE = ("/spaces", f"/spaces/{REPO}", "/do", "/do/stop", "/look/status", "/look/job?words=1", "/look/queue")
 
 
@@ -187,6 +196,11 @@ async def test_the_owners_token_is_read_by_the_owner_alone() -> None:
     assert not home.page.exists()
 
 
+async def csrf_of(page: Page) -> str:
+    """What every form of theirs has, also that which signs them out."""
+    return (await page.forms("/"))[0].fields["csrf"]
+
+
 async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_revoked() -> None:
     async with made_page() as page:
         world = page.world
@@ -207,7 +221,9 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
 
         reader = await signed_in("reads", AccessRight.READ)
         assert "a secret title" in await reader.words("/")
-        assert "that takes more" in await reader.press("/inbox", "Drop it")
+        [ours] = [form for form in await page.forms("/inbox") if form.action == "/answer"]
+        fields = {**ours.fields, "verb": "drop", "csrf": await csrf_of(reader)}
+        assert "that takes more" in await reader.send("/inbox", "/answer", fields)
         refused = [
             entry
             for entry in await world.read(lambda c: list(ledger.entries(c)))
@@ -233,7 +249,8 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
             assert (await other.get(path)).status_code == 403, path
         acts = await signed_in("acts", AccessRight.ACT, REPO)
         assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
-        assert "that takes more" in await acts.press("/do/remove", "remove", repository=REPO)
+        fields = {"repository": REPO, "csrf": await csrf_of(acts)}
+        assert "that takes more" in await acts.send("/do/remove", "/do/remove", fields)
         assert "web:acts" in await page.words("/inbox")
         await database.write(
             Failpoint.ACCESS_REVOKED,

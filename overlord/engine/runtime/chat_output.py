@@ -1,6 +1,6 @@
 """Overlord's voice in the chat: the port, where it speaks, and what may be forgotten: the pace it keeps, who people are."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -31,6 +31,8 @@ class ChatOutput:
     """This Overlord among those that may speak in the same channel."""
     place: Place
     monotonic: Callable[[], float]
+    connected: Callable[[], Awaitable[bool]] | None = None
+    """Whether what people say arrives by a connection that stands; None where they send requests to our listener."""
     free_at: float = 0.0
     aside: dict[int, float] = field(default_factory=dict)
     last: dict[int, float] = field(default_factory=dict)

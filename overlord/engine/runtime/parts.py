@@ -11,6 +11,7 @@ from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
 from overlord.engine.runtime.chat_output import ChatOutput
+from overlord.engine.runtime.contact import Contacts, watched
 from overlord.engine.runtime.diff_cache import DiffCache
 from overlord.engine.runtime.hint import Hints
 from overlord.engine.runtime.poll_outcome import PollOutcomes
@@ -48,6 +49,7 @@ class Parts:
     hints: Hints = field(default_factory=Hints)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
+    contacts: Contacts = field(default_factory=Contacts)
     meters: Meters = field(default_factory=Meters)
     chat_output: ChatOutput | None = None
     """The chat; None where there is none, and everything works all the same."""
@@ -73,6 +75,12 @@ class Parts:
     def contract(self, space: str) -> Contract:
         """The contract of a space."""
         return self.current.contract(space)
+
+    def watched(self) -> "Parts":
+        """The same, with how calls of the runner and the chat go noted in `contacts`."""
+        if self.chat_output is not None:
+            self.chat_output.chat = watched(self.chat_output.chat, self.contacts.chat, self.clock.now)
+        return replace(self, runner=watched(self.runner, self.contacts.runner, self.clock.now))
 
     def still(self) -> "Parts":
         """The same for one step: its settings stay as they are now."""

@@ -41,6 +41,7 @@ async def talking(running: Overlord) -> AsyncIterator[ASGIApp | None]:
     token = slack.app_token.get_secret_value()
     handler = AsyncSocketModeHandler(app, token, logger=_socket_log, ping_interval=PING_S)
     connecting = asyncio.create_task(handler.client.connect())  # type: ignore[no-untyped-call]  # it does not give up, and nothing waits for it
+    chat_output.connected = handler.client.is_connected
     log.info("talking", channel=chat_output.channel, by="socket mode")
     try:
         yield None

@@ -37,7 +37,7 @@ class Health:
 
     async def healthz(self, _request: Request) -> Response:
         """200 while the loop makes passes."""
-        if self._is_stalled():
+        if self.is_stalled():
             return JSONResponse({"status": "stalled"}, 503)
         return JSONResponse({"status": "ok"})
 
@@ -68,7 +68,8 @@ class Health:
         else:
             yield from (f"{name}: {reached}; see `overlord status`" for name, reached in bad.items())
 
-    def _is_stalled(self) -> bool:
+    def is_stalled(self) -> bool:
+        """Whether the loop is stuck."""
         return self._now() - max(self._running.pulse.beat_at, self._began_at) >= STALLED_S
 
     def _now(self) -> float:
@@ -80,7 +81,7 @@ class Health:
             if self._known is None or self._now() - self._known[0] >= KNOWN_FOR_S:
                 found = [await self._database(), await self._runner(), self._disk()]
                 self._known = self._now(), [reason for reason in found if reason]
-        now = [self._forge(), "the loop makes no passes" if self._is_stalled() else ""]
+        now = [self._forge(), "the loop makes no passes" if self.is_stalled() else ""]
         return [*self._known[1], *(reason for reason in now if reason)]
 
     def _forge(self) -> str:

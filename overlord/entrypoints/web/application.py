@@ -17,7 +17,8 @@ from starlette.routing import Mount, Route
 from overlord.domain.conversation.argument import CommandError
 from overlord.entrypoints.web.api.application import PREFIX, Api
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
-from overlord.entrypoints.web.handlers import Handlers, error_page, worded
+from overlord.entrypoints.web.handlers import error_page, worded
+from overlord.entrypoints.web.job_handlers import JobHandlers
 from overlord.entrypoints.web.render import HERE, Templates
 from overlord.entrypoints.web.sign_in import (
     TOKEN,
@@ -42,7 +43,7 @@ class Application:
 
     def __init__(self, site: Site, templates: Templates) -> None:
         self._site, self._templates = site, templates
-        self._handlers = Handlers(site, templates)
+        self._handlers = JobHandlers(site, templates)
 
     def starlette(self) -> Starlette:
         h = self._handlers
@@ -55,6 +56,8 @@ class Application:
             ("/jobs/{number}/transcript", h.transcript),
             ("/jobs/{number}/diff", h.diff),
             ("/jobs/{number}/checks", h.checks),
+            ("/jobs/{number}/cost", h.cost),
+            ("/jobs/{number}/cost.csv", h.cost_csv),
             ("/jobs/{number}/evidence/{digest}", h.evidence),
             ("/history", h.history),
             ("/trends", h.trends),
@@ -69,6 +72,7 @@ class Application:
         acts: list[tuple[str, Handler]] = [
             ("/answer", h.answer),
             ("/answers", h.answer_many),
+            ("/jobs/{number}/verify-ledger", h.verify_ledger),
             ("/jobs/{number}/{verb}", h.job_act),
             ("/do/{verb}", h.act),
             ("/sign-out", self._sign_out),

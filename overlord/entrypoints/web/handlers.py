@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -13,6 +13,7 @@ from overlord.domain.conversation.look_argument import DaySpan
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.interface import Interface
 from overlord.domain.text.csv_rows import csv_text
+from overlord.entrypoints.web.address import back, done_in, is_part, job_in, number_in, part_of
 from overlord.entrypoints.web.form import form_of
 from overlord.entrypoints.web.giving import (
     about_job,
@@ -29,7 +30,6 @@ from overlord.entrypoints.web.pages import inbox as inbox_page
 from overlord.entrypoints.web.pages import job as job_page
 from overlord.entrypoints.web.pages import now as now_page
 from overlord.entrypoints.web.render import Templates
-from overlord.entrypoints.web.sign_in import same
 from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.errors import NotFound, Refused, StoreError
@@ -46,10 +46,6 @@ from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Done
 
 MOST_BATCH = 100
-MOST_DIGITS = 15
-DONE = "done"
-"""The parameter that says what was done."""
-SIGNED, PART = "signed", "part"
 
 
 class Handlers:
@@ -61,9 +57,9 @@ class Handlers:
     # Looks
 
     async def now(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: now_page.now(look, visitor.spaces))
-        health = await self._site.health() if not visitor.spaces else []
-        return await self._page(request, visitor, "now", {"now": found, "health": health})
+        known = await self._site.known()
+        found = await self._site.look(lambda look: now_page.now(look, known, visitor.spaces))
+        return await self._page(request, visitor, "now", {"now": found})
 
     async def waiting(self, _request: Request, visitor: Visitor) -> Response:
         """How much waits for a person: what the navigation shows."""
@@ -71,28 +67,31 @@ class Handlers:
         return HTMLResponse(str(number or ""))
 
     async def inbox(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: inbox_page.inbox(look, visitor.spaces))
+        found = await self._site.look(lambda look: inbox_page.inbox(look, visitor.spaces, visitor.actor))
+        if found.is_news and not is_part(request):
+            await self._site.note_seen(visitor, {item.decision.id: item.digest for item in found.waiting})
         return await self._page(request, visitor, "inbox", {"inbox": found})
 
     async def decision(self, request: Request, visitor: Visitor) -> Response:
         ref = ref_in(request.path_params["ref"])
-        found = await self._site.look(lambda look: inbox_page.one(look, ref))
+        found = await self._site.look(lambda look: inbox_page.one(look, ref, visitor.actor))
         visitor.check_sees([found.space])
         return await self._page(request, visitor, "decision", {"item": found}, here="inbox")
 
     async def job(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: job_page.story(look, _job(request)))
-        return await self._of_job(request, visitor, found.head, "story", {"story": found})
+        found = await self._site.look(lambda look: job_page.story(look, job_in(request)))
+        values = {"story": found, "ledger": self._site.verifier.known}
+        return await self._of_job(request, visitor, found.head, "story", values)
 
     async def transcript(self, request: Request, visitor: Visitor) -> Response:
-        number, session = _job(request), request.query_params.get("session", "")
+        number, session = job_in(request), request.query_params.get("session", "")
         home = self._site.running.parts.home
-        first = _number(request.query_params.get("first", "-1"))
+        first = number_in(request.query_params.get("first", "-1"))
         found = await self._site.look(lambda look: job_page.transcript(look, home, number, session, first))
         return await self._of_job(request, visitor, found.head, "transcript", {"transcript": found})
 
     async def diff(self, request: Request, visitor: Visitor) -> Response:
-        number = _job(request)
+        number = job_in(request)
 
         def read(look: Look) -> Any:
             head = job_page.head(look, number)
@@ -111,11 +110,11 @@ class Handlers:
         return await self._of_job(request, visitor, head, "diff", {"diff": shown})
 
     async def checks(self, request: Request, visitor: Visitor) -> Response:
-        found = await self._site.look(lambda look: job_page.checks(look, _job(request)))
+        found = await self._site.look(lambda look: job_page.checks(look, job_in(request)))
         return await self._of_job(request, visitor, found.head, "checks", {"checks": found})
 
     async def evidence(self, request: Request, visitor: Visitor) -> Response:
-        number, digest = _job(request), request.path_params["digest"]
+        number, digest = job_in(request), request.path_params["digest"]
         home = self._site.running.parts.home
 
         def read(look: Look) -> Any:
@@ -135,7 +134,7 @@ class Handlers:
             words=asked.get("q", ""),
             space=asked.get("space", ""),
             state=asked.get("state", ""),
-            before=max(0, _number(asked.get("before", "0"))),
+            before=max(0, number_in(asked.get("before", "0"))),
         )
         found = await self._site.look(lambda look: history_page.history(look, wanted, visitor.spaces))
         return await self._page(request, visitor, "history", {"history": found})
@@ -178,7 +177,8 @@ class Handlers:
 
     async def verbs(self, request: Request, visitor: Visitor) -> Response:
         """Everything that can be done, each with a form of its own."""
-        found = [(name, help_of(name).partition("\n")[0]) for name in verbs.offered(Interface.PAGE)]
+        offered = [name for name in verbs.offered(Interface.PAGE) if visitor.may(verbs.find(name).right)]
+        found = [(name, help_of(name).partition("\n")[0]) for name in offered]
         return await self._page(request, visitor, "verbs", {"verbs": found})
 
     async def verb(self, request: Request, visitor: Visitor) -> Response:
@@ -191,6 +191,7 @@ class Handlers:
             "help": help_of(name),
             "fields": fields_of(name),
             "confirm": verbs.find(name).confirm,
+            "is_allowed": visitor.may(verbs.find(name).right),
         }
         return await self._page(request, visitor, "verb", values)
 
@@ -209,7 +210,7 @@ class Handlers:
     async def job_act(self, request: Request, visitor: Visitor) -> Response:
         """Give a verb about a job."""
         form = dict(await form_of(request))
-        name, number = request.path_params["verb"], _job(request)
+        name, number = request.path_params["verb"], job_in(request)
         command = about_job(name, number, form.get("words", "").strip())
         return await self._given(request, visitor, command, form)
 
@@ -234,7 +235,7 @@ class Handlers:
                 said.append(done.text)
             except (Refused, NotFound, CommandError, StoreError) as error:
                 said.append(_worded(error))
-        return _back(request, visitor, " ".join(said) or "Nothing was chosen.")
+        return back(request, visitor, " ".join(said) or "Nothing was chosen.")
 
     # What they share
 
@@ -242,7 +243,7 @@ class Handlers:
         self, request: Request, visitor: Visitor, command: Command, form: Mapping[str, str]
     ) -> Response:
         done = await give(self._site, visitor, command, form.get("digest", ""))
-        return _back(request, visitor, _said(done))
+        return back(request, visitor, _said(done))
 
     async def _of_job(
         self, request: Request, visitor: Visitor, head: job_page.JobHead, tab: str, values: Mapping[str, Any]
@@ -282,14 +283,15 @@ class Handlers:
             "waiting": waiting,
             "csrf": visitor.csrf,
             "person": visitor.name,
+            "visitor": visitor,
             "events": f"/events?after={self._site.live.number}",
             "waiting_url": "/waiting",
-            "part": _part_of(request),
-            "done": _done(request, visitor),
+            "part": part_of(request),
+            "done": done_in(request, visitor),
             "url": request.url.path,
         }
-        is_part = request.query_params.get("part") == "1"
-        return self._templates.response(f"{'parts/' if is_part else ''}{name}.html", {**common, **values})
+        folder = "parts/" if is_part(request) else ""
+        return self._templates.response(f"{folder}{name}.html", {**common, **values})
 
 
 def error_page(templates: Templates, visitor: Visitor | None, status: int, title: str, text: str) -> Response:
@@ -318,15 +320,12 @@ def _trends(request: Request, visitor: Visitor) -> Question:
     space = asked.get("space", "")
     visitor.check_sees([space])
     arguments = OfTrends(
-        days=DaySpan(asked.get("days", DaySpan.MONTH)), model=asked.get("model", "")[:200], space=space
+        days=DaySpan(asked.get("days", DaySpan.MONTH)),
+        model=asked.get("model", "")[:200],
+        agent=asked.get("agent", "")[:200],
+        space=space,
     )
     return Question(name="trends", arguments=arguments)
-
-
-def _part_of(request: Request) -> str:
-    """The address of the part of a page that changes."""
-    rest = request.url.remove_query_params([DONE, SIGNED]).include_query_params(part="1")
-    return f"{rest.path}?{rest.query}"
 
 
 def _said(done: Done) -> str:
@@ -344,44 +343,3 @@ def _worded(error: Exception) -> str:
 def worded(error: Exception) -> str:
     """An error as a sentence."""
     return _worded(error)
-
-
-def _back(request: Request, visitor: Visitor, said: str) -> Response:
-    """To the page that the form was on, with what was done: signed, so that no link of a stranger's says it."""
-    text = said[:1500]
-    return RedirectResponse(
-        f"{_came_from(request)}{DONE}={quote(text, safe='')}&{SIGNED}={visitor.signed(text)}", 303
-    )
-
-
-def _came_from(request: Request) -> str:
-    """The page a form was on, up to where a parameter follows."""
-    try:
-        page = urlsplit(request.headers.get("referer", ""))
-    except ValueError:
-        return "/?"
-    if page.netloc != request.headers.get("host") or not page.path.startswith("/"):
-        return "/?"
-    kept = [(name, value) for name, value in parse_qsl(page.query) if name not in {DONE, SIGNED, PART}]
-    return f"/{page.path.lstrip('/')}?{urlencode(kept)}{'&' if kept else ''}"
-
-
-def _done(request: Request, visitor: Visitor) -> str:
-    """What was done, where we have said it."""
-    text = request.query_params.get(DONE, "")
-    return text if text and same(visitor.signed(text), request.query_params.get(SIGNED, "")) else ""
-
-
-def _job(request: Request) -> int:
-    """The job of an address. Raises NotFound for a number that none can have."""
-    text = request.path_params["number"]
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise NotFound("there is no such job")
-    return int(text)
-
-
-def _number(text: str) -> int:
-    try:
-        return int(text) if len(text) <= 9 else -1
-    except ValueError:
-        return -1

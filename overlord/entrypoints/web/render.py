@@ -52,6 +52,7 @@ class Templates:
             "plain": visible,
             "view": self._view,
             "moment": moment,
+            "ticked": ticked,
             "path": lambda text: quote(text, safe="/"),
         }
         self._environment.globals |= {"version": version("overlord"), "links": self._links}
@@ -88,6 +89,14 @@ class PageLinks(Links):
 def age(at: datetime | None, now: datetime) -> str:
     """How long ago, in one unit."""
     return age_text(max((now - at).total_seconds(), 0.0)) if at is not None else ""
+
+
+def ticked(text: str) -> Markup:
+    """A sentence of ours, with what stands between backticks as code."""
+    pieces = enumerate(visible(text).split("`"))
+    return Markup().join(
+        Markup("<code>{}</code>").format(piece) if number % 2 else piece for number, piece in pieces
+    )
 
 
 def moment(at: datetime | str) -> Markup:

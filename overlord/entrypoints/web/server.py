@@ -19,6 +19,7 @@ from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.render import SECURITY_HEADERS, Templates
 from overlord.entrypoints.web.sign_in import TOKEN
 from overlord.entrypoints.web.site import Site, owner_token
+from overlord.entrypoints.web.verifying import LedgerVerifier
 from overlord.home import Home
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
 from overlord.settings.chat import LOOPBACK
@@ -50,7 +51,8 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         running=running,
         reader=reader,
         sessions=sessions,
-        live=Live(running, reader),
+        live=(live := Live(running, reader)),
+        verifier=LedgerVerifier(reader, parts.clock.now, live.changed.notify),
         health_of=Health(running),
         owner_token=token,
         is_local=settings.page.place[0] in LOOPBACK,
@@ -67,6 +69,7 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
+        await site.verifier.close()
         await _ended(server)
         reader.close()
         sessions.close()

@@ -4,11 +4,12 @@ import getpass
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
+import structlog
 from starlette.requests import Request
 
 from overlord.app import Overlord
@@ -17,16 +18,20 @@ from overlord.domain.interface import Interface
 from overlord.domain.person import Person
 from overlord.entrypoints.listen.health import Health
 from overlord.entrypoints.web.live import Live
+from overlord.entrypoints.web.pages import health
 from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.sign_in import Attempts, same
+from overlord.entrypoints.web.verifying import LedgerVerifier
 from overlord.entrypoints.web.visitor import Visitor
+from overlord.errors import StoreError
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.queries.look import Look
-from overlord.store import access
+from overlord.store import access, seen_decisions
 from overlord.verbs.right import OF_TOKEN, Right
 from overlord.verbs.verb import Context
 
+log = structlog.get_logger()
 Result = TypeVar("Result")
 LASTS_S = int(SESSION_LASTS.total_seconds())
 STRANGER = "web:stranger"
@@ -67,6 +72,7 @@ class Site:
     sessions: Reader
     """Who somebody is, is found also while pages take long."""
     live: Live
+    verifier: LedgerVerifier
     health_of: Health
     owner_token: str
     is_local: bool
@@ -145,9 +151,19 @@ class Site:
         """What a query or a page reads. Raises NotFound, Refused."""
         return await self.reader.read(lambda connection: act(self.look_at(connection)))
 
-    async def health(self) -> list[str]:
-        """What keeps work from going on, in sentences."""
-        return await self.health_of.reasons()
+    async def known(self) -> health.Known:
+        """How it is with what the daemon calls, as its own work has shown."""
+        return await health.known(self.running, self.health_of)
+
+    async def note_seen(self, visitor: Visitor, shown: Mapping[int, str]) -> None:
+        """Remember what somebody is shown of what waits; where that cannot be written, it is shown all the same."""
+        at = self.now
+        try:
+            await self.running.parts.database.write(
+                Failpoint.ACCESS_GRANTED, lambda c: seen_decisions.note(c, visitor.actor, shown, at=at)
+            )
+        except (StoreError, sqlite3.DatabaseError) as error:
+            log.warning("page_not_told", trouble=str(error))
 
     def look_at(self, connection: sqlite3.Connection) -> Look:
         settings = self.running.parts.settings

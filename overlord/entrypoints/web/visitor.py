@@ -49,6 +49,25 @@ class Visitor:
         if not all(map(self.sees, spaces)):
             raise NotAllowed(f"this token is for {', '.join(self.spaces)} alone")
 
+    def may(self, needed: Right) -> bool:
+        """Whether their right is enough, wherever it is."""
+        return self.right >= needed
+
+    @property
+    def acts(self) -> bool:
+        """Whether they may have work done and answered."""
+        return self.may(Right.WRITER)
+
+    @property
+    def decides(self) -> bool:
+        """Whether they may pause what goes on."""
+        return self.may(Right.APPROVER)
+
+    @property
+    def limits(self) -> str:
+        """What they may, in a sentence."""
+        return f"Your token may {_MAY[self.right]}."
+
     def check_may(self, needed: Right, space: str) -> None:
         """Raises NotAllowed for who may not do something there."""
         check_right(needed, self.right, f"this token may {_MAY[self.right]}; that takes more")

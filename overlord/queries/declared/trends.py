@@ -5,6 +5,7 @@ A job counts on the day it ended, with all that it did and cost before. Days are
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Annotated
 
 from overlord.domain.budgets.budget import NANO, Cost, cost_text
@@ -25,7 +26,7 @@ from overlord.queries.query import Cell, Query
 from overlord.store import job_outcomes
 
 MOST_ROWS = 20
-"""Repositories, models or ways to end that are shown to people; programs get all."""
+"""Repositories, agents, models or ways to end that are shown to people; programs get all."""
 _COLUMNS = ("ended", "merged", "first pass", "revisions", "to PR", "per merge")
 MEANS = (
     "A job counts on the day it ended (UTC), with all that it did and cost before. Rows are: jobs that ended, merged,"
@@ -54,6 +55,12 @@ class OfTrends:
     model: Annotated[
         str, NamedArgument(name="model", help="Only jobs whose first session asked this model.")
     ] = ""
+    agent: Annotated[
+        str,
+        NamedArgument(
+            name="agent", help="Only jobs that this agent program worked on; so far all are minion's."
+        ),
+    ] = ""
     space: Annotated[str, SpaceOptionArgument()] = ""
 
 
@@ -61,15 +68,21 @@ def _read(look: Look, arguments: OfTrends) -> Trends:
     days = int(arguments.days)
     usual = Bucket.WEEK if arguments.days is DaySpan.QUARTER else Bucket.DAY
     space = look.space(arguments.space or None)
-    since = window_start(look.at, days)
-    found = job_outcomes.between(look.connection, since, look.at, space=space)
+    wanted = job_outcomes.Wanted(
+        first=window_start(look.at, days).date(),
+        last=look.at.astimezone(UTC).date(),
+        space=space,
+        agent=arguments.agent,
+        model=arguments.model,
+    )
     return trends(
-        found,
+        job_outcomes.ended(look.connection, wanted),
         at=look.at,
         days=days,
         bucket=Bucket(arguments.by) if arguments.by else usual,
         space=space,
         model=arguments.model,
+        agent=arguments.agent,
     )
 
 
@@ -77,12 +90,15 @@ def _view(_look: Look, found: Trends) -> View:
     whole = found.whole
     of = f" in {words(found.space)}" if found.space else ""
     of += f" with {words(found.model)}" if found.model else ""
+    of += f" by {words(found.agent)}" if found.agent else ""
     text = f"The last {found.days} days{of}: {count(whole.ended, 'job')} ended, {whole.merged:,} merged"
     if not whole.ended:
         return View(summary=text, parts=(Heading(text), Paragraph(("No job ended in these days.",))))
     parts: list[Part] = [Heading(text), _facts(whole), *_charts(found)]
     if len(found.spaces) > 1:
         parts.append(_table("repository", found.spaces))
+    if len(found.agents) > 1:
+        parts.append(_table("agent", found.agents))
     if len(found.models) > 1:
         parts.append(_table("model", found.models))
     if found.failures:
@@ -200,6 +216,7 @@ def _csv(found: Trends) -> Iterator[Sequence[Cell]]:
     for of, items in (
         (str(found.bucket), found.points),
         ("repository", found.spaces),
+        ("agent", found.agents),
         ("model", found.models),
     ):
         yield from ((of, item.name, *_cells(item.figures)) for item in items)

@@ -202,6 +202,54 @@ def of_session(connection: sqlite3.Connection, session_id: str) -> list[Exchange
     return select(connection, Exchange, query, session_id)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobExchange:
+    """One request to a model on a job's books, and what it cost."""
+
+    session_id: str
+    model: str
+    at: datetime
+    status: int | None
+    """None while it is under way, or where it was cut off."""
+    prompt: int
+    cached: int
+    completion: int
+    cost_nusd: int | None
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(tokens=self.prompt + self.completion, nusd=self.cost_nusd)
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[JobExchange]:
+    """Every request of a job's sessions, oldest first."""
+    query = """SELECT session_id, model, at, status, prompt, cached, completion, cost_nusd
+               FROM exchanges WHERE job_id = ? ORDER BY id"""
+    return [
+        JobExchange(
+            session_id=session,
+            model=model,
+            at=datetime.fromisoformat(at),
+            status=status,
+            prompt=prompt,
+            cached=cached,
+            completion=completion,
+            cost_nusd=cost_nusd,
+        )
+        for session, model, at, status, prompt, cached, completion, cost_nusd in connection.execute(
+            query, (job_id,)
+        )
+    ]
+
+
+def last_answered(connection: sqlite3.Connection) -> datetime | None:
+    """When a model last gave a reply, as far as the newest requests tell."""
+    query = """SELECT settled_at FROM (SELECT id, settled_at, status FROM exchanges ORDER BY id DESC LIMIT 1000)
+               WHERE status < 400 ORDER BY id DESC LIMIT 1"""
+    row = connection.execute(query).fetchone()
+    return datetime.fromisoformat(row["settled_at"]) if row and row["settled_at"] else None
+
+
 def models_of(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:
     """The models that answered a job's sessions."""
     query = "SELECT DISTINCT model FROM exchanges WHERE job_id = ? AND status < 400 ORDER BY model"

@@ -1,7 +1,7 @@
 """Inbox: everything that waits for a person, with what it rests on beside the answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from overlord.domain.answers import consequence_of, label_of
@@ -13,7 +13,10 @@ from overlord.domain.view.view import Actions, Heading, View
 from overlord.queries import registry
 from overlord.queries.look import Look
 from overlord.queries.registry import Question
-from overlord.store import decisions, jobs
+from overlord.store import decisions, jobs, seen_decisions
+from overlord.store.seen_decisions import Seen
+from overlord.verbs.answering import right_of
+from overlord.verbs.right import Right
 
 WORDED = frozenset({Verb.REPLY, Verb.ADD_BUDGET, Verb.LIMIT, Verb.REJECT, Verb.RETRY, Verb.ONE_MORE})
 """Answers that take words of the person's."""
@@ -48,6 +51,12 @@ class Asked:
     answers: tuple[Offered, ...]
     suggested: tuple[str, ...]
     """Texts that are offered with an answer in words."""
+    right: Right
+    """What whoever answers it must at least be."""
+    is_new: bool = False
+    """Whether whoever looks was not shown it before."""
+    changed_since: datetime | None = None
+    """When whoever looks was last shown it, if it was another one then."""
 
     @property
     def label(self) -> str:
@@ -78,19 +87,41 @@ class Inbox:
     """The page."""
 
     waiting: tuple[Asked, ...]
+    is_news: bool
+    """Whether something is to be remembered of what is shown."""
     answered: tuple[Given, ...]
 
 
-def inbox(look: Look, sees: Iterable[str] = ()) -> Inbox:
-    """Of the repositories that somebody `sees`; empty for all. What holds up work comes first, and then the oldest."""
-    seen = frozenset(sees)
+def inbox(look: Look, sees: Iterable[str] = (), actor: str = "") -> Inbox:
+    """Of the repositories that somebody `sees`; empty for all. What holds up work comes first, and then the oldest. What the `actor`
+    was not shown before, or not like that, is marked."""
+    seen, known = frozenset(sees), seen_decisions.by(look.connection, actor)
     found = [asked(look, decision) for decision in decisions.inbox(look.connection)]
-    mine = [item for item in found if not seen or item.space in seen]
+    mine = [
+        _marked(item, known.get(item.decision.id), look.at)
+        for item in found
+        if not seen or item.space in seen
+    ]
     mine.sort(
         key=lambda item: (item.decision.ref.kind is not ApprovalKind.DECISION, item.decision.created_at)
     )
     given = [item for item in decisions.newest_answered(look.connection, limit=20) if not seen]
-    return Inbox(waiting=tuple(mine), answered=tuple(map(_given, given)))
+    is_news = seen_decisions.is_due(known, (item.decision for item in mine), at=look.at)
+    return Inbox(waiting=tuple(mine), is_news=is_news, answered=tuple(map(_given, given)))
+
+
+def _marked(item: Asked, seen: Seen | None, at: datetime) -> Asked:
+    """With what is news of it to somebody."""
+    if not item.is_open:
+        return item
+    if seen is None:
+        return replace(item, is_new=True)
+    if seen.digest != item.digest:
+        return replace(item, changed_since=seen.at)
+    before, before_at = seen.look_before(at)
+    if not before:
+        return replace(item, is_new=True)
+    return replace(item, changed_since=before_at) if before != item.digest else item
 
 
 def count(look: Look, sees: Iterable[str] = ()) -> int:
@@ -100,9 +131,10 @@ def count(look: Look, sees: Iterable[str] = ()) -> int:
     return len(waiting) if not seen else sum(_space(look, item) in seen for item in waiting)
 
 
-def one(look: Look, ref: ApprovalRef) -> Asked:
-    """One of them. Raises NotFound."""
-    return asked(look, decisions.meant(look.connection, ref))
+def one(look: Look, ref: ApprovalRef, actor: str = "") -> Asked:
+    """One of them, marked as in the inbox. Raises NotFound."""
+    found = asked(look, decisions.meant(look.connection, ref))
+    return _marked(found, seen_decisions.by(look.connection, actor).get(found.decision.id), look.at)
 
 
 def asked(look: Look, decision: Decision) -> Asked:
@@ -118,6 +150,7 @@ def asked(look: Look, decision: Decision) -> Asked:
         digest=decision.digest,
         answers=tuple(_offered(decision, verb) for verb in decision.verbs) if is_open else (),
         suggested=decision.suggested,
+        right=right_of(decision),
     )
 
 

@@ -48,6 +48,8 @@ class JobStory:
     evidence: View
     files: tuple[EvidenceFile, ...]
     cost: JobCost
+    events: int
+    """How many of the ledger's are about it."""
 
 
 def head(look: Look, number: int) -> JobHead:
@@ -71,6 +73,7 @@ def story(look: Look, number: int) -> JobStory:
         evidence=View(summary="", parts=evidence_parts(story_of(look.connection, shown.job, contract))),
         files=tuple(evidence.exhibits(look.connection, number)),
         cost=overview.job_cost(look.connection, look.settings, number, at=look.at),
+        events=ledger.count_of(look.connection, number),
     )
 
 

@@ -11,6 +11,8 @@ from overlord.domain.evaluation import CheckResult
 from overlord.domain.inquiry import Cap, JobView, Queue, Status
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
+from overlord.entrypoints.web.pages import health
+from overlord.entrypoints.web.pages.health import HealthLine, Known
 from overlord.queries import overview
 from overlord.queries.look import Look
 from overlord.store.checks import evaluations
@@ -46,10 +48,11 @@ class Now:
     """Open jobs that are at rest: waiting for people, in review."""
     queue: Queue
     status: Status
+    health: tuple[HealthLine, ...]
     today: str
 
 
-def now(look: Look, sees: Iterable[str] = ()) -> Now:
+def now(look: Look, known: Known, sees: Iterable[str] = ()) -> Now:
     """Of the repositories that somebody `sees`; empty for all."""
     seen = frozenset(sees)
     found = overview.status(look.connection, look.settings, at=look.at)
@@ -67,6 +70,7 @@ def now(look: Look, sees: Iterable[str] = ()) -> Now:
             pauses=(),
         ),
         status=found if not seen else _only(found, seen),
+        health=health.lines(look, found, known, seen),
         today=cost_text(found.today) if not seen else "",
     )
 
