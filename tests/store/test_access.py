@@ -91,7 +91,7 @@ def test_what_a_stranger_sends_is_no_token_and_no_session(connection: sqlite3.Co
 def test_secrets_are_kept_nowhere_and_their_hashes_in_no_fact(connection: sqlite3.Connection) -> None:
     token, secret = create(connection)
     cookie = access.begin_session(connection, token, at=NOW)
-    owner = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owner = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     access.end_session(connection, cookie, at=NOW)
     access.revoke(connection, "ci", actor="cli:alice", at=NOW)
     access.note_refusal(connection, secret, actor="web:unknown", at=NOW)
@@ -184,7 +184,7 @@ def test_a_session_is_its_tokens_and_is_found_by_its_cookie_alone(connection: sq
 
 
 def test_the_owner_has_a_session_of_no_token(connection: sqlite3.Connection) -> None:
-    cookie = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    cookie = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     found = access.find_session(connection, cookie, at=NOW)
     assert found is not None
     assert (found.token, found.actor, found.right) == (None, "web:alice", AccessRight.ADMIN)
@@ -203,7 +203,7 @@ def test_revoking_signs_out_its_own_browsers_and_no_others(connection: sqlite3.C
     other, _ = create(connection, "other")
     mine = [access.begin_session(connection, token, at=NOW) for _ in range(2)]
     theirs = access.begin_session(connection, other, at=NOW)
-    owners = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owners = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert access.revoke(connection, "ci", actor="cli:alice", at=NOW) == 2
     assert [access.find_session(connection, cookie, at=NOW) for cookie in mine] == [None, None]
     assert access.find_session(connection, theirs, at=NOW) and access.find_session(connection, owners, at=NOW)
@@ -240,7 +240,7 @@ def test_what_is_over_is_deleted_when_a_session_begins(connection: sqlite3.Conne
     for at in (old, old + timedelta(microseconds=1), later(-1)):
         access.begin_session(connection, token, at=at)
     assert sessions_left(connection) == 3
-    access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert sessions_left(connection) == 3, "one was over, to the microsecond"
 
 
@@ -264,7 +264,7 @@ def test_a_browsers_use_is_its_tokens_and_written_once_a_minute(connection: sqli
     found = access.find_session(connection, cookie, at=later(61))
     assert found is not None and found.token is not None
     assert (found.seen_at, found.token.last_used_at) == (later(60), later(60))
-    owners = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owners = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert access.note_session_use(connection, owners, at=later(60))
     access.revoke(connection, "ci", actor="cli:alice", at=later(61))
     assert not access.note_session_use(connection, cookie, at=later(300))

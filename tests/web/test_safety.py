@@ -10,11 +10,11 @@ from minion.protocol import Scope
 from overlord.domain.access import AccessRight
 from overlord.domain.scope.check import Change
 from overlord.embedded.play import blocked, call, edit, submit
+from overlord.entrypoints.web.owner import owner_token
 from overlord.entrypoints.web.pages.change import diff_of
 from overlord.entrypoints.web.pages.highlight import WITHIN_S, Highlighter
 from overlord.entrypoints.web.server import page_served
 from overlord.entrypoints.web.sign_in import FAILURES_A_MINUTE
-from overlord.entrypoints.web.site import owner_token
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.store import access, ledger
@@ -221,16 +221,17 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
             shown = await other.text(path)
             assert "secret" not in shown and "tokens." not in shown
         assert (await other.get("/spaces")).headers["location"] == "/spaces/acme/other"
-        for path in (
-            "/jobs/1",
-            "/jobs/1/diff",
-            "/inbox/1",
-            f"/spaces/{REPO}",
-            "/look/status",
-            "/trends",
-            f"/trends.csv?space={REPO}",
-        ):
+        for path in ("/look/status", "/trends"):
             assert (await other.get(path)).status_code == 403, path
+        for path, none in (
+            ("/jobs/1", "/jobs/9"),
+            ("/jobs/1/diff", "/jobs/9/diff"),
+            ("/inbox/1", "/inbox/9"),
+            (f"/spaces/{REPO}", "/spaces/acme/none"),
+            (f"/trends.csv?space={REPO}", "/trends.csv?space=acme/none"),
+        ):
+            hidden, missing = await other.get(path), await other.get(none)
+            assert (hidden.status_code, hidden.text) == (404, missing.text), path
         acts = await signed_in("acts", AccessRight.ACT, REPO)
         assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
         assert "that takes more" in await acts.press("/do/remove", "remove", repository=REPO)

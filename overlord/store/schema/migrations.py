@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema.access import ACCESS
+from overlord.store.schema.accounts import ACCOUNTS
 from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.comments import COMMENTS
 from overlord.store.schema.disk import DISK
@@ -349,7 +350,7 @@ _FIRST = (
     *HOMES,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS, APPROVALS, ACCESS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS, APPROVALS, ACCESS, ACCOUNTS)
 LATEST = len(MIGRATIONS)
 
 
