@@ -122,11 +122,25 @@ class LimitedProtocol(H11Protocol):
             timer.cancel()
 
 
+def host_of(address: object) -> str:
+    """From where a connection comes; empty for this machine itself, and where a socket knows no addresses."""
+    host = str(address[0]) if isinstance(address, tuple) and address else ""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_loopback:
+        return ""
+    # Whoever has one address of IPv6 has the whole network below it.
+    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+
+
 class LimitedServer:
     """Serves an application on listening sockets, to at most `allowed()` connections at a time.
 
     `admits` looks at a connection before anything is read from it; what it does not admit is closed. `refused` is called
-    for each connection that is refused or evicted because of the limit.
+    for each connection that is refused or evicted because of the limit. `host_of` says whose share an address counts for.
     """
 
     def __init__(
@@ -137,6 +151,7 @@ class LimitedServer:
         allowed: Callable[[], int],
         admits: Callable[[socket.socket], bool] = lambda _: True,
         refused: Callable[[], None] = lambda: None,
+        host_of: Callable[[object], str] = host_of,
         headers: Iterable[tuple[bytes, bytes]] = (),
     ) -> None:
         self.limits = limits
@@ -156,6 +171,7 @@ class LimitedServer:
         self._allowed = allowed
         self._admits = admits
         self._refused = refused
+        self._host_of = host_of
         self._members: dict[LimitedProtocol, str] = {}
         """The connections that are open, oldest first, and each one's address; empty for one on this machine."""
         self._starting: set[asyncio.Task[Any]] = set()
@@ -206,7 +222,7 @@ class LimitedServer:
                 self._rest(listening, error)
                 return
             self._is_exhausted = False
-            self._take(accepted, _host(address))
+            self._take(accepted, self._host_of(address))
 
     def _rest(self, listening: socket.socket, error: OSError) -> None:
         """Stop accepting for a moment: the socket stays ready, and the loop would do nothing else."""
@@ -258,17 +274,3 @@ class LimitedServer:
         except OSError:
             self.forget(connection)
             accepted.close()
-
-
-def _host(address: object) -> str:
-    """From where a connection comes; empty for this machine itself, and where a socket knows no addresses."""
-    host = str(address[0]) if isinstance(address, tuple) and address else ""
-    try:
-        found = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return ""
-    found = getattr(found, "ipv4_mapped", None) or found
-    if found.is_loopback:
-        return ""
-    # Whoever has one address of IPv6 has the whole network below it.
-    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))

@@ -1,5 +1,6 @@
 """The settings of the operator's page."""
 
+import re
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -7,6 +8,8 @@ from pydantic import Field, SecretStr, field_validator
 
 from overlord.settings.chat import LOOPBACK
 from overlord.settings.model import Section
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?")
 
 
 class Page(Section):
@@ -36,13 +39,14 @@ class Page(Section):
         if not value:
             return ""
         parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        if parts.scheme not in {"http", "https"} or not _HOST.fullmatch(parts.netloc):
             raise ValueError("must be an address, as https://overlord.example.org")
         if parts.path not in {"", "/"} or parts.query or parts.fragment:
             raise ValueError("must be an address without a path: the page has its whole name for itself")
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise ValueError("must be an https address; http only to this machine itself")
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        name = parts.hostname or ""
+        host = f"[{name}]" if ":" in name else name
         usual = {"http": 80, "https": 443}[parts.scheme]
         port = "" if parts.port in {None, usual} else f":{parts.port}"
         return f"{parts.scheme}://{host}{port}"

@@ -290,6 +290,23 @@ async def test_a_token_file_that_was_cut_off_is_made_anew(tmp_path: Path) -> Non
         assert home.page_token.stat().st_mode & 0o077 == 0
 
 
+async def test_browsers_of_the_owner_are_signed_out_once_their_token_is_replaced() -> None:
+    async with made_page() as page:
+        file = page.world.overlord.parts.home.page_token
+        file.write_text("x" * 43)
+        assert (await page.get("/")).status_code == 401
+        async with httpx.AsyncClient(base_url=page.address) as other:
+            assert (await other.get("/", params={"token": page.token})).status_code == 401, "the one before"
+            assert (await other.get("/", params={"token": "x" * 43})).status_code == 303
+            assert (await other.get("/")).status_code == 200
+            for content in ("", "y" * 42):
+                file.write_text(content)
+                assert (await other.get("/")).status_code == 401, content
+                assert (await other.get("/", params={"token": content})).status_code == 401, content
+            file.unlink()
+            assert (await other.get("/", params={"token": ""})).status_code == 401
+
+
 async def test_nobody_signs_in_with_nothing_and_no_link_says_what_was_done() -> None:
     async with made_page() as page:
         async with httpx.AsyncClient(base_url=page.address) as stranger:

@@ -32,10 +32,9 @@ log = structlog.get_logger()
 class Live:
     """Follows the facts, once for everybody who watches."""
 
-    def __init__(self, running: Overlord, reader: Reader) -> None:
-        self._running, self._reader = running, reader
-        self._monotonic = time.monotonic
-        self.ping_s = PING_S
+    def __init__(self, running: Overlord, reader: Reader, *, ping_s: float = PING_S) -> None:
+        """`ping_s`: how often a silent stream says that it is there, and looks whether somebody still may watch."""
+        self._running, self._reader, self._ping_s = running, reader, ping_s
         self.changed = Wakeup()
         self.number = 0
         """The ledger's last number."""
@@ -67,15 +66,15 @@ class Live:
             yield self._event()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(MOST_S):
-                looked_at = self._monotonic()
+                looked_at = time.monotonic()
                 while True:
-                    left_s = max(looked_at + self.ping_s - self._monotonic(), 0.0)
+                    left_s = max(looked_at + self._ping_s - time.monotonic(), 0.0)
                     rang = await self.changed.wait(seen, timeout_s=left_s)
                     seen = self.changed.count
-                    if not rang or self._monotonic() >= looked_at + self.ping_s:
+                    if not rang or time.monotonic() >= looked_at + self._ping_s:
                         if not await still_there():
                             return
-                        looked_at = self._monotonic()
+                        looked_at = time.monotonic()
                     yield self._event() if rang else ": still here\n\n"
 
     def _event(self) -> str:

@@ -18,7 +18,7 @@ from overlord.entrypoints.listen.health import Health
 from overlord.entrypoints.web.account import AccountRights
 from overlord.entrypoints.web.application import Application
 from overlord.entrypoints.web.github_sign_in import CALLBACK
-from overlord.entrypoints.web.live import Live
+from overlord.entrypoints.web.live import PING_S, Live
 from overlord.entrypoints.web.owner import OwnerToken
 from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.render import SECURITY_HEADERS, Templates
@@ -33,7 +33,8 @@ HEADER_S = 10.0
 MOST_CONNECTIONS = 400
 """A hundred browsers, each with its stream and a few pages at once."""
 MOST_OF_ONE = 200
-"""Connections of one address, which a proxy or an office may be for many people. Whoever is on this machine itself is not counted."""
+"""Connections of one address, which may be an office of many people. Whoever is on this machine itself is not counted, and behind a
+proxy, which all people come from, nobody is."""
 ENDING_S = 0.5
 OWNER = "owner"
 """What stands after the address where the owner of the home needs no token but their own."""
@@ -42,8 +43,8 @@ log = structlog.get_logger()
 
 
 @contextlib.asynccontextmanager
-async def page_served(running: Overlord) -> AsyncIterator[str]:
-    """Serve the page while the block runs, if the settings ask for one; gives its address."""
+async def page_served(running: Overlord, *, ping_s: float = PING_S) -> AsyncIterator[str]:
+    """Serve the page while the block runs, if the settings ask for one; gives its address. `ping_s`: see `Live`."""
     settings, parts = running.parts.settings, running.parts
     if not settings.page.address:
         yield ""
@@ -58,7 +59,7 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         running=running,
         reader=reader,
         sessions=sessions,
-        live=Live(running, reader),
+        live=Live(running, reader, ping_s=ping_s),
         health_of=Health(running),
         owner_token=token,
         is_local=settings.page.place[0] in LOOPBACK,
@@ -114,7 +115,7 @@ def _accounts(parts: Parts) -> AccountRights:
 def _server(site: Site, web: str) -> LimitedServer:
     return LimitedServer(
         Application(site, Templates(web)).starlette(),
-        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True, share=MOST_OF_ONE),
+        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True, share=None if site.url else MOST_OF_ONE),
         allowed=lambda: MOST_CONNECTIONS,
         headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],
     )

@@ -1,6 +1,7 @@
 """Signing in: a token, in the address that is printed or in a form, begins a session of this browser's."""
 
 import hmac
+import ipaddress
 import time
 from collections import deque
 from collections.abc import Callable
@@ -9,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from overlord.entrypoints.web.visitor import Visitor
-from overlord.settings.chat import LOOPBACK
 
 FAILURES_A_MINUTE = 10
 """Tokens that are none, from one address; after that everybody there waits."""
@@ -59,10 +59,17 @@ def without_token(request: Request) -> str:
 
 
 def address_of(request: Request, *, is_behind_proxy: bool) -> str:
-    """From where somebody asks. A proxy on this machine says it in its own words, the last of that header."""
+    """From where somebody asks. A proxy on this machine or in its network says it in its own words, the last of that header."""
     address = request.client.host if request.client is not None else ""
     said = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    return said[:MOST_ADDRESS_CHARS] if is_behind_proxy and said and address in LOOPBACK else address
+    return said[:MOST_ADDRESS_CHARS] if is_behind_proxy and said and _is_near(address) else address
+
+
+def _is_near(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_private
+    except ValueError:
+        return False
 
 
 def is_secure(request: Request, url: str) -> bool:
