@@ -117,7 +117,8 @@ def keep(client: httpx.AsyncClient, response: httpx.Response) -> None:
 
 
 @contextlib.asynccontextmanager
-async def ground() -> AsyncIterator[Ground]:
+async def ground(url: str = URL, listens: str = "127.0.0.1:0") -> AsyncIterator[Ground]:
+    """A page whose own address is `url`, and two repositories: `ada` may write to the first."""
     switched, silence = Switched(), Silence()
     async with (
         serve(switched) as forge,
@@ -125,8 +126,8 @@ async def ground() -> AsyncIterator[Ground]:
             before={"forge": silence.before},
             repositories=[REPO, OTHER],
             page={
-                "address": "127.0.0.1:0",
-                "url": URL,
+                "address": listens,
+                "url": url,
                 "github_client_id": "Iv1.client",
                 "github_client_secret": SECRET,
             },
@@ -135,7 +136,7 @@ async def ground() -> AsyncIterator[Ground]:
     ):
         switched.app = world.forge
         await world.forge.create_repository(OTHER, files={"README.md": "# other\n"}, private=False)
-        world.forge.oauth.client = AppClient(id="Iv1.client", secret=SECRET, callback=f"{URL}{CALLBACK}")
+        world.forge.oauth.client = AppClient(id="Iv1.client", secret=SECRET, callback=f"{url}{CALLBACK}")
         world.forge.join(REPO, "ada", "write")
         await world.start()
         async with page_served(world.overlord) as address:

@@ -226,7 +226,7 @@ class Application:
     async def _is_signed_in(self, secret: str) -> bool:
         """Whether a session still counts. While nobody can say so, who watches is not sent away."""
         try:
-            return await self._site.visitor_with(secret) is not None
+            return await self._site.visitor_with(secret, is_use=False) is not None
         except (StoreError, sqlite3.OperationalError):
             return True
         except NotNow:

@@ -89,14 +89,14 @@ class Site:
         secret = request.cookies.get(self.cookie, "")
         return await self.visitor_with(secret, acts=request.method == "POST") if secret else None
 
-    async def visitor_with(self, secret: str, *, acts: bool = False) -> Visitor | None:
+    async def visitor_with(self, secret: str, *, acts: bool = False, is_use: bool = True) -> Visitor | None:
         """Whose session has that secret; None where nobody's counts. `acts`: they want something done, so what GitHub says of them is
-        to be fresh. Raises NotNow."""
+        to be fresh. `is_use`: they ask for something, which is written down now and then. Raises NotNow."""
         at = self.now
         session = await self.sessions.read(lambda c: access.find_session(c, secret, at=at))
         if session is None or (session.is_owners and not self._is_owners(session)):
             return None
-        if session.is_use_due(at):
+        if is_use and session.is_use_due(at):
             await self.running.parts.database.write(
                 Failpoint.ACCESS_GRANTED, lambda c: access.note_session_use(c, secret, at=at)
             )
