@@ -1,16 +1,18 @@
 """An HTTP/1.1 server for clients that nobody trusts: how many connections it holds, and how long one may be silent.
 
-The session API and the operator's listener both serve with it; it imports nothing of ours. Three rules:
+The session API, the operator's listener and the page serve with it; it imports nothing of ours. Four rules:
 
 - A connection that has not sent a whole header after `header_s` is closed, however slowly its bytes come.
 - Over the limit, the oldest connection without a request makes room. Where each has one, the new connection is refused;
   or the oldest makes room all the same, where `evicts_busy` says so.
+- Over one address's share, the oldest connection of that address makes room in the same way.
 - When the process has no descriptor left, accepting rests for a moment. asyncio's own accept loop logs a traceback for each
   of a hundred tries then, and each of those starts the next hundred.
 """
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import socket
 from collections.abc import Callable, Iterable
@@ -49,6 +51,9 @@ class ConnectionLimits:
     """For a whole request header, from the connection's start or from the header's first byte after another request."""
     total_s: float | None = None
     """For all of one connection; None for as long as it is used."""
+    share: int | None = None
+    """Connections of one address; over it, the oldest of that address makes room. None for any number, and this machine itself is
+    never counted."""
     evicts_busy: bool = False
     """Whether the oldest connection makes room also where it has a request."""
     rest_s: float = 1.0
@@ -117,11 +122,25 @@ class LimitedProtocol(H11Protocol):
             timer.cancel()
 
 
+def host_of(address: object) -> str:
+    """From where a connection comes; empty for this machine itself, and where a socket knows no addresses."""
+    host = str(address[0]) if isinstance(address, tuple) and address else ""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_loopback:
+        return ""
+    # Whoever has one address of IPv6 has the whole network below it.
+    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+
+
 class LimitedServer:
     """Serves an application on listening sockets, to at most `allowed()` connections at a time.
 
     `admits` looks at a connection before anything is read from it; what it does not admit is closed. `refused` is called
-    for each connection that is refused or evicted because of the limit.
+    for each connection that is refused or evicted because of the limit. `host_of` says whose share an address counts for.
     """
 
     def __init__(
@@ -132,6 +151,7 @@ class LimitedServer:
         allowed: Callable[[], int],
         admits: Callable[[socket.socket], bool] = lambda _: True,
         refused: Callable[[], None] = lambda: None,
+        host_of: Callable[[object], str] = host_of,
         headers: Iterable[tuple[bytes, bytes]] = (),
     ) -> None:
         self.limits = limits
@@ -151,8 +171,9 @@ class LimitedServer:
         self._allowed = allowed
         self._admits = admits
         self._refused = refused
-        self._members: dict[LimitedProtocol, None] = {}
-        """The connections that are open, oldest first."""
+        self._host_of = host_of
+        self._members: dict[LimitedProtocol, str] = {}
+        """The connections that are open, oldest first, and each one's address; empty for one on this machine."""
         self._starting: set[asyncio.Task[Any]] = set()
         self._listening: dict[socket.socket, asyncio.TimerHandle | None] = {}
         """The sockets that are listened on, with the end of their rest."""
@@ -194,14 +215,14 @@ class LimitedServer:
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
-                accepted, _address = listening.accept()
+                accepted, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 self._rest(listening, error)
                 return
             self._is_exhausted = False
-            self._take(accepted)
+            self._take(accepted, self._host_of(address))
 
     def _rest(self, listening: socket.socket, error: OSError) -> None:
         """Stop accepting for a moment: the socket stays ready, and the loop would do nothing else."""
@@ -212,28 +233,35 @@ class LimitedServer:
         loop.remove_reader(listening.fileno())
         self._listening[listening] = loop.call_later(self.limits.rest_s, self.listen, listening)
 
-    def _take(self, accepted: socket.socket) -> None:
+    def _take(self, accepted: socket.socket, host: str) -> None:
         accepted.setblocking(False)
         if not self._admits(accepted):
             accepted.close()
             return
-        if len(self._members) >= self._allowed():
+        is_over_share = (
+            bool(host) and self.limits.share is not None and self._share(host) >= self.limits.share
+        )
+        if is_over_share or len(self._members) >= self._allowed():
             self._refused()
-            if not self._make_room():
+            if not self._make_room(host if is_over_share else None):
                 with contextlib.suppress(OSError):
                     accepted.send(REFUSAL)
                 accepted.close()
                 return
         connection = LimitedProtocol(self._config, self._state, self)
-        self._members[connection] = None
+        self._members[connection] = host
         task = asyncio.get_running_loop().create_task(self._start(accepted, connection))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
 
-    def _make_room(self) -> bool:
-        """Close the oldest connection that may be; whether there was one."""
+    def _share(self, host: str) -> int:
+        return sum(other == host for other in self._members.values())
+
+    def _make_room(self, host: str | None) -> bool:
+        """Close the oldest connection that may be, of an address or of all; whether there was one."""
         evicts_busy = self.limits.evicts_busy
-        oldest = next((each for each in self._members if evicts_busy or not each.is_busy), None)
+        among = (each for each, other in self._members.items() if host is None or other == host)
+        oldest = next((each for each in among if evicts_busy or not each.is_busy), None)
         if oldest is None:
             return False
         self.forget(oldest)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,7 @@ SAMPLES = {
     "OVERLORD_REPOS": ("acme/calc, acme/web,", ("acme/calc", "acme/web")),
     "OVERLORD_RUNNER": ("process", "process"),
     "OVERLORD_PAGE": ("localhost:8711", "localhost:8711"),
+    "OVERLORD_PAGE_URL": ("HTTPS://Overlord.example.org:443/", "https://overlord.example.org"),
     "OVERLORD_CHAT_PAGE": ("localhost:8713", "localhost:8713"),
     "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
     "OTEL_EXPORTER_OTLP_HEADERS": (
@@ -429,3 +431,73 @@ def test_how_much_is_fetched_is_said_for_all_and_by_a_space(configured: Configur
 )
 def test_how_much_is_fetched_is_refused_by_its_key(configured: Configured, text: str, key: str) -> None:
     assert key in refused(lambda: configured(text))
+
+
+# The page.
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("overlord.example.org", "must be an address, as https://overlord.example.org"),
+        ("ftp://overlord.example.org", "must be an address, as"),
+        ("https://", "must be an address, as"),
+        ("https://a b", "must be an address, as"),
+        ("https://me@overlord.example.org", "must be an address, as"),
+        ("https://overlord.example.org/page", "without a path"),
+        ("https://overlord.example.org/?a=1", "without a path"),
+        ("http://overlord.example.org", "must be an https address; http only to this machine itself"),
+        ("https://overlord.example.org:99999", "ort"),
+    ],
+)
+def test_the_pages_own_address_is_one_that_browsers_send_back(
+    configured: Configured, url: str, said: str
+) -> None:
+    assert said in refused(lambda: configured("", {"OVERLORD_PAGE_URL": url}))
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("http://localhost:8711/", "http://localhost:8711"),
+        ("http://[::1]:8711", "http://[::1]:8711"),
+        ("https://O.example:8443", "https://o.example:8443"),
+        ("", ""),
+    ],
+)
+def test_it_is_kept_as_browsers_write_an_origin(configured: Configured, url: str, origin: str) -> None:
+    assert configured(f"page: {{url: '{url}'}}").page.url == origin
+
+
+def test_people_sign_in_with_github_once_everything_for_it_is_said(
+    configured: Configured, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(f"{CANARY}\n")
+    given = {
+        "GITHUB_APP_CLIENT_ID": "Iv1.a629723bfa6a4ab1",
+        "GITHUB_APP_CLIENT_SECRET_FILE": str(secret),
+        "OVERLORD_PAGE_URL": "https://overlord.example.org",
+    }
+    settings = configured("", given)
+    assert (settings.page.offers_github, configured("").page.offers_github) == (True, False)
+    assert settings.page.github_client_secret.get_secret_value() == CANARY
+    assert CANARY in settings.secrets() and CANARY not in repr(settings)
+    assert not configured("", {"OVERLORD_PAGE_URL": given["OVERLORD_PAGE_URL"]}).page.offers_github
+    for missing, name in (
+        ("GITHUB_APP_CLIENT_ID", "GITHUB_APP_CLIENT_ID (page.github_client_id)"),
+        ("GITHUB_APP_CLIENT_SECRET_FILE", "GITHUB_APP_CLIENT_SECRET (page.github_client_secret)"),
+        ("OVERLORD_PAGE_URL", "OVERLORD_PAGE_URL (page.url)"),
+    ):
+        rest = {key: value for key, value in given.items() if key != missing}
+        said = refused(partial(configured, "", rest))
+        assert said == f"page: to sign in with GitHub, set {name} as well"
+
+
+def test_an_approver_is_of_slack_or_of_github(configured: Configured) -> None:
+    assert configured("slack: {approvers: [U123, 'github:Ada-L']}").approvers("acme/calc") == (
+        "U123",
+        "github:Ada-L",
+    )
+    for odd in ("github:", "github:a b", "gitlab:ada", "ada"):
+        assert "slack.approvers.0" in refused(partial(configured, f"slack: {{approvers: ['{odd}']}}"))

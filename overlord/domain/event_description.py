@@ -92,6 +92,8 @@ def _ended(sessions: Json) -> str:
 
 
 def _bearer(data: Mapping[str, Json]) -> str:
+    if login := data.get("account"):
+        return f"{login} of GitHub"
     return f"the bearer of the token {data['token']}" if data["token"] else "the owner of the home"
 
 

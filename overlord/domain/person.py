@@ -10,6 +10,8 @@ class Interface(StrEnum):
     CLI = "cli"
     SLACK = "slack"
     WEB = "web"
+    GITHUB = "github"
+    """Signed in to the page with an account there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

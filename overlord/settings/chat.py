@@ -8,8 +8,8 @@ from pydantic import Field, SecretStr, field_validator
 
 from overlord.settings.model import Section
 
-Approver = Annotated[str, Field(pattern=r"^[UWST][A-Z0-9]{2,30}$")]
-"""The id of a user (U…, W…), of a user group (S…), or of a whole workspace (T…)."""
+Approver = Annotated[str, Field(pattern=r"^([UWST][A-Z0-9]{2,30}|github:[A-Za-z0-9][A-Za-z0-9_-]{0,99})$")]
+"""The id of a user (U…, W…), of a user group (S…), or of a whole workspace (T…); `github:LOGIN` of who signs in to the page."""
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - an address that is compared with
 """Every address, also those that others reach."""
 NO_CHAT = {"bot_token": "", "app_token": "", "signing_secret": "", "page": ""}

@@ -325,7 +325,7 @@ def _made(raw: RawSettings) -> Settings:
     except ValidationError as error:
         raise SettingsError(_explain(error, raw)) from None
     settings._raw = raw
-    if problem := settings.forge.problem() or settings.slack.problem():
+    if problem := settings.forge.problem() or settings.slack.problem() or settings.page.problem():
         raise SettingsError(problem)
     check_socket_path(settings.home)
     if settings.model.name:

@@ -3,17 +3,21 @@
 A secret is looked for by its hash, which costs the same whoever sends what, and tells nobody how near a guess was.
 """
 
+import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.access import (
+    ACCOUNT_LASTS,
     SESSION_LASTS,
     TOKEN_PREFIX,
     AccessRight,
     AccessToken,
+    Account,
     BrowserSession,
     digest_of,
     is_token_name,
@@ -110,18 +114,46 @@ def begin_session(connection: sqlite3.Connection, token: AccessToken, *, at: dat
     now = get(connection, token.id)
     if why := now.why_not(at):
         raise Refused(f"the token {now.name} counts no more: it {why}")
-    return _begin(connection, token=now, actor=now.actor, at=at)
+    return _begin(connection, now, actor=now.actor, lasts=SESSION_LASTS, at=at)
 
 
-def begin_owner_session(connection: sqlite3.Connection, *, actor: str, at: datetime) -> str:
-    """Sign the owner of the home in, without a token: for whoever has shown that they can write there. Returns the secret for
-    the cookie."""
-    return _begin(connection, token=None, actor=actor, at=at)
+def begin_owner_session(connection: sqlite3.Connection, *, actor: str, token: str, at: datetime) -> str:
+    """Sign the owner of the home in, for whoever has shown that they can write there: `token` is what they showed, and the session
+    is bound to it. Returns the secret for the cookie."""
+    more = {"begun_with": digest_of(token)}
+    return _begin(connection, None, actor=actor, lasts=SESSION_LASTS, at=at, more=more)
 
 
-def _begin(connection: sqlite3.Connection, *, token: AccessToken | None, actor: str, at: datetime) -> str:
+def begin_account_session(connection: sqlite3.Connection, account: Account) -> str:
+    """Sign a browser in with an account of which GitHub was just asked; returns the secret for its cookie. Raises Refused for one that
+    may write nowhere."""
+    if not account.spaces:
+        raise Refused(f"{account.login} may write to no repository that Overlord works in")
+    more = {"account": account.login, "spaces": account.spaces, "asked_at": account.asked_at}
+    return _begin(connection, None, actor=account.actor, lasts=ACCOUNT_LASTS, at=account.asked_at, more=more)
+
+
+def note_account(connection: sqlite3.Connection, secret: str, account: Account) -> None:
+    """What GitHub says by now of a signed-in browser's account; one that may write nowhere is signed out."""
+    if not account.spaces:
+        end_session(connection, secret, at=account.asked_at)
+        return
+    statement = "UPDATE browser_sessions SET spaces = ?, asked_at = ? WHERE digest = ? AND account = ?"
+    values = json.dumps(account.spaces), account.asked_at.isoformat(), digest_of(secret), account.login
+    connection.execute(statement, values)
+
+
+def _begin(
+    connection: sqlite3.Connection,
+    token: AccessToken | None,
+    *,
+    actor: str,
+    lasts: timedelta,
+    at: datetime,
+    more: Mapping[str, object] = MappingProxyType({}),
+) -> str:
     connection.execute("DELETE FROM browser_sessions WHERE expires_at <= ?", (at.isoformat(),))
-    ends = at + SESSION_LASTS
+    ends = at + lasts
     if token is not None and token.expires_at is not None:
         ends = min(ends, token.expires_at)
     secret = secrets.token_urlsafe(32)
@@ -132,26 +164,36 @@ def _begin(connection: sqlite3.Connection, *, token: AccessToken | None, actor: 
         "created_at": at,
         "expires_at": ends,
         "seen_at": at,
+        **more,
     }
     insert(connection, "browser_sessions", columns)
-    _append_fact(connection, EventName.SIGNED_IN, actor=actor, at=at, data=_whose(token))
+    _append_fact(connection, EventName.SIGNED_IN, actor=actor, at=at, data=_whose(token, more.get("account")))
     return secret
 
 
 def find_session(connection: sqlite3.Connection, secret: str, *, at: datetime) -> BrowserSession | None:
     """The signed-in browser of a cookie's secret, which may be anything that a stranger sends; None for what is none's, is over,
-    or was begun with a token that counts no more."""
+    or was begun with a token that counts no more. Whether the owner's token still counts, the caller looks."""
     query = "SELECT * FROM browser_sessions WHERE digest = ?"
     row = connection.execute(query, (digest_of(secret),)).fetchone()
     if row is None:
         return None
     found = BrowserSession(
         token=get(connection, row["token_id"]) if row["token_id"] is not None else None,
+        account=_account(row),
+        begun_with=row["begun_with"],
         actor=row["actor"],
         **{name: datetime.fromisoformat(row[name]) for name in ("created_at", "expires_at", "seen_at")},
     )
     is_over = found.expires_at <= at or (found.token is not None and found.token.why_not(at))
     return None if is_over else found
+
+
+def _account(row: sqlite3.Row) -> Account | None:
+    if row["account"] is None:
+        return None
+    asked_at = datetime.fromisoformat(row["asked_at"])
+    return Account(login=row["account"], spaces=tuple(json.loads(row["spaces"])), asked_at=asked_at)
 
 
 def note_session_use(connection: sqlite3.Connection, secret: str, *, at: datetime) -> bool:
@@ -172,13 +214,28 @@ def end_session(connection: sqlite3.Connection, secret: str, *, at: datetime) ->
     session = find_session(connection, secret, at=at)
     connection.execute("DELETE FROM browser_sessions WHERE digest = ?", (digest_of(secret),))
     if session is not None:
-        _append_fact(connection, EventName.SIGNED_OUT, actor=session.actor, at=at, data=_whose(session.token))
+        login = session.account.login if session.account is not None else None
+        data = _whose(session.token, login)
+        _append_fact(connection, EventName.SIGNED_OUT, actor=session.actor, at=at, data=data)
     return session is not None
 
 
 def note_refusal(connection: sqlite3.Connection, secret: str, *, actor: str, at: datetime) -> bool:
     """Somebody was refused who came with this instead of a token's secret. Returns whether that was written down: once a minute at
     most, and nothing of what they sent. `actor` is what is known of them, as `web:unknown`."""
+    token = _with_secret(connection, secret)
+    why = token.why_not(at) if token is not None else ""
+    reason = f"the token {token.name} {why}" if token is not None and why else "no token has that secret"
+    return _note_refusal(connection, reason, actor=actor, at=at)
+
+
+def note_account_refusal(connection: sqlite3.Connection, login: str, *, at: datetime) -> bool:
+    """An account at GitHub was refused that may write nowhere. Returns whether that was written down, as of other refusals."""
+    reason = "may write to no repository that Overlord works in"
+    return _note_refusal(connection, reason, actor=f"github:{login}", at=at)
+
+
+def _note_refusal(connection: sqlite3.Connection, reason: str, *, actor: str, at: datetime) -> bool:
     last = connection.execute(
         """SELECT at FROM (SELECT seq, at, name FROM ledger ORDER BY seq DESC LIMIT ?)
            WHERE name = ? ORDER BY seq DESC LIMIT 1""",
@@ -186,9 +243,6 @@ def note_refusal(connection: sqlite3.Connection, secret: str, *, actor: str, at:
     ).fetchone()
     if last is not None and at < datetime.fromisoformat(last["at"]) + REFUSAL_NOTED_EVERY:
         return False
-    token = _with_secret(connection, secret)
-    why = token.why_not(at) if token is not None else ""
-    reason = f"the token {token.name} {why}" if token is not None and why else "no token has that secret"
     _append_fact(connection, EventName.SIGN_IN_REFUSED, actor=actor, at=at, data={"reason": reason})
     return True
 
@@ -203,7 +257,9 @@ def _living(connection: sqlite3.Connection, name: str) -> AccessToken | None:
     return next(iter(select(connection, AccessToken, query, name)), None)
 
 
-def _whose(token: AccessToken | None) -> dict[str, Json]:
+def _whose(token: AccessToken | None, login: object = None) -> dict[str, Json]:
+    if login is not None:
+        return {"token": None, "account": str(login)}
     return {"token": token.name if token is not None else None}
 
 

@@ -37,8 +37,9 @@ COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
     for name in ("process_comments", "comment_command", "pull_comments")
 )
 WORK_CLI, SPACE_CLI = (f"overlord.entrypoints.cli.commands.{name}" for name in ("work", "space"))
-WEB_GIVING, WEB_HANDLERS, WEB_SITE, WEB_VISITOR = (
-    f"overlord.entrypoints.web.{name}" for name in ("giving", "handlers", "site", "visitor")
+WEB_GIVING, WEB_HANDLERS, WEB_SITE, WEB_VISITOR, WEB_ACCOUNT, WEB_GITHUB = (
+    f"overlord.entrypoints.web.{name}"
+    for name in ("giving", "handlers", "site", "visitor", "account", "github_sign_in")
 )
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 PERSON = "overlord.domain.person"
@@ -88,6 +89,9 @@ CALLERS: Mapping[str, set[str]] = {
     f"{ACCESS}.create": {CREATE_TOKEN},
     f"{ACCESS}.revoke": {REVOKE_TOKEN},
     f"{ACCESS}.begin_owner_session": {WEB_SITE},
+    # An account is one of which GitHub was asked.
+    f"{ACCESS}.begin_account_session": {WEB_GITHUB},
+    f"{ACCESS}.note_account": {WEB_ACCOUNT},
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {

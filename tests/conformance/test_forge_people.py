@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,19 @@ async def test_who_may_write_is_told_from_who_may_not(ground: Ground) -> None:
     assert [name for name, allowed in may.items() if allowed] == [OWNER, "overlord-agent"]
     with pytest.raises(ForgeMissing):
         await ground.forge.may_write(ground.name, "nobody-has-this-name")
+
+
+@pytest.mark.parametrize(
+    ("role", "may"),
+    [("none", 0), ("read", 0), ("triage", 0), ("write", 1), ("maintain", 1), ("admin", 1)],
+)
+async def test_a_role_in_one_repository_says_who_may_write_there(
+    ground: Ground, role: Any, may: bool
+) -> None:
+    ground.people.join(ground.name, "rita", role)
+    ground.people.join(ground.name, OWNER, role)
+    found = {name: await ground.forge.may_write(ground.name, name) for name in ("rita", OWNER)}
+    assert found == {"rita": may, OWNER: may}
 
 
 async def test_issues_changed_since_a_moment_are_listed_closed_ones_too(ground: Ground) -> None:

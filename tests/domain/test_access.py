@@ -10,8 +10,10 @@ from overlord.domain.access import (
     SESSION_LASTS,
     AccessRight,
     AccessToken,
+    Account,
     BrowserSession,
     digest_of,
+    is_login,
     is_token_name,
 )
 from overlord.verbs.right import OF_TOKEN, Right
@@ -93,3 +95,29 @@ def test_a_use_is_due_once_a_minute() -> None:
     assert TOKEN.is_use_due(NOW)
     assert [used.is_use_due(later(seconds)) for seconds in (0, 59, 60)] == [False, False, True]
     assert [SESSION.is_use_due(later(seconds)) for seconds in (59, 60)] == [False, True]
+
+
+@pytest.mark.parametrize("login", ["ada", "Ada-Lovelace", "octo_corp", "7", "a-", "a" * 100])
+def test_logins_are_githubs(login: str) -> None:
+    assert is_login(login)
+
+
+@pytest.mark.parametrize(
+    "login", ["", "-a", "_a", "a b", "a/b", "a\n", "bot[bot]", "é", "٣", "a:b", "a" * 101, "<b>"]
+)
+def test_anything_else_is_no_login(login: str) -> None:
+    assert not is_login(login)
+
+
+def test_what_github_said_is_old_after_a_quarter_of_an_hour_and_counts_for_an_hour() -> None:
+    account = Account(login="ada", spaces=("acme/calc",), asked_at=NOW)
+    assert [account.is_due(later(seconds)) for seconds in (0, 899, 900)] == [False, False, True]
+    assert [account.is_too_old(later(seconds)) for seconds in (900, 3599, 3600)] == [False, False, True]
+
+
+def test_a_session_of_an_account_reaches_its_repositories_and_is_nobody_elses() -> None:
+    found = replace(
+        OWNER, actor="github:ada", account=Account(login="ada", spaces=("acme/calc",), asked_at=NOW)
+    )
+    assert (found.is_owners, OWNER.is_owners, SESSION.is_owners) == (False, True, False)
+    assert (found.right, found.reaches("ACME/calc"), found.reaches("")) == (R.READ, True, False)

@@ -152,6 +152,8 @@ def test_access_is_told_by_what_there_is_of_it() -> None:
     assert describe_event(EventName.ACCESS_REVOKED, revoked) == "the token ci was revoked"
     owner: dict[str, Json] = {"token": None}
     assert describe_event(EventName.SIGNED_IN, owner) == "the owner of the home signed in with a browser"
+    account: dict[str, Json] = {"token": None, "account": "ada"}
+    assert describe_event(EventName.SIGNED_OUT, account) == "ada of GitHub signed out"
 
 
 def test_an_edit_that_was_taken_back_is_told_as_that() -> None:

@@ -159,3 +159,4 @@ def test_nobody_is_no_person(actor: str) -> None:
 def test_a_person_is_who_the_ledger_names() -> None:
     assert Person.of("slack:U1") == Person(interface=Interface.SLACK, name="U1")
     assert Person.of("cli:alice").actor == "cli:alice"
+    assert Person.of("github:ada").actor == "github:ada"

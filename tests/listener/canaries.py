@@ -14,6 +14,11 @@ CANARIES: dict[str, Any] = {
     "model": {"base_url": "http://127.0.0.1:9/v1", "name": "scripted", "api_key": "canary-model-key"},
     "endpoints": {"spare": {"base_url": "http://127.0.0.1:9/v1", "api_key": "canary-spare-key"}},
     "forge": {"app_id": "1"},
+    "page": {
+        "url": "https://overlord.example.org",
+        "github_client_id": "Iv1.client",
+        "github_client_secret": "canary-client-secret",
+    },
     "listen": {"webhook_secret": "canary'web\"hook\\sécret", "metrics_token": "canary-metrics-token"},
     "slack": {
         "bot_token": "xoxb-canary-bot",

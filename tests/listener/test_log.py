@@ -31,6 +31,7 @@ def test_every_secret_setting_has_a_canary(tmp_path: Path) -> None:
         "listen.metrics_token",
         "listen.webhook_secret",
         "model.api_key",
+        "page.github_client_secret",
         "slack.app_token",
         "slack.bot_token",
         "slack.signing_secret",

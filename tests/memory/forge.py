@@ -169,7 +169,7 @@ class MemoryForge:
         known = self.people.records.get(record.User, login)
         if known is None:
             raise missing()
-        return known.may_write
+        return self.people.role(self.people.repository(name), known) in {"write", "maintain", "admin"}
 
     @told("issues/list-comments-for-repo")
     async def comments_since(self, name: RepositoryName, since: datetime) -> Sequence[PostedComment]:

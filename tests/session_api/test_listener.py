@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from overlord.http_server import ConnectionLimits, LimitedServer
+from overlord.http_server import ConnectionLimits, LimitedServer, host_of
 from overlord.process_limits import descriptor_limit, raise_descriptor_limit
 from overlord.session_api.limits import LEAST_CONNECTIONS, BodyMemory, SessionLimits
 from overlord.session_api.listener import SessionApp, SessionListener
@@ -107,6 +107,42 @@ async def test_where_every_connection_asks_something_a_further_one_is_refused(ro
     go.set()
     assert await asyncio.gather(*asking) == [b"HTTP/1.1 200 OK"] * 2
     await server.stop_listening()
+
+
+async def test_one_address_takes_no_more_than_its_share_and_the_others_notice_nothing() -> None:
+    limits = ConnectionLimits(header_s=60, share=2, evicts_busy=True)
+    server = LimitedServer(hello, limits=limits, allowed=lambda: 100, host_of=lambda address: address[0])  # type: ignore[index]
+    listening = socket.create_server(("127.0.0.1", 0))
+    place = listening.getsockname()
+    server.listen(listening)
+
+    async def opened(host: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(*place, local_addr=(host, 0))
+
+    other = await opened("127.0.0.3")
+    many = [await opened("127.0.0.2") for _ in range(5)]
+    assert [await reader.read() for reader, _ in many[:3]] == [b""] * 3
+    assert [await answer(*left) for left in [*many[3:], other]] == [b"HTTP/1.1 200 OK"] * 3
+    for _, writer in many[:3]:
+        writer.close()
+    await server.stop_listening()
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        (("127.0.0.1", 1), ""),
+        (("::1", 1, 0, 0), ""),
+        (("::ffff:127.0.0.1", 1, 0, 0), ""),
+        ("", ""),
+        (("192.0.2.7", 1), "192.0.2.7"),
+        (("::ffff:192.0.2.7", 1, 0, 0), "192.0.2.7"),
+        (("2001:db8:1:2:3::4", 1, 0, 0), "2001:db8:1:2::/64"),
+        (("fe80::1%eth0", 1, 0, 2), "fe80::/64"),
+    ],
+)
+def test_a_share_is_an_addresss_and_of_ipv6_a_networks(address: object, host: str) -> None:
+    assert host_of(address) == host
 
 
 async def test_requests_over_the_limit_wait_for_their_turn(root: Path) -> None:

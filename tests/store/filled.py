@@ -61,6 +61,7 @@ FILLED[3] = (
 )
 FILLED[4] = (
     *FILLED[3],
-    'INSERT INTO "access_tokens" VALUES(1,\'ci\',\'dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd\',\'act\',\'["acme/calc"]\',\'2026-03-02T09:00:00+00:00\',\'cli:alice\',NULL,NULL,NULL);',
-    'INSERT INTO "browser_sessions" VALUES(\'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\',1,\'web:ci\',\'2026-03-02T09:00:00+00:00\',\'2026-03-09T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\');',
+    'INSERT INTO "access_tokens" VALUES(1,\'ci\',\'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\',\'act\',\'["acme/calc"]\',\'2026-03-02T09:00:00+00:00\',\'cli:alice\',NULL,NULL,NULL);',
+    'INSERT INTO "browser_sessions" VALUES(\'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\',1,\'web:ci\',\'2026-03-02T09:00:00+00:00\',\'2026-03-09T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\');',
+    'INSERT INTO "browser_sessions" VALUES(\'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\',NULL,\'web:alice@local\',\'2026-03-02T09:00:00+00:00\',\'2026-03-09T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\');',
 )

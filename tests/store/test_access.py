@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from overlord.domain.access import SESSION_LASTS, AccessRight, AccessToken, digest_of
+from overlord.domain.access import ACCOUNT_LASTS, SESSION_LASTS, AccessRight, AccessToken, Account, digest_of
 from overlord.errors import NotFound, Refused
 from overlord.store import access, ledger
 from overlord.store.database import Database
@@ -91,7 +91,7 @@ def test_what_a_stranger_sends_is_no_token_and_no_session(connection: sqlite3.Co
 def test_secrets_are_kept_nowhere_and_their_hashes_in_no_fact(connection: sqlite3.Connection) -> None:
     token, secret = create(connection)
     cookie = access.begin_session(connection, token, at=NOW)
-    owner = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owner = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     access.end_session(connection, cookie, at=NOW)
     access.revoke(connection, "ci", actor="cli:alice", at=NOW)
     access.note_refusal(connection, secret, actor="web:unknown", at=NOW)
@@ -184,7 +184,7 @@ def test_a_session_is_its_tokens_and_is_found_by_its_cookie_alone(connection: sq
 
 
 def test_the_owner_has_a_session_of_no_token(connection: sqlite3.Connection) -> None:
-    cookie = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    cookie = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     found = access.find_session(connection, cookie, at=NOW)
     assert found is not None
     assert (found.token, found.actor, found.right) == (None, "web:alice", AccessRight.ADMIN)
@@ -203,7 +203,7 @@ def test_revoking_signs_out_its_own_browsers_and_no_others(connection: sqlite3.C
     other, _ = create(connection, "other")
     mine = [access.begin_session(connection, token, at=NOW) for _ in range(2)]
     theirs = access.begin_session(connection, other, at=NOW)
-    owners = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owners = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert access.revoke(connection, "ci", actor="cli:alice", at=NOW) == 2
     assert [access.find_session(connection, cookie, at=NOW) for cookie in mine] == [None, None]
     assert access.find_session(connection, theirs, at=NOW) and access.find_session(connection, owners, at=NOW)
@@ -240,7 +240,7 @@ def test_what_is_over_is_deleted_when_a_session_begins(connection: sqlite3.Conne
     for at in (old, old + timedelta(microseconds=1), later(-1)):
         access.begin_session(connection, token, at=at)
     assert sessions_left(connection) == 3
-    access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert sessions_left(connection) == 3, "one was over, to the microsecond"
 
 
@@ -264,10 +264,75 @@ def test_a_browsers_use_is_its_tokens_and_written_once_a_minute(connection: sqli
     found = access.find_session(connection, cookie, at=later(61))
     assert found is not None and found.token is not None
     assert (found.seen_at, found.token.last_used_at) == (later(60), later(60))
-    owners = access.begin_owner_session(connection, actor="web:alice", at=NOW)
+    owners = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
     assert access.note_session_use(connection, owners, at=later(60))
     access.revoke(connection, "ci", actor="cli:alice", at=later(61))
     assert not access.note_session_use(connection, cookie, at=later(300))
+
+
+# Accounts at GitHub.
+
+
+def account(**changes: Any) -> Account:
+    return replace(Account(login="ada", spaces=(REPO,), asked_at=NOW), **changes)
+
+
+def test_an_accounts_session_is_no_owners_and_lasts_a_day(connection: sqlite3.Connection) -> None:
+    cookie = access.begin_account_session(connection, account())
+    found = access.find_session(connection, cookie, at=NOW)
+    assert found is not None
+    assert (found.account, found.token, found.is_owners) == (account(), None, False)
+    assert (found.actor, found.right, found.expires_at) == (
+        "github:ada",
+        AccessRight.READ,
+        NOW + ACCOUNT_LASTS,
+    )
+    assert (found.reaches(REPO.upper()), found.reaches("acme/other"), found.reaches("")) == (
+        True,
+        False,
+        False,
+    )
+    assert access.find_session(connection, cookie, at=NOW + ACCOUNT_LASTS) is None
+    assert access.end_session(connection, cookie, at=NOW)
+    told = {"token": None, "account": "ada"}
+    assert facts(connection) == [("signed_in", "github:ada", told), ("signed_out", "github:ada", told)]
+
+
+def test_an_account_that_may_nothing_begins_nothing(connection: sqlite3.Connection) -> None:
+    with pytest.raises(Refused, match="ada may write to no repository"):
+        access.begin_account_session(connection, account(spaces=()))
+    assert sessions_left(connection) == 0
+
+
+def test_what_github_says_anew_is_kept_for_that_session_alone(connection: sqlite3.Connection) -> None:
+    one, other = (access.begin_account_session(connection, account()) for _ in range(2))
+    owners = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
+    fresh = account(spaces=(REPO, "acme/other"), asked_at=later(900))
+    access.note_account(connection, one, fresh)
+    access.note_account(connection, other, replace(fresh, login="mallory"))
+    access.note_account(connection, owners, fresh)
+    found = [access.find_session(connection, cookie, at=NOW) for cookie in (one, other, owners)]
+    assert [item.account for item in found if item is not None] == [fresh, account(), None]
+    access.note_account(connection, one, account(spaces=(), asked_at=later(901)))
+    assert access.find_session(connection, one, at=NOW) is None
+    assert facts(connection)[-1][:2] == ("signed_out", "github:ada")
+
+
+def test_an_owners_session_is_bound_to_the_token_it_was_begun_with(connection: sqlite3.Connection) -> None:
+    cookie = access.begin_owner_session(connection, actor="web:alice", token="of the file", at=NOW)
+    found = access.find_session(connection, cookie, at=NOW)
+    assert found is not None and (found.is_owners, found.begun_with) == (True, digest_of("of the file"))
+    assert "of the file" not in everything(connection)
+
+
+def test_accounts_that_are_refused_fill_no_ledger(connection: sqlite3.Connection) -> None:
+    noted = [access.note_account_refusal(connection, "mallory", at=later(seconds)) for seconds in (0, 59, 60)]
+    assert noted == [True, False, True]
+    assert facts(connection)[0] == (
+        "sign_in_refused",
+        "github:mallory",
+        {"reason": "may write to no repository that Overlord works in"},
+    )
 
 
 # Refusals.

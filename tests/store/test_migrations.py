@@ -211,3 +211,14 @@ def test_requests_to_models_are_kept_and_may_be_about_no_job(connection: sqlite3
     assert exchanges.day_cost(connection, NOW) == Cost(tokens=69, nusd=None)
     counted = connection.execute("SELECT value FROM totals WHERE name = 'calls' AND second = 'ok'").fetchone()
     assert counted["value"] == 1, "those of before were counted before"
+
+
+def test_browsers_of_the_owner_are_bound_to_no_token_of_before(connection: sqlite3.Connection) -> None:
+    migrate(connection, target=4)
+    fill(connection, 4)
+    migrate(connection)
+    left = connection.execute("SELECT actor, account, spaces, begun_with FROM browser_sessions").fetchall()
+    assert [tuple(row) for row in left] == [
+        ("web:ci", None, "[]", ""),
+        ("web:alice@local", None, "[]", ""),
+    ]

@@ -1,5 +1,6 @@
 """The page of a world at work, in a real browser: what a person does in a morning, by keyboard."""
 
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +12,7 @@ from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
 from tests.web.browser import VIEWS, opened
 from tests.web.paging import Page, made_page
+from tests.web.test_github_sign_in import ground
 from tests.web.test_looks import AXE, SERIOUS, TOO_WIDE
 from tests.world import FIX, REPO
 
@@ -52,6 +54,21 @@ async def test_a_decision_is_answered_by_keyboard(page: Page, tab: Tab) -> None:
     await expect(tab.locator(".flash")).to_contain_text("Decision 1: Try again.")
     await page.world.settle()
     assert (await page.world.job()).state is JobState.IN_REVIEW, await page.world.transcript()
+
+
+async def test_somebody_signs_in_with_github_and_out(browser: Browser) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    async with ground(url=f"http://{place}", listens=place) as here, opened(browser) as tab:
+        here.people.oauth.person = "ada"
+        await tab.goto(f"http://{place}/sign-in")
+        await tab.get_by_role("link", name="Sign in with GitHub").click()
+        await expect(tab).to_have_url(f"http://{place}/")
+        await expect(tab.locator(".person")).to_contain_text("ada")
+        await expect(tab.locator("[data-live=on]")).to_have_text("live")
+        await tab.get_by_role("button", name="Sign out").click()
+        await expect(tab).to_have_url(f"http://{place}/sign-in")
+        assert [cookie["name"] for cookie in await tab.context.cookies()] == []
 
 
 async def test_a_minion_is_steered_and_a_job_stopped_while_the_page_is_live(page: Page, tab: Tab) -> None:

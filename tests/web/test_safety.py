@@ -10,11 +10,11 @@ from minion.protocol import Scope
 from overlord.domain.access import AccessRight
 from overlord.domain.scope.check import Change
 from overlord.embedded.play import blocked, call, edit, submit
+from overlord.entrypoints.web.owner import owner_token
 from overlord.entrypoints.web.pages.change import diff_of
 from overlord.entrypoints.web.pages.highlight import WITHIN_S, Highlighter
 from overlord.entrypoints.web.server import page_served
 from overlord.entrypoints.web.sign_in import FAILURES_A_MINUTE
-from overlord.entrypoints.web.site import owner_token
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.store import access, ledger
@@ -237,16 +237,17 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
             shown = await other.text(path)
             assert "secret" not in shown and "tokens." not in shown
         assert (await other.get("/spaces")).headers["location"] == "/spaces/acme/other"
-        for path in (
-            "/jobs/1",
-            "/jobs/1/diff",
-            "/inbox/1",
-            f"/spaces/{REPO}",
-            "/look/status",
-            "/trends",
-            f"/trends.csv?space={REPO}",
-        ):
+        for path in ("/look/status", "/trends"):
             assert (await other.get(path)).status_code == 403, path
+        for path, none in (
+            ("/jobs/1", "/jobs/9"),
+            ("/jobs/1/diff", "/jobs/9/diff"),
+            ("/inbox/1", "/inbox/9"),
+            (f"/spaces/{REPO}", "/spaces/acme/none"),
+            (f"/trends.csv?space={REPO}", "/trends.csv?space=acme/none"),
+        ):
+            hidden, missing = await other.get(path), await other.get(none)
+            assert (hidden.status_code, hidden.text) == (404, missing.text), path
         acts = await signed_in("acts", AccessRight.ACT, REPO)
         assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
         fields = {"repository": REPO, "csrf": await csrf_of(acts)}
@@ -304,6 +305,23 @@ async def test_a_token_file_that_was_cut_off_is_made_anew(tmp_path: Path) -> Non
         token = owner_token(home)
         assert len(token) >= 43 and owner_token(home) == token
         assert home.page_token.stat().st_mode & 0o077 == 0
+
+
+async def test_browsers_of_the_owner_are_signed_out_once_their_token_is_replaced() -> None:
+    async with made_page() as page:
+        file = page.world.overlord.parts.home.page_token
+        file.write_text("x" * 43)
+        assert (await page.get("/")).status_code == 401
+        async with httpx.AsyncClient(base_url=page.address) as other:
+            assert (await other.get("/", params={"token": page.token})).status_code == 401, "the one before"
+            assert (await other.get("/", params={"token": "x" * 43})).status_code == 303
+            assert (await other.get("/")).status_code == 200
+            for content in ("", "y" * 42):
+                file.write_text(content)
+                assert (await other.get("/")).status_code == 401, content
+                assert (await other.get("/", params={"token": content})).status_code == 401, content
+            file.unlink()
+            assert (await other.get("/", params={"token": ""})).status_code == 401
 
 
 async def test_nobody_signs_in_with_nothing_and_no_link_says_what_was_done() -> None:

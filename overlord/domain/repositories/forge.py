@@ -10,9 +10,11 @@ from overlord.domain.identifiers import RepositoryName, Sha
 
 
 def web_of(api_url: str) -> str:
-    """Where people see what an API is about: https://github.com for api.github.com, an Enterprise Server's own address."""
+    """Where people see what an API is about: https://github.com for api.github.com, an Enterprise Server's own address, and on
+    GitHub's own machines with residence of data that of the enterprise."""
     parts = urlsplit(api_url)
-    host = parts.netloc.removeprefix("api.") if parts.netloc == "api.github.com" else parts.netloc
+    is_githubs = parts.netloc == "api.github.com" or parts.netloc.endswith(".ghe.com")
+    host = parts.netloc.removeprefix("api.") if is_githubs else parts.netloc
     return f"{parts.scheme}://{host}"
 
 

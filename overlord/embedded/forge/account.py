@@ -9,7 +9,8 @@ import jwt
 
 from overlord.embedded.forge.api.limit import RateLimit
 from overlord.embedded.forge.api.problem import Problem, missing
-from overlord.embedded.forge.record import App, Association, Grant, User, covers
+from overlord.embedded.forge.oauth import OAuth
+from overlord.embedded.forge.record import App, Association, Grant, Membership, Repository, Role, User, covers
 from overlord.embedded.forge.records import RecordStore
 
 GRANT_LIFETIME_S = 3600
@@ -39,6 +40,8 @@ class Accounts:
         self.grant_lifetime_s: float = GRANT_LIFETIME_S
         """How long an app's next tokens live."""
         self.limit = RateLimit()
+        self.oauth = OAuth()
+        """How people sign in elsewhere by way of this forge."""
 
     def now(self) -> datetime:
         """GitHub's times have whole seconds."""
@@ -61,6 +64,21 @@ class Accounts:
     def user(self, login: str) -> User:
         """An account; a login nobody has made yet is a passer-by without rights."""
         return self.records.get(User, login) or self.add_user(login)
+
+    def join(self, repository: str, login: str, role: Role) -> None:
+        """What an account may in one repository, whatever it may elsewhere."""
+        self.user(login)
+        known = self.records.get(Membership, f"{repository}/{login}")
+        number = known.id if known else self.records.next_id()
+        self.records.put(Membership(id=number, repository=repository, login=login, role=role))
+
+    def role(self, repository: Repository, user: User) -> Role:
+        """What an account may in a repository; a public one may be read by everybody."""
+        known = self.records.get(Membership, f"{repository.name}/{user.login}")
+        if known is not None:
+            return known.role
+        roles: Mapping[Association, Role] = {"OWNER": "admin", "MEMBER": "write", "COLLABORATOR": "write"}
+        return roles.get(user.association, "none" if repository.private else "read")
 
     def user_with(self, token: str) -> User | None:
         """Whose token this is, and what it is good for."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
+Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
 LEVELS = ("none", "read", "write", "admin")
 ACTIONS = "github-actions"
 """The app of GitHub Actions."""
@@ -116,6 +117,20 @@ class Repository:
     @property
     def owner(self) -> str:
         return self.name.split("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """What an account may in one repository, where that is said for it alone."""
+
+    id: int
+    repository: str
+    login: str
+    role: Role
+
+    @property
+    def key(self) -> str:
+        return f"{self.repository}/{self.login}".casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,9 +380,10 @@ Record = (
     | ReviewComment
     | CheckRun
     | Renaming
+    | Membership
 )
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
     *(Comment, Occurrence, Departure, Reaction, Status),
-    *(Review, ReviewComment, CheckRun, Renaming),
+    *(Review, ReviewComment, CheckRun, Renaming, Membership),
 )

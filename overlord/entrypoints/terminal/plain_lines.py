@@ -97,12 +97,17 @@ def _value(value: Any) -> str:
 _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "talk_here": lambda e: f"Talk with Overlord at {e['page']} (it stands in for Slack)",
     "no_page": lambda e: f"there is no chat page at {e['address']}: {e['reason']}",
-    "page_here": lambda e: f"The page: {e['page']} (`overlord open` signs in)",
+    "page_here": lambda e: (
+        f"The page: {e['page']} (`overlord open` signs in)"
+        + (f", for others {e['others']}" if "others" in e else "")
+    ),
     "page_elsewhere": lambda e: f"{e['reason']}; the page is on another port",
     "page_missing": lambda e: f"there is no page at {e['address']}: {e['reason']}",
     "page_refused": lambda e: f"{e['actor']} may not {e['verb']}: {e['reason']}",
     "page_unread": lambda e: f"the page {e['path']} could not be read: {e['trouble']}",
     "page_not_told": lambda e: f"open pages could not be told what is new: {e['trouble']}",
+    "github_sign_in_failed": lambda e: f"somebody could not sign in with GitHub: {e['trouble']}",
+    "account_not_asked": lambda e: f"what {e['account']} may do on the page is not known: {e['trouble']}",
     "sign_in_refused": lambda e: f"somebody at {e['address']} could not sign in to the page",
     "no_chat": lambda e: f"There is no chat: {e['reason']}. {e['how']}",
     "serving": lambda e: (

@@ -4,8 +4,9 @@ import gzip
 import mimetypes
 import sqlite3
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
+from urllib.parse import urlencode
 
 import structlog
 from starlette.applications import Starlette
@@ -15,21 +16,27 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
 from overlord.domain.conversation.argument import CommandError
+from overlord.entrypoints.web.account import NotNow
 from overlord.entrypoints.web.api.application import PREFIX, Api
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
+from overlord.entrypoints.web.github_sign_in import CALLBACK, GitHubSignIn
 from overlord.entrypoints.web.handlers import error_page, worded
 from overlord.entrypoints.web.job_handlers import JobHandlers
 from overlord.entrypoints.web.render import HERE, Templates
 from overlord.entrypoints.web.sign_in import (
     TOKEN,
+    address_of,
+    is_at,
     is_ours,
+    is_secure,
     is_theirs,
     is_this_machine,
+    path_here,
     signed_in,
     without_token,
 )
 from overlord.entrypoints.web.site import LASTS_S, Site
-from overlord.entrypoints.web.visitor import Visitor
+from overlord.entrypoints.web.visitor import UNSEEN, Visitor
 from overlord.errors import NotFound, OverlordError, Refused, StoreError
 from overlord.verbs.right import NotAllowed
 
@@ -44,6 +51,9 @@ class Application:
     def __init__(self, site: Site, templates: Templates) -> None:
         self._site, self._templates = site, templates
         self._handlers = JobHandlers(site, templates)
+        self._github: GitHubSignIn | None = None
+        if site.oauth is not None and site.accounts is not None:
+            self._github = GitHubSignIn(site, site.oauth, site.accounts, self._sign_in_page)
 
     def starlette(self) -> Starlette:
         h = self._handlers
@@ -82,6 +92,8 @@ class Application:
                 Mount(PREFIX, Api(self._site).application()),
                 Route("/static/{name}", self._guarded(_static), methods=["GET"]),
                 Route("/sign-in", self._guarded(self._sign_in), methods=["GET", "POST"]),
+                Route("/sign-in/github", self._guarded(self._to_github), methods=["GET"]),
+                Route(CALLBACK, self._guarded(self._from_github), methods=["GET"]),
                 *(Route(path, self._for_visitors(handler), methods=["GET"]) for path, handler in looks),
                 *(Route(path, self._for_visitors(handler), methods=["POST"]) for path, handler in acts),
             ],
@@ -100,6 +112,8 @@ class Application:
                     return await self._without_session(request)
             except (StoreError, sqlite3.OperationalError):
                 return PlainTextResponse("the database is busy; load the page again\n", 503)
+            except NotNow as error:
+                return PlainTextResponse(f"{error}\n", 503)
             if TOKEN in request.query_params:
                 return RedirectResponse(without_token(request), 303)
             if request.method == "POST" and not await self._is_theirs(request, visitor):
@@ -114,7 +128,7 @@ class Application:
         """Nobody reaches it by another name, and nothing long is read."""
 
         async def guarded(request: Request) -> Response:
-            if self._site.is_local and not is_this_machine(request):
+            if self._site.is_local and not (is_this_machine(request) or is_at(request, self._site.url)):
                 response: Response = PlainTextResponse("this page is for this machine alone\n", 421)
             elif int(request.headers.get("content-length") or 0) > MOST_BYTES:
                 response = PlainTextResponse("that is too long\n", 413)
@@ -132,7 +146,8 @@ class Application:
         except NotAllowed as error:
             return self._error(visitor, 403, "Not allowed", worded(error))
         except NotFound as error:
-            return self._error(visitor, 404, "Not found", worded(error))
+            text = f"{UNSEEN[:1].upper()}{UNSEEN[1:]}." if visitor.hides(error) else worded(error)
+            return self._error(visitor, 404, "Not found", text)
         except CommandError as error:
             return self._error(visitor, 400, "Not understood", worded(error))
         except Refused as error:
@@ -150,7 +165,7 @@ class Application:
         sent = request.headers.get("x-csrf-token", "")
         if not sent:
             sent = dict(await form_of(request)).get("csrf", "")
-        return is_theirs(visitor, request, sent)
+        return is_theirs(visitor, request, sent, self._site.url)
 
     # Signing in and out
 
@@ -159,36 +174,49 @@ class Application:
         if TOKEN in request.query_params and request.method == "GET" and is_page:
             return await self._begin(request, request.query_params[TOKEN], without_token(request))
         if request.method == "GET" and request.url.path != "/events":
-            return self._templates.response("sign_in.html", {"text": "", "to": request.url.path}, status=401)
+            return self._sign_in_page("", request.url.path, 401)
         return PlainTextResponse("sign in first\n", 401)
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method == "GET":
-            return self._templates.response("sign_in.html", {"text": "", "to": "/"})
-        if not is_ours(request):
+            return self._sign_in_page("", "/", 200)
+        if not is_ours(request, self._site.url):
             return PlainTextResponse("sign in on this page itself\n", 403)
         form = dict(await form_of(request))
-        to = f"/{form.get('to', '').lstrip('/')}"
-        return await self._begin(request, form.get(TOKEN, "").strip(), to)
+        return await self._begin(request, form.get(TOKEN, "").strip(), path_here(form.get("to", "")))
+
+    def _sign_in_page(self, text: str, to: str, status: int) -> Response:
+        begins = f"{self._site.url}/sign-in/github?{urlencode({'to': to})}" if self._github else ""
+        return self._templates.response(
+            "sign_in.html", {"text": text, "to": to, "github": begins}, status=status
+        )
+
+    async def _to_github(self, request: Request) -> Response:
+        return await self._github.begin(request) if self._github else self._no_github()
+
+    async def _from_github(self, request: Request) -> Response:
+        return await self._github.back(request) if self._github else self._no_github()
+
+    def _no_github(self) -> Response:
+        return self._sign_in_page("Nobody signs in with GitHub here: use a token.", "/", 404)
 
     async def _begin(self, request: Request, token: str, to: str) -> Response:
         secret = await self._site.begin_session(token)
         if secret is None:
             return await self._no_token(request, token, to)
-        is_secure = "https" in {request.url.scheme, request.headers.get("x-forwarded-proto")}
-        return signed_in(to, self._site.cookie, secret, is_secure=is_secure, lasts_s=LASTS_S)
+        secure = is_secure(request, self._site.url)
+        return signed_in(to, self._site.cookie, secret, is_secure=secure, lasts_s=LASTS_S)
 
     async def _no_token(self, request: Request, token: str, to: str) -> Response:
         """Refuse a token; who tries again and again is told to wait. Whoever has one comes in all the same."""
-        address = request.client.host if request.client is not None else ""
+        address = address_of(request, is_behind_proxy=bool(self._site.url))
         if wait_s := self._site.attempts.wait_s(address):
             headers = {"retry-after": str(int(wait_s) + 1)}
             return PlainTextResponse("too many tries; wait a minute\n", 429, headers)
         self._site.attempts.note(address)
         log.warning("sign_in_refused", address=address)
         await self._site.note_stranger(token)
-        text = "That is no token of this Overlord."
-        return self._templates.response("sign_in.html", {"text": text, "to": to}, status=401)
+        return self._sign_in_page("That is no token of this Overlord.", to, 401)
 
     async def _sign_out(self, _request: Request, visitor: Visitor) -> Response:
         await self._site.end_session(visitor)
@@ -196,13 +224,25 @@ class Application:
         response.delete_cookie(self._site.cookie)
         return response
 
-    async def _events(self, request: Request, _visitor: Visitor) -> Response:
+    async def _events(self, request: Request, visitor: Visitor) -> Response:
         last_seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return self._site.live.stream(last_seen)
+        return self._site.live.stream(last_seen, partial(self._is_signed_in, visitor.secret))
+
+    async def _is_signed_in(self, secret: str) -> bool:
+        """Whether a session still counts. While nobody can say so, who watches is not sent away."""
+        try:
+            return await self._site.visitor_with(secret, is_use=False) is not None
+        except (StoreError, sqlite3.OperationalError):
+            return True
+        except NotNow:
+            return False
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        visitor = await self._site.visitor(request)
+        try:
+            visitor = await self._site.visitor(request)
+        except (NotNow, StoreError, sqlite3.OperationalError):
+            visitor = None
         title = "Not found" if error.status_code == HTTPStatus.NOT_FOUND else "Not done"
         return error_page(self._templates, visitor, error.status_code, title, str(error.detail))
 

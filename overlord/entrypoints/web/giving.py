@@ -25,7 +25,7 @@ from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.interface import Interface
 from overlord.domain.text.reference import JobRef
 from overlord.entrypoints.web.site import Site
-from overlord.entrypoints.web.visitor import Visitor
+from overlord.entrypoints.web.visitor import NotSeen, Visitor
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.queries.look import Look
@@ -169,7 +169,7 @@ async def give(
             lambda c: (command.space(site.context(c)), _right(site, c, command))
         )
         visitor.check_may(right, space)
-    except NotAllowed as error:
+    except (NotAllowed, NotSeen) as error:
         await _note_refusal(site, visitor, command, str(error))
         raise
     verb = command.verb

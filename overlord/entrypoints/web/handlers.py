@@ -31,7 +31,7 @@ from overlord.entrypoints.web.pages import job as job_page
 from overlord.entrypoints.web.pages import now as now_page
 from overlord.entrypoints.web.render import Templates
 from overlord.entrypoints.web.site import Site
-from overlord.entrypoints.web.visitor import Visitor
+from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
 from overlord.errors import NotFound, Refused, StoreError
 from overlord.queries import registry as queries
 from overlord.queries import session as session_query
@@ -234,7 +234,7 @@ class Handlers:
                 done = await give(self._site, visitor, await self._site.look(read), digest)
                 said.append(done.text)
             except (Refused, NotFound, CommandError, StoreError) as error:
-                said.append(_worded(error))
+                said.append(_worded(NotSeen(UNSEEN) if visitor.hides(error) else error))
         return back(request, visitor, " ".join(said) or "Nothing was chosen.")
 
     # What they share

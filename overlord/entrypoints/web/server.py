@@ -10,23 +10,32 @@ from collections.abc import AsyncIterator, Iterator
 
 import structlog
 
+from overlord.adapters.github.oauth import OAuthClient
 from overlord.app import Overlord
 from overlord.domain.repositories.forge import web_of
+from overlord.engine.runtime.parts import Parts
 from overlord.entrypoints.listen.health import Health
+from overlord.entrypoints.web.account import AccountRights
 from overlord.entrypoints.web.application import Application
-from overlord.entrypoints.web.live import Live
+from overlord.entrypoints.web.github_sign_in import CALLBACK
+from overlord.entrypoints.web.live import PING_S, Live
+from overlord.entrypoints.web.owner import OwnerToken
 from overlord.entrypoints.web.reader import Reader
 from overlord.entrypoints.web.render import SECURITY_HEADERS, Templates
 from overlord.entrypoints.web.sign_in import TOKEN
-from overlord.entrypoints.web.site import Site, owner_token
+from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.verifying import LedgerVerifier
 from overlord.home import Home
 from overlord.http_server import BACKLOG, ConnectionLimits, LimitedServer
 from overlord.settings.chat import LOOPBACK
+from overlord.settings.load import Settings
 
 HEADER_S = 10.0
 MOST_CONNECTIONS = 400
 """A hundred browsers, each with its stream and a few pages at once."""
+MOST_OF_ONE = 200
+"""Connections of one address, which may be an office of many people. Whoever is on this machine itself is not counted, and behind a
+proxy, which all people come from, nobody is."""
 ENDING_S = 0.5
 OWNER = "owner"
 """What stands after the address where the owner of the home needs no token but their own."""
@@ -35,15 +44,15 @@ log = structlog.get_logger()
 
 
 @contextlib.asynccontextmanager
-async def page_served(running: Overlord) -> AsyncIterator[str]:
-    """Serve the page while the block runs, if the settings ask for one; gives its address."""
+async def page_served(running: Overlord, *, ping_s: float = PING_S) -> AsyncIterator[str]:
+    """Serve the page while the block runs, if the settings ask for one; gives its address. `ping_s`: see `Live`."""
     settings, parts = running.parts.settings, running.parts
     if not settings.page.address:
         yield ""
         return
     token = _token(parts.home, settings.page.address)
     listening = await _bound(*settings.page.place) if token else None
-    if listening is None:
+    if token is None or listening is None:
         yield ""
         return
     reader, sessions = Reader(parts.home.database), Reader(parts.home.database, threads=1)
@@ -51,12 +60,15 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
         running=running,
         reader=reader,
         sessions=sessions,
-        live=(live := Live(running, reader)),
+        live=(live := Live(running, reader, ping_s=ping_s)),
         verifier=LedgerVerifier(reader, parts.clock.now, live.changed.notify),
         health_of=Health(running),
         owner_token=token,
         is_local=settings.page.place[0] in LOOPBACK,
         port=listening[0].getsockname()[1],
+        url=settings.page.url,
+        oauth=_oauth(settings),
+        accounts=_accounts(parts) if settings.page.offers_github else None,
     )
     server = _server(site, web_of(settings.forge.api_url))
     for one in listening:
@@ -71,23 +83,42 @@ async def page_served(running: Overlord) -> AsyncIterator[str]:
             await following
         await site.verifier.close()
         await _ended(server)
+        if site.accounts is not None:
+            await site.accounts.close()
         reader.close()
         sessions.close()
 
 
-def _token(home: Home, place: str) -> str:
-    """The owner's token; empty where it cannot be kept: a full disk keeps nobody from the rest."""
+def _token(home: Home, place: str) -> OwnerToken | None:
+    """The owner's token; None where it cannot be kept: a full disk keeps nobody from the rest."""
     try:
-        return owner_token(home)
+        return OwnerToken(home)
     except OSError as error:
         log.warning("page_missing", address=place, reason=error.strerror or str(error))
-        return ""
+        return None
+
+
+def _oauth(settings: Settings) -> OAuthClient | None:
+    """What people sign in with who have an account at GitHub; None where that is not offered."""
+    page = settings.page
+    if not page.offers_github:
+        return None
+    return OAuthClient(
+        client_id=page.github_client_id,
+        client_secret=page.github_client_secret.get_secret_value(),
+        redirect_uri=f"{page.url}{CALLBACK}",
+        api_url=settings.forge.api_url,
+    )
+
+
+def _accounts(parts: Parts) -> AccountRights:
+    return AccountRights(parts.forge, parts.database, parts.clock, lambda: parts.settings.repositories)
 
 
 def _server(site: Site, web: str) -> LimitedServer:
     return LimitedServer(
         Application(site, Templates(web)).starlette(),
-        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True),
+        limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True, share=None if site.url else MOST_OF_ONE),
         allowed=lambda: MOST_CONNECTIONS,
         headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],
     )
@@ -99,11 +130,11 @@ def _told(site: Site, host: str) -> Iterator[str]:
     file = site.running.parts.home.page
     shown = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104 - what is compared with
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{site.port}/"
-    ours = f"{address}\n{OWNER if site.is_local else ''}"
+    ours = f"{address if site.is_local or not site.url else f'{site.url}/'}\n{OWNER if site.is_local else ''}"
     with contextlib.suppress(OSError):
         file.write_text(ours, encoding="ascii")
-    signs_in = f"?{TOKEN}={site.owner_token}" if site.is_local and sys.stderr.isatty() else ""
-    log.info("page_here", page=f"{address}{signs_in}")
+    signs_in = f"?{TOKEN}={site.owner_token.now}" if site.is_local and sys.stderr.isatty() else ""
+    log.info("page_here", page=f"{address}{signs_in}", **({"others": f"{site.url}/"} if site.url else {}))
     try:
         yield address
     finally:

@@ -16,6 +16,8 @@ FAILURES_A_MINUTE = 10
 """Tokens that are none, from one address; after that everybody there waits."""
 WATCHED_S = 60.0
 MOST_ADDRESSES = 10_000
+MOST_ADDRESS_CHARS = 64
+MOST_PATH_CHARS = 2000
 TOKEN = "token"
 
 
@@ -57,6 +59,38 @@ def without_token(request: Request) -> str:
     return f"{path}?{rest.query}" if rest.query else path
 
 
+def address_of(request: Request, *, is_behind_proxy: bool) -> str:
+    """From where somebody asks. A proxy on this machine or in its network says it in its own words, the last of that header."""
+    address = request.client.host if request.client is not None else ""
+    said = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return said[:MOST_ADDRESS_CHARS] if is_behind_proxy and said and _is_near(address) else address
+
+
+def _is_near(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_private
+    except ValueError:
+        return False
+
+
+def is_secure(request: Request, url: str) -> bool:
+    """Whether a browser came over TLS: by the page's own address (`url`) that says it, else what a proxy says counts."""
+    if is_at(request, url):
+        return url.startswith("https:")
+    return "https" in {request.url.scheme, request.headers.get("x-forwarded-proto")}
+
+
+def is_at(request: Request, url: str) -> bool:
+    """Whether a browser asks by that address."""
+    return bool(url) and request.headers.get("host", "").lower() == url.partition("://")[2]
+
+
+def path_here(text: str) -> str:
+    """An address on this page, of whatever stands in a form or an address: never another site's."""
+    below = text[:MOST_PATH_CHARS].lstrip("/\\")
+    return f"/{below}"
+
+
 def signed_in(to: str, cookie: str, secret: str, *, is_secure: bool, lasts_s: int) -> Response:
     """Go on there, with a session's cookie."""
     response = RedirectResponse(to, 303)
@@ -66,17 +100,20 @@ def signed_in(to: str, cookie: str, secret: str, *, is_secure: bool, lasts_s: in
     return response
 
 
-def is_ours(request: Request) -> bool:
-    """Whether a form is sent from a page of ours: a proxy may have changed how it came, and not where to."""
+def is_ours(request: Request, url: str = "") -> bool:
+    """Whether a form is sent from a page of ours. By the page's own address (`url`) that is told exactly; without one, a proxy may have
+    changed how it came, and not where to."""
     origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
-        return False
+    if origin is not None and (not url or origin != url):
+        host = request.headers.get("host", "")
+        if is_at(request, url) or origin.partition("://")[2] != host:
+            return False
     return request.headers.get("sec-fetch-site", "same-origin") in {"same-origin", "none"}
 
 
-def is_theirs(visitor: Visitor, request: Request, sent: str) -> bool:
+def is_theirs(visitor: Visitor, request: Request, sent: str, url: str = "") -> bool:
     """Whether a form was made for this visitor, on a page of ours."""
-    return is_ours(request) and same(sent, visitor.csrf)
+    return is_ours(request, url) and same(sent, visitor.csrf)
 
 
 def is_this_machine(request: Request) -> bool:

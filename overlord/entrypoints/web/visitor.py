@@ -1,12 +1,17 @@
-"""Who looks at the page, and what they may: found by the cookie of a session, which a token began."""
+"""Who looks at the page, and what they may: found by the cookie of a session, which a token or an account at GitHub began."""
 
 import hashlib
 import hmac
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from overlord.domain.person import Person
+from overlord.errors import NotFound
 from overlord.verbs.right import NotAllowed, Right, check_right
+
+
+class NotSeen(NotFound):
+    """It is about a repository that somebody may not see. What they are told is what they are told of what is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,10 +19,12 @@ class Visitor:
     """Somebody who is signed in."""
 
     actor: str
-    """As the ledger names them: `web:alice`."""
+    """As the ledger names them: `web:alice`, and with an account at GitHub `github:alice`."""
     right: Right
     spaces: tuple[str, ...] = ()
     """The repositories they may see; empty for all."""
+    rights: Mapping[str, Right] = field(default_factory=dict)
+    """What they may in a repository, by its name in small letters, where that is more than `right`."""
     secret: str
     """That of their session's cookie."""
 
@@ -44,14 +51,22 @@ class Visitor:
         """Whether a repository is among those they may see; nothing stands for all of them."""
         return not self.spaces or space.casefold() in {name.casefold() for name in self.spaces}
 
+    def hides(self, error: Exception) -> bool:
+        """Whether what an error says could tell them what there is in repositories that they may not see."""
+        return bool(self.spaces) and isinstance(error, NotFound)
+
     def check_sees(self, spaces: Iterable[str]) -> None:
-        """Raises NotAllowed for what is about another repository."""
-        if not all(map(self.sees, spaces)):
-            raise NotAllowed(f"this token is for {', '.join(self.spaces)} alone")
+        """Raises NotSeen for what is about another repository, NotAllowed for what is about all of them."""
+        for space in spaces:
+            if self.sees(space):
+                continue
+            if not space:
+                raise NotAllowed(f"{self._what} is for {', '.join(self.spaces)} alone")
+            raise NotSeen(UNSEEN)
 
     def may(self, needed: Right) -> bool:
         """Whether their right is enough, wherever it is."""
-        return self.right >= needed
+        return max((self.right, *self.rights.values())) >= needed
 
     @property
     def acts(self) -> bool:
@@ -69,11 +84,19 @@ class Visitor:
         return f"Your token may {_MAY[self.right]}."
 
     def check_may(self, needed: Right, space: str) -> None:
-        """Raises NotAllowed for who may not do something there."""
-        check_right(needed, self.right, f"this token may {_MAY[self.right]}; that takes more")
+        """Raises NotSeen, and NotAllowed for who may not do something there."""
+        if space:
+            self.check_sees([space])
+        held = self.rights.get(space.casefold(), self.right)
+        check_right(needed, held, f"{self._what} may {_MAY[held]}; that takes more")
         self.check_sees([space])
 
+    @property
+    def _what(self) -> str:
+        return f"the account {self.name}" if self.actor.startswith("github:") else "this token"
 
+
+UNSEEN = "there is nothing of that name, or it is not yours to see"
 _MAY = {
     Right.ANYONE: "look, and nothing else",
     Right.WRITER: "have work done and answered",

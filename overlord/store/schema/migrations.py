@@ -4,6 +4,7 @@ import sqlite3
 
 from overlord.errors import StoreError
 from overlord.store.schema.access import ACCESS
+from overlord.store.schema.accounts import ACCOUNTS
 from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.first import FIRST
@@ -16,7 +17,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     MODEL_READINGS,
     APPROVALS,
     ACCESS,
-    (*OUTCOMES, *SEEN, *API_REPLIES),
+    (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS),
 )
 LATEST = len(MIGRATIONS)
 

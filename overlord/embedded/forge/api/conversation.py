@@ -9,6 +9,9 @@ from overlord.embedded.forge.api.rest import Call
 from overlord.embedded.forge.api.shape import moment
 from overlord.embedded.forge.record import Comment, User
 
+OLD_WORDS = {"triage": "read", "maintain": "write"}
+"""What GitHub called a role before there were so many."""
+
 
 async def list_events(call: Call) -> Response:
     page, link = page_of(call.request, call.state.occurrences(call.thread()))
@@ -21,10 +24,10 @@ async def get_permission(call: Call) -> Response:
     user = call.state.records.get(User, call.request.path_params["username"])
     if user is None:
         raise missing()
-    roles = {"OWNER": ("admin", "admin"), "MEMBER": ("write", "write"), "COLLABORATOR": ("write", "write")}
-    permission, role = roles.get(user.association, ("none", "") if repository.private else ("read", "read"))
-    shown = account_shape.collaborator(call.shape, user.login, permission, role)
-    return reply({"permission": permission, "role_name": role, "user": shown})
+    role = call.state.role(repository, user)
+    permission, name = OLD_WORDS.get(role, role), "" if role == "none" else role
+    shown = account_shape.collaborator(call.shape, user.login, permission, name)
+    return reply({"permission": permission, "role_name": name, "user": shown})
 
 
 async def list_recent_comments(call: Call) -> Response:

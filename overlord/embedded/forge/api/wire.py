@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from overlord.embedded.fault import EVERY_OPERATION
 from overlord.embedded.forge import fault as faults
 from overlord.embedded.forge import lfs
-from overlord.embedded.forge.api import permission
+from overlord.embedded.forge.api import oauth, permission
 from overlord.embedded.forge.api.operation import OPERATIONS, Operation
 from overlord.embedded.forge.api.problem import Problem, Renamed, missing
 from overlord.embedded.forge.api.reply import bearer, refusal, unchanged_or
@@ -32,6 +32,11 @@ PUSH = "git-receive-pack"
 FETCH_OPERATION, PUSH_OPERATION = "git/upload-pack", "git/receive-pack"
 LIMITLESS = "rate-limit/get"
 """The one request that costs nothing."""
+OAUTH = (
+    Operation(name="oauth/authorize", method="GET", template=oauth.AUTHORIZE, answer=oauth.authorize),
+    Operation(name="oauth/access-token", method="POST", template=oauth.EXCHANGE, answer=oauth.exchange),
+)
+"""Where people sign in: the forge's pages, and no part of its API."""
 LOG = Operation(name="log", method="GET", template=LOG_PATH, answer=get_log)
 """Where the API sends who asks for a job's log. It is no part of the API."""
 
@@ -56,7 +61,7 @@ class Wire:
         self.requests: list[RecordedRequest] = []
         routes = [
             Route(operation.path, self._endpoint(operation), methods=[operation.method])
-            for operation in (*OPERATIONS, LOG)
+            for operation in (*OPERATIONS, *OAUTH, LOG)
         ]
         self._rest = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_found})
 
@@ -222,7 +227,7 @@ class Wire:
 
 
 KNOWN_OPERATIONS = frozenset(
-    {EVERY_OPERATION, *GIT_OPERATIONS, LOG.name, *(operation.name for operation in OPERATIONS)}
+    {EVERY_OPERATION, *GIT_OPERATIONS, LOG.name, *(operation.name for operation in (*OPERATIONS, *OAUTH))}
 )
 
 

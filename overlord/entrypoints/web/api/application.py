@@ -23,10 +23,10 @@ from overlord.entrypoints.web.api.openapi import document
 from overlord.entrypoints.web.api.problem import Problem, problem_of
 from overlord.entrypoints.web.api.queries import query_endpoints
 from overlord.entrypoints.web.api.verbs import verb_endpoints
-from overlord.entrypoints.web.sign_in import is_this_machine
+from overlord.entrypoints.web.sign_in import address_of, is_at, is_this_machine
 from overlord.entrypoints.web.site import Site
-from overlord.entrypoints.web.visitor import Visitor
-from overlord.errors import OverlordError
+from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
+from overlord.errors import NotFound, OverlordError
 from overlord.verbs.right import Right
 
 PREFIX = "/api/v1"
@@ -101,7 +101,10 @@ class Api:
         async def handle(request: Request) -> Response:
             visitor = await self._visitor(request)
             _check_known(endpoint, request)
-            found = await endpoint.answer(Asked(site=self._site, visitor=visitor, request=request))
+            try:
+                found = await endpoint.answer(Asked(site=self._site, visitor=visitor, request=request))
+            except NotFound as error:
+                raise NotSeen(UNSEEN) if visitor.hides(error) else error from None
             return found if isinstance(found, Response) else _json(found, request)
 
         return self._guarded(handle)
@@ -122,7 +125,7 @@ class Api:
 
     def _check_request(self, request: Request) -> None:
         """Raises Problem."""
-        if self._site.is_local and not is_this_machine(request):
+        if self._site.is_local and not (is_this_machine(request) or is_at(request, self._site.url)):
             raise Problem(421, "not-allowed", "this is for this machine alone")
         if int(request.headers.get("content-length") or 0) > MOST_BYTES:
             raise Problem(413, "too-long", f"a request has {MOST_BYTES:,} bytes at most")
@@ -136,7 +139,7 @@ class Api:
         visitor = await self._site.bearer(token.strip())
         if visitor is not None:
             return visitor
-        address = request.client.host if request.client is not None else ""
+        address = address_of(request, self._site.url)
         if wait_s := self._site.attempts.wait_s(address):
             headers = {"retry-after": str(int(wait_s) + 1)}
             raise Problem(429, "too-many-tries", "too many wrong tokens; wait a minute", headers=headers)
@@ -185,7 +188,7 @@ async def _me(asked: Asked) -> Myself:
 
 async def _health(asked: Asked) -> WellBeing:
     asked.visitor.check_may(Right.ANYONE, "")
-    reasons = await asked.site.health()
+    reasons = await asked.site.health_of.reasons()
     return WellBeing(is_well=not reasons, reasons=reasons)
 
 

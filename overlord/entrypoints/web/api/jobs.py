@@ -219,8 +219,7 @@ def _line(look: Look, job: Job) -> JobLine:
 def _seen(asked: Asked, look: Look) -> Job:
     """The job of an address. Raises NotFound also for one that the visitor may not see."""
     job = job_page.head(look, asked.number()).job
-    if not asked.visitor.sees(job.space):
-        raise NotFound(f"there is no job {job.id}")
+    asked.visitor.check_sees([job.space])
     return job
 
 

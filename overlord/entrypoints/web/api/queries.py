@@ -16,7 +16,7 @@ from overlord.queries.look import Look
 from overlord.queries.query import Query
 from overlord.queries.registry import Question, help_of
 from overlord.verbs.argument_json import argument_schema, is_needed, record_of
-from overlord.verbs.right import OF_TOKEN, NotAllowed
+from overlord.verbs.right import OF_TOKEN
 
 
 def query_endpoints() -> Iterator[Endpoint]:
@@ -82,8 +82,5 @@ def _question(name: str, query: Query, asked: Asked) -> Question:
 
 
 def _check(asked: Asked, question: Question, look: Look) -> None:
-    """Raises NotAllowed for who may not look at it: of a repository they may not see, not even that it is there."""
-    visitor, space = asked.visitor, question.space(look)
-    if space and not visitor.sees(space):
-        raise NotAllowed("this token may not look at that")
-    visitor.check_may(OF_TOKEN[registry.find(question.name).right], space)
+    """Raises NotAllowed, and NotSeen for what is about a repository they may not see."""
+    asked.visitor.check_may(OF_TOKEN[registry.find(question.name).right], question.space(look))
