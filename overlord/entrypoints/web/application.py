@@ -11,11 +11,13 @@ from http import HTTPStatus
 import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from overlord.domain.conversation.argument import CommandError
+from overlord.entrypoints.web.compression import Compression
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.handlers import Handlers, error_page, worded
 from overlord.entrypoints.web.render import HERE, Templates
@@ -75,6 +77,7 @@ class Application:
                 *(Route(path, self._for_visitors(handler), methods=["POST"]) for path, handler in acts),
             ],
             exception_handlers={HTTPException: self._http_error, ClientDisconnect: _disconnected},
+            middleware=[Middleware(Compression)],
         )
         app.router.redirect_slashes = False
         return app
