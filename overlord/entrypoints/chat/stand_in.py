@@ -26,9 +26,10 @@ def _is_contained() -> bool:
     return any(path.exists() for path in _CONTAINERS)
 
 
-def style_sheet() -> bytes:
+def looks() -> dict[str, bytes]:
     """The operator's page's, which the chat's page builds on: both are one design."""
-    return resources.files("overlord.entrypoints.web").joinpath("static", "style.css").read_bytes()
+    static = resources.files("overlord.entrypoints.web").joinpath("static")
+    return {name: static.joinpath(name).read_bytes() for name in ("style.css", "icon.svg")}
 
 
 @contextlib.asynccontextmanager
@@ -49,7 +50,7 @@ async def with_chat(settings: Settings, *, in_container: bool | None = None) -> 
     from overlord.embedded.chat.chat import EmbeddedChat
 
     # It begins empty, as another channel does.
-    chat = EmbeddedChat(first_id=secrets.randbelow(9_000_000), style=style_sheet())
+    chat = EmbeddedChat(first_id=secrets.randbelow(9_000_000), looks=looks())
     async with contextlib.AsyncExitStack() as stack:
         try:
             base_url = await stack.enter_async_context(chat.serve(host=host.strip("[]"), port=int(port)))

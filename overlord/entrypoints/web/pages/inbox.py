@@ -96,8 +96,9 @@ def inbox(look: Look, sees: Iterable[str] = ()) -> Inbox:
 def count(look: Look, sees: Iterable[str] = ()) -> int:
     """How much waits."""
     seen = frozenset(sees)
-    waiting = decisions.inbox(look.connection)
-    return len(waiting) if not seen else sum(_space(look, item) in seen for item in waiting)
+    if not seen:
+        return decisions.count_open(look.connection)
+    return sum(_space(look, item) in seen for item in decisions.inbox(look.connection))
 
 
 def one(look: Look, ref: ApprovalRef) -> Asked:
