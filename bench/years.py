@@ -21,7 +21,7 @@ from overlord.settings.load import Settings, contract_for
 from overlord.store import decisions, evidence, ledger
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceFile, EvidenceStore
-from overlord.store.rows import insert, to_column
+from overlord.store.rows import insert, to_column, update
 
 JOBS, EVENTS = 10_000, 1_000_000
 AT_REST = {JobState.WAITING: 60, JobState.IN_REVIEW: 100, JobState.QUEUED: 132}
@@ -31,6 +31,8 @@ TURNS = 5_000
 """Model calls of one session, whose transcript is the longest."""
 CALLS = 10
 """Model calls of each other session."""
+ASKED_OF = 4
+"""One of so many jobs was a question once."""
 AT_ONCE = 50_000
 CHECKS = tuple(
     CheckResult(
@@ -129,8 +131,18 @@ def _job(
         "closed": True,
     }
     insert(connection, "evaluations", {"job_id": job.id, **given})
-    if state is JobState.WAITING:
-        decisions.raise_decision(connection, ask(job, Subject.BLOCKED, "Which of the two is meant?", at=at))
+    if state is JobState.WAITING or number % ASKED_OF == 0:
+        raised = decisions.raise_decision(
+            connection, ask(job, Subject.BLOCKED, "Which of the two is meant?", at=at)
+        )
+        if not is_open:
+            given = {
+                "state": "answered",
+                "answered_by": "web:alice",
+                "answered_at": at,
+                "answer": "The first.",
+            }
+            update(connection, "decisions", raised.id, {**given, "verb": "reply", "applied": True})
 
 
 def _session(connection: sqlite3.Connection, job: Job, place: int, *, is_live: bool, calls: int) -> None:

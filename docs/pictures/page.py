@@ -154,7 +154,10 @@ async def photographed(tab: Tab, name: str) -> bytes:
 
 
 async def main(directory: Path) -> None:
-    async with made_page(FILES, sessions={"concurrent": 2}) as page, launched() as browser:
+    async with (
+        made_page(FILES, sessions={"concurrent": 2}, budget={"job_tokens": 24_000}) as page,
+        launched() as browser,
+    ):
         world = page.world
         await past(world)
         job = await present(world)
