@@ -4,11 +4,13 @@ is photographed in Chromium: by day, in the dark and on a phone.
 
 import asyncio
 import base64
+import contextlib
 import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
+from playwright.async_api import Error
 from playwright.async_api import Page as Tab
 
 from overlord.embedded.play import Turn, blocked, call, edit, read, run, submit, write
@@ -146,7 +148,10 @@ async def present(world: MemoryWorld) -> int:
 async def photographed(tab: Tab, name: str) -> bytes:
     """What the tab shows, as a picture that is small enough to keep."""
     session = await tab.context.new_cdp_session(tab)
-    taken = await session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    taken = None
+    while taken is None:
+        with contextlib.suppress(Error):  # a page that is being drawn cannot be taken
+            taken = await session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
     content = base64.b64decode(taken["data"])
     if len(content) > MOST_BYTES:
         raise SystemExit(f"{name} has {len(content):,} bytes; at most {MOST_BYTES:,} are kept")
