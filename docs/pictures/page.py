@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 MOST_BYTES = 120_000
 """Of one picture: they are part of the repository."""
 QUALITY = 75
+TRIES = 20
 VIEWS: Mapping[str, View] = {
     "light": View(height=860),
     "dark": View(scheme="dark", height=860),
@@ -149,9 +150,12 @@ async def photographed(tab: Tab, name: str) -> bytes:
     """What the tab shows, as a picture that is small enough to keep."""
     session = await tab.context.new_cdp_session(tab)
     taken = None
-    while taken is None:
+    for _ in range(TRIES):
         with contextlib.suppress(Error):  # a page that is being drawn cannot be taken
             taken = await session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+            break
+    if taken is None:
+        raise SystemExit(f"Chromium took no picture of {name}")
     content = base64.b64decode(taken["data"])
     if len(content) > MOST_BYTES:
         raise SystemExit(f"{name} has {len(content):,} bytes; at most {MOST_BYTES:,} are kept")
