@@ -10,7 +10,7 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONL
 # Each commit runs the next share of the fault campaign and of the slow tests (tests/shares.py); FAULT_SHARE=1/1 SLOW_SHARE=1/1 runs all.
 COMMITS := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
-.PHONY: demo test quick check campaign soak bench images live format clean
+.PHONY: demo test quick check campaign soak bench pictures images live format clean
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
@@ -39,6 +39,10 @@ soak: .venv/test.stamp
 
 bench: .venv/test.stamp
 	$(BIN)/python -m bench
+
+pictures: .venv/test.stamp
+	$(BIN)/python -m docs.pictures.make
+	$(BIN)/python -m docs.pictures.page
 
 images:
 	docker/images

@@ -176,7 +176,7 @@ def processor_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def memory_mb(pid: int) -> float:
+def memory_mb(pid: int | str) -> float:
     """The resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("\nVmRSS:")[2].split()[0]) / 1024

@@ -7,6 +7,7 @@ from typing import Any
 
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.record import Message
+from overlord.entrypoints.chat.stand_in import looks
 from tests.world import DEADLINE_S, World, made_world
 
 Make = Callable[..., contextlib.AbstractAsyncContextManager[World]]
@@ -54,9 +55,8 @@ async def made_talk(
 ) -> AsyncIterator[Talk]:
     """A fresh world with a chat; `overrides` go over the settings."""
     async with made(files, **overrides) as world:
-        chat = EmbeddedChat(
-            now=world.clock.now, ack_timeout_s=DEADLINE_S
-        )  # a slow machine is no Slack that gave up
+        # A slow machine is no Slack that gave up.
+        chat = EmbeddedChat(now=world.clock.now, ack_timeout_s=DEADLINE_S, looks=looks())
         alice = chat.add_user("alice")
         async with chat.serve() as base_url:
             world.chat = chat

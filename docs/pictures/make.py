@@ -1,4 +1,4 @@
-"""Makes the pictures of the pages: `python -m docs.pictures.make`. Each is what the program makes: printed and drawn as a terminal, or
+"""Makes the pictures of a terminal, a pull request and the chat: `python -m docs.pictures.make`. Each is what the program makes: printed and drawn as a terminal, or
 played in an embedded world and photographed in Chromium, which has to be there.
 """
 

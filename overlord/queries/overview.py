@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from minion.protocol import SessionKind
-from overlord.domain.budgets.budget import Budget, Per
+from overlord.domain.budgets.budget import Budget, Cost, Per
 from overlord.domain.chat.briefing import Briefing, is_finished
 from overlord.domain.checks.untested import UntestedPolicy
 from overlord.domain.decision import Decision
@@ -33,9 +33,10 @@ from overlord.domain.inquiry import (
     Why,
     total,
 )
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import name_of
+from overlord.domain.session import Session
 from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
 from overlord.settings.load import Settings, added_repositories, source_of
@@ -53,6 +54,7 @@ from overlord.store.spaces.spaces import Space
 MOST_LISTED = 8
 MOST_PAST = 20
 WEEK = 7
+NOTHING_SPENT = Cost(tokens=0)
 TEAM_ONLY = {EventName.MESSAGE_POSTED, EventName.MESSAGE_DELIVERED, EventName.MESSAGE_DEFERRED}
 """Events that quote what somebody said in the chat or the terminal."""
 
@@ -66,10 +68,11 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
         if space.trouble or space.paused
     )
     note = settings_notes.get(connection)
+    views = tuple(_open_views(connection, at=at))
     return Status(
         at=at,
-        jobs=tuple(view(connection, job, at=at) for job in jobs.open_jobs(connection)),
-        waiting=waiting(connection),
+        jobs=views,
+        waiting=_waiting(connection, {view.job.id: view.job for view in views}),
         poll_errors=tuple(poll_errors),
         pauses=pauses.shown(connection),
         today=exchanges.day_cost(connection, at),
@@ -78,36 +81,64 @@ def status(connection: sqlite3.Connection, settings: Settings, *, at: datetime) 
     )
 
 
+def _open_views(connection: sqlite3.Connection, *, at: datetime) -> Iterator[JobView]:
+    """As `view`, of every open job; read at once, as there may be hundreds."""
+    live = {session.job_id: session for session in sessions.live(connection)}
+    spent, unread = costs.of_open_jobs(connection), steering.unread_in_open_jobs(connection)
+    for job in jobs.open_jobs(connection):
+        session = live.get(job.id)
+        yield JobView(
+            job=job,
+            session=session,
+            cost=spent.get(job.id) or NOTHING_SPENT,
+            trouble=_trouble(connection, session, at),
+            unread=unread.get(job.id, 0),
+        )
+
+
+def _trouble(connection: sqlite3.Connection, session: Session | None, at: datetime) -> str:
+    outage = model_outages.of_session(connection, session.id) if session is not None else None
+    return outage.line(at, is_short=True) if outage is not None else ""
+
+
 def _outages(connection: sqlite3.Connection) -> Iterator[ModelOutage]:
     """Models that give no replies; that they are tried again is said while somebody does."""
-    asking = (model_outages.of_session(connection, session.id) for session in sessions.live(connection))
+    known = model_outages.every(connection)
+    asking = (
+        model_outages.of_session(connection, session.id) for session in sessions.live(connection) if known
+    )
     tried = {outage.model for outage in asking if outage is not None}
-    for outage in model_outages.every(connection):
+    for outage in known:
         yield outage if outage.model in tried else replace(outage, until=None)
 
 
 def view(connection: sqlite3.Connection, job: Job, *, at: datetime) -> JobView:
     """One job, and what is done in it now."""
     session = sessions.live_of(connection, job.id)
-    outage = model_outages.of_session(connection, session.id) if session is not None else None
     return JobView(
         job=job,
         session=session,
         cost=costs.of_job(connection, job.id),
-        trouble=outage.line(at, is_short=True) if outage is not None else "",
+        trouble=_trouble(connection, session, at),
         unread=len(steering.unread(connection, job.id)),
     )
 
 
 def waiting(connection: sqlite3.Connection) -> tuple[OpenDecision, ...]:
     """Every decision that waits, oldest first."""
-    return tuple(_open_decision(connection, decision) for decision in decisions.waiting(connection))
+    return _waiting(connection, {})
 
 
-def _open_decision(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
+def _waiting(connection: sqlite3.Connection, known: Mapping[JobId, Job]) -> tuple[OpenDecision, ...]:
+    return tuple(_open_decision(connection, decision, known) for decision in decisions.waiting(connection))
+
+
+def _open_decision(
+    connection: sqlite3.Connection, decision: Decision, known: Mapping[JobId, Job]
+) -> OpenDecision:
     if decision.job_id is None:
         return OpenDecision(decision=decision, space=decision.space)
-    job = jobs.get(connection, decision.job_id)
+    job = known.get(decision.job_id) or jobs.get(connection, decision.job_id)
     return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
 
 
@@ -115,23 +146,22 @@ def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> 
     """Every repository managed by Overlord, and what it is at."""
     words, flags = managed.current(connection), spaces.noted(connection)
     lane = lanes(connection, settings, settings.repositories)
+    open_jobs, asked = jobs.open_by_space(connection), decisions.waiting(connection)
     return tuple(
         ManagedRepository(
             name=name,
             by=name_of(words[name].actor) if name in added_repositories(settings) else "settings",
             running=lane[name].running,
             most=lane[name].most,
-            open_jobs=len(jobs.of_space(connection, name)),
-            state=_waiting_reason(connection, flags.get(name, Space(name=name))),
+            open_jobs=open_jobs.get(name, 0),
+            state=_waiting_reason(connection, flags.get(name, Space(name=name)), asked),
         )
         for name in settings.repositories
     )
 
 
-def _waiting_reason(connection: sqlite3.Connection, space: Space) -> str:
-    asked = [
-        item for item in decisions.waiting(connection) if item.job_id is None and item.space == space.name
-    ]
+def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Sequence[Decision]) -> str:
+    asked = [item for item in waiting if item.job_id is None and item.space == space.name]
     if asked:
         return f"paused: decision {asked[0].id} waits for a person"
     if space.paused:
@@ -165,20 +195,29 @@ def untested(connection: sqlite3.Connection, name: str) -> UntestedPolicy | None
     return untested_policies.of(connection, name)
 
 
-def queue(connection: sqlite3.Connection, settings: Settings, *, at: datetime) -> Queue:
-    """The queued jobs in the order they are begun, and why each of them has not been yet."""
+def queue(
+    connection: sqlite3.Connection,
+    settings: Settings,
+    *,
+    at: datetime,
+    open_jobs: Sequence[Job] | None = None,
+) -> Queue:
+    """The queued jobs in the order they are begun, and why each of them has not been yet. `open_jobs`: where they are known."""
     running, most = sessions.started_running(connection), settings.sessions.concurrent
     full = f"{running} of {most} sessions run" if running >= most else ""
-    queued = [job for job in jobs.open_jobs(connection) if job.state is JobState.QUEUED]
+    known_jobs = jobs.open_jobs(connection) if open_jobs is None else open_jobs
+    queued = [job for job in known_jobs if job.state is JobState.QUEUED]
     known = {job.id: _why_queued(connection, job) for job in queued}
     live = sessions.live_ids(connection)
     begun = [job for job in queued if job.id in live]
-    line = _line(connection, settings, [job for job in queued if job not in begun and not known[job.id]])
+    line = _line(connection, settings, [job for job in queued if job.id not in live and not known[job.id]])
     found = [Queued(job=job, why=known[job.id]) for job in begun]
+    lane = lanes(connection, settings, {job.space for job in line})
     for place, job in enumerate(line):
-        why = full or _why_full(connection, settings, job.space) or _behind(place)
+        why = full or _why_full(lane[job.space], job.space) or _behind(place)
         found.append(Queued(job=job, why=why))
-    stuck = [job for job in queued if job not in (*begun, *line)]
+    moving = {job.id for job in (*begun, *line)}
+    stuck = [job for job in queued if job.id not in moving]
     found += [Queued(job=job, why=known[job.id]) for job in sorted(stuck, key=lambda job: not job.is_urgent)]
     return Queue(at=at, jobs=tuple(found), running=running, most=most, pauses=pauses.shown(connection))
 
@@ -207,8 +246,7 @@ def _line(connection: sqlite3.Connection, settings: Settings, queued: Sequence[J
     return [jobs_by_id[number] for number in in_turn(waiting, open_lanes, room=len(waiting))]
 
 
-def _why_full(connection: sqlite3.Connection, settings: Settings, space: str) -> str:
-    lane = lanes(connection, settings, [space])[space]
+def _why_full(lane: Lane, space: str) -> str:
     return f"{lane.running} of {lane.most} sessions of {space} run" if lane.running >= lane.most else ""
 
 

@@ -55,7 +55,7 @@ def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
 def waiting(connection: sqlite3.Connection, job_id: int | None = None) -> list[Decision]:
     """Open decisions about work, oldest first: of one job, or of all jobs and repositories."""
     if job_id is None:
-        query = f"SELECT * FROM decisions WHERE state = 'open' AND {_OF_WORK} ORDER BY id"  # noqa: S608 - a constant
+        query = f"SELECT * FROM decisions WHERE state = 'open' AND {_OF_WORK} ORDER BY +id"  # noqa: S608 - a constant
         return select(connection, Decision, query)
     query = "SELECT * FROM decisions WHERE state = 'open' AND job_id = ? ORDER BY id"
     return select(connection, Decision, query, job_id)
@@ -63,7 +63,13 @@ def waiting(connection: sqlite3.Connection, job_id: int | None = None) -> list[D
 
 def inbox(connection: sqlite3.Connection) -> list[Decision]:
     """Everything that waits for a person, oldest first: proposals and drafts of skills too."""
-    return select(connection, Decision, "SELECT * FROM decisions WHERE state = 'open' ORDER BY id")
+    # By `+id`, those that are open are found by their index.
+    return select(connection, Decision, "SELECT * FROM decisions WHERE state = 'open' ORDER BY +id")
+
+
+def count_open(connection: sqlite3.Connection) -> int:
+    """How much waits for a person."""
+    return int(connection.execute("SELECT count(*) FROM decisions WHERE state = 'open'").fetchone()[0])
 
 
 def meant(connection: sqlite3.Connection, ref: ApprovalRef) -> Decision:

@@ -183,6 +183,12 @@ def of_space(connection: sqlite3.Connection, space: str) -> list[Job]:
     return select(connection, Job, "SELECT * FROM jobs WHERE is_open AND space = ? ORDER BY id", space)
 
 
+def open_by_space(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many jobs are open in each space that has any."""
+    query = "SELECT space, count(*) AS many FROM jobs WHERE is_open GROUP BY space"
+    return {row["space"]: row["many"] for row in connection.execute(query)}
+
+
 def ids_with_pulls(connection: sqlite3.Connection) -> list[JobId]:
     """The open jobs whose pull request has been opened, oldest first."""
     query = "SELECT id FROM jobs WHERE is_open AND pull_number IS NOT NULL ORDER BY id"

@@ -38,10 +38,7 @@ def to_column(value: object) -> str | int | float | None:
 
 def from_row(kind: type[Record], row: sqlite3.Row) -> Record:
     """A record from the columns that carry its fields' names."""
-    described: Any = kind
-    hints = _hints(described)
-    values = {name: _field(hints[name], row[name]) for name in hints if name in row.keys()}  # noqa: SIM118 - sqlite3.Row
-    record: Record = adapter(kind).validate_python(values)
+    [record] = _records(kind, tuple(row.keys()), [row])
     return record
 
 
@@ -67,11 +64,15 @@ def select(
     connection: sqlite3.Connection, kind: type[Record], query: str, *arguments: object
 ) -> list[Record]:
     """Every row of a query as records."""
-    return [from_row(kind, row) for row in _rows(connection, query, arguments)]
+    found = connection.execute(query, tuple(arguments))
+    columns = tuple(column[0] for column in found.description)
+    return _records(kind, columns, found)
 
 
-def _rows(connection: sqlite3.Connection, query: str, arguments: Iterable[Any]) -> sqlite3.Cursor:
-    return connection.execute(query, tuple(arguments))
+def _records(kind: type[Record], columns: tuple[str, ...], rows: Iterable[sqlite3.Row]) -> list[Record]:
+    described: Any = kind
+    wanted, record = _read(described, columns), adapter(kind).validate_python
+    return [record({name: _field(hint, row[place]) for name, place, hint in wanted}) for row in rows]
 
 
 @cache
@@ -82,10 +83,16 @@ def _hints(kind: type) -> dict[str, Any]:
     return {item.name: hints[item.name] for item in fields(kind)}
 
 
+@cache
+def _read(kind: type, columns: tuple[str, ...]) -> tuple[tuple[str, int, Any], ...]:
+    """The fields that a query's columns hold: of each its name, its column and its type; found out once for all rows."""
+    return tuple((name, columns.index(name), hint) for name, hint in _hints(kind).items() if name in columns)
+
+
 _JSON_STARTS = ("{", "[")
 
 
 def _field(hint: Any, value: Any) -> Any:
-    if isinstance(value, str) and hint is not str and value.startswith(_JSON_STARTS):
+    if hint is not str and type(value) is str and value.startswith(_JSON_STARTS):
         return adapter(hint).validate_json(value)
     return value

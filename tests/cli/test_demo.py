@@ -47,6 +47,9 @@ def test_what_the_demo_prints_runs_as_pasted_and_the_last_of_it_removes_what_was
     (short_path / "tmp").mkdir()
     told = shell(".venv/bin/overlord demo --runner process", short_path)
     assert told.returncode == 0, told.stdout + told.stderr
+    assert (
+        "Watch it in a browser:" in told.stdout and "until Ctrl-C" not in told.stdout
+    )  # nobody is there to end it
     lines = [line.strip() for line in told.stdout.splitlines() if ".venv/bin/overlord " in line]
     [home] = (short_path / "tmp").glob("overlord-demo-*")
     named = f"OVERLORD_HOME={home} .venv/bin/overlord"

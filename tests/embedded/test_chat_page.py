@@ -14,7 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from overlord.embedded import chat as room
 from overlord.embedded.chat.chat import EmbeddedChat
 
-TOLD = ("/", "/page.js", "/page.css", "/page/state")
+TOLD = ("/", "/page.js", "/page.css", "/style.css", "/icon.svg", "/page/state")
 
 
 @pytest.fixture

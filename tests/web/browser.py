@@ -80,6 +80,6 @@ async def opened(
     page.on("pageerror", lambda error: said.append(str(error)))
     try:
         yield page
-        assert said == []
+        assert said == [], said
     finally:
         await context.close()

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
@@ -9,7 +10,7 @@ from playwright.async_api import Browser, expect
 from playwright.async_api import Page as Tab
 
 from overlord.domain.job import JobState
-from overlord.embedded.play import blocked, call, edit, submit
+from overlord.embedded.play import blocked, call, edit, say, submit
 from tests.web.browser import VIEWS, opened
 from tests.web.paging import Page, made_page
 from tests.web.test_github_sign_in import ground
@@ -108,16 +109,62 @@ async def test_a_transcript_is_read_and_a_diff(page: Page, tab: Tab) -> None:
     await expect(tab.locator(".in-scope")).to_be_visible()
 
 
+SHOWN = "<script>document.title='hit'</script>"
+
+
+async def is_text(tab: Tab, words: str = SHOWN) -> None:
+    """It is read on the page, and nothing of it acts: no element, no title, no dialog."""
+    await expect(tab.locator("main")).to_contain_text(words)
+    assert await tab.title() != "hit" and await tab.locator("main img, main script").count() == 0
+
+
 async def test_scripts_in_every_field_are_text(page: Page, tab: Tab) -> None:
+    """Those that the models and the repository fill: title, text, calls, outputs, questions, files, reports."""
     world = page.world
     await world.issue(HOSTILE, HOSTILE)
-    world.model_will(call("run_command", command=f"echo '{HOSTILE}'"), blocked(HOSTILE))
+    world.model_will(call("run_command", command=f"echo '{HOSTILE}'"), blocked(HOSTILE), when="hit")
+    await world.issue("add() subtracts")
+    hostile = (edit("calc.py", "return a - b", f"return a + b  # {HOSTILE}"), submit(HOSTILE))
+    world.model_will(say(HOSTILE), *hostile, when="add()")
     await world.settle()
     await tab.locator("nav").get_by_role("link", name="Inbox").click()
-    for path in ("", "inbox", "jobs/1", "jobs/1/transcript", "history", "look/why?words=1"):
+    for path in ("", "inbox", "inbox/1", "jobs/1", "jobs/1/transcript", "history", "look/why?words=1"):
         await tab.goto(f"{page.address}{path}")
-        await expect(tab.locator("main")).to_contain_text("<script>document.title='hit'</script>")
+        await is_text(tab)
+    for path in ("jobs/2", "jobs/2/transcript", "jobs/2/diff", "look/job?words=2"):
+        await tab.goto(f"{page.address}{path}")
+        await is_text(tab)
+
+
+async def test_scripts_that_people_type_are_text(page: Page, tab: Tab) -> None:
+    """Those that whoever is signed in fills, and those of an address made by hand."""
+    world = page.world
+    await world.issue("add() subtracts")
+    world.model_will(ASKS, *WORK)
+    await world.make_due()
+    await world.until(world.decisions)
+    card = tab.locator("#job-1")
+    await card.get_by_placeholder("Message the Minion").fill(HOSTILE)
+    await tab.keyboard.press("Enter")
+    await expect(tab.locator(".flash")).to_contain_text("reads it before its next turn")
+    await tab.goto(f"{page.address}jobs/1")
+    await is_text(tab)
+    await tab.goto(f"{page.address}inbox")
+    await tab.get_by_label("Words with your answer").fill(HOSTILE)
+    await tab.get_by_role("button", name="Reply").click()
+    await is_text(tab)
+    await tab.goto(f"{page.address}spaces/{REPO}")
+    await tab.get_by_placeholder("Why").fill(HOSTILE)
+    await tab.get_by_role("button", name="Pause").click()
+    for path in ("spaces", "", "look/status"):
+        await tab.goto(f"{page.address}{path}")
+        await is_text(tab)
+    typed = quote(HOSTILE, safe="")
+    for path in (f"history?q={typed}", f"trends?model={typed}", f"history?space={typed}&state={typed}"):
+        await tab.goto(f"{page.address}{path}")
         assert await tab.title() != "hit" and await tab.locator("main img, main script").count() == 0
+    await tab.goto(f"{page.address}history?q={typed}")
+    await expect(tab.locator("input[type=search]")).to_have_value(HOSTILE)
 
 
 @pytest.mark.parametrize("view", VIEWS)

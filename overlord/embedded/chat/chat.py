@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -44,14 +45,16 @@ class EmbeddedChat:
         ack_timeout_s: float = ACK_TIMEOUT_S,
         retry_after_s: Sequence[float] = RETRY_AFTER_S,
         first_id: int = 1,
+        looks: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """`first_id`: where the numbers in its ids begin; another chat's are no names in this one."""
+        """`first_id`: where the numbers in its ids begin; another chat's are no names in this one. `looks`: the style sheet that its
+        page's own builds on, `style.css`, and its `icon.svg`."""
         self.workspace = Workspace(now, first_id)
         self.interactions = Interactions(self.workspace)
         self.deliveries = Deliveries(self.workspace, ack_timeout_s=ack_timeout_s, retry_after_s=retry_after_s)
         self.wire = Wire(self.workspace, self.interactions, self.deliveries)
         self.people = People(self.workspace, self.interactions, self.deliveries, self.wire)
-        self.page = Page(self.workspace, self.interactions, self.people)
+        self.page = Page(self.workspace, self.interactions, self.people, looks)
         self.workspace.deliver = self.people.deliver
         self.bot_token = f"xoxb-{secrets.token_hex(12)}"
         """What Overlord calls the Web API with."""

@@ -68,7 +68,7 @@ function lost(words) {
 }
 
 function showLink(isUp, words) {
-  $("dot").classList.toggle("up", isUp);
+  $("link").dataset.live = isUp ? "on" : "off";
   $("link").textContent = words;
 }
 
@@ -160,12 +160,12 @@ function block(spec, press) {
     case "rich_text":
       return el("div", "rich-text", ...spec.elements.map(richText));
     case "section": {
-      const fields = (spec.fields || []).map((part) => el("p", "field", composed(part)));
+      const fields = (spec.fields || []).map((part) => el("p", "pair", composed(part)));
       return el(
         "div",
         "section",
         spec.text ? el("p", "rich", composed(spec.text)) : null,
-        fields.length ? el("div", "fields", ...fields) : null,
+        fields.length ? el("div", "pairs", ...fields) : null,
         spec.accessory ? button(spec.accessory, (one) => press(spec, one)) : null,
       );
     }
@@ -202,7 +202,7 @@ function messageNode(message, replies, where) {
   if (where === "messages" && !message.is_private) content.append(threadButton(message, replies));
   const avatar = el("div", `avatar ${tone(message.user)}`, [...name][0].toUpperCase());
   avatar.setAttribute("aria-hidden", "true");
-  return el("article", message.is_private ? "message only-you" : "message", avatar, content);
+  return el("article", message.is_private ? "post only-you" : "post", avatar, content);
 }
 
 function threadButton(message, replies) {
@@ -267,11 +267,16 @@ function follow(where) {
   }).observe(box);
 }
 
+function markCurrent(node, isCurrent) {
+  if (isCurrent) node.setAttribute("aria-current", "page");
+  else node.removeAttribute("aria-current");
+}
+
 // What the app shows to this person alone.
 function drawHome() {
   $("home").hidden = !isAtHome;
   for (const id of ["messages", "composer", "hint"]) $(id).hidden = isAtHome;
-  $("home-link").classList.toggle("current", isAtHome);
+  markCurrent($("home-link"), isAtHome);
   if (!isAtHome) return;
   $("title").textContent = "Home";
   $("messages-below").hidden = true;
@@ -318,8 +323,9 @@ $("home-link").addEventListener("click", () => {
 });
 
 function channelButton(one) {
-  const node = el("button", one.id === channel && !isAtHome ? "channel current" : "channel", `# ${one.name}`);
+  const node = el("button", "", `# ${one.name}`);
   node.type = "button";
+  markCurrent(node, one.id === channel && !isAtHome);
   node.addEventListener("click", () => {
     channel = one.id;
     isAtHome = false;

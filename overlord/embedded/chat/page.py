@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +29,8 @@ FILES = {
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
 }
+LOOKS = {"/style.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml"}
+"""What the page looks like, but for what only a chat has: given by whoever serves it."""
 STATE, ACT = "/page/state", "/page/act"
 PERSON = "you"
 HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -46,7 +48,9 @@ HEADERS = {
 class Page:
     """The page and what it asks for, as an ASGI application."""
 
-    def __init__(self, workspace: Workspace, interactions: Interactions, people: People) -> None:
+    def __init__(
+        self, workspace: Workspace, interactions: Interactions, people: People, looks: Mapping[str, bytes]
+    ) -> None:
         self.channel = ""
         """The channel it opens with."""
         self.waiting = 0
@@ -54,6 +58,7 @@ class Page:
         self._workspace = workspace
         self._interactions = interactions
         self._people = people
+        self._looks = looks
         self._token = ""
         self._user = ""
         self._is_closed = False
@@ -71,7 +76,7 @@ class Page:
 
     @staticmethod
     def serves(path: str) -> bool:
-        return path in FILES or path in (STATE, ACT)
+        return path in FILES or path in LOOKS or path in (STATE, ACT)
 
     def open(self) -> None:
         """Let browsers wait for news."""
@@ -118,6 +123,8 @@ class Page:
             return await self._act(request) if _is_own(request) else PlainTextResponse("Forbidden", 403)
         if path == STATE and method == "GET":
             return await self._news(request)
+        if path in LOOKS and method == "GET":
+            return Response(self._looks.get(path[1:], b""), media_type=LOOKS[path])
         if path in FILES and method == "GET":
             name, media_type = FILES[path]
             content = resources.files("overlord.embedded.chat").joinpath(name).read_bytes()

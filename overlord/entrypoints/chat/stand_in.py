@@ -3,6 +3,7 @@
 import contextlib
 import secrets
 from collections.abc import AsyncIterator
+from importlib import resources
 from pathlib import Path
 
 import structlog
@@ -25,6 +26,12 @@ def _is_contained() -> bool:
     return any(path.exists() for path in _CONTAINERS)
 
 
+def looks() -> dict[str, bytes]:
+    """The operator's page's, which the chat's page builds on: both are one design."""
+    static = resources.files("overlord.entrypoints.web").joinpath("static")
+    return {name: static.joinpath(name).read_bytes() for name in ("style.css", "icon.svg")}
+
+
 @contextlib.asynccontextmanager
 async def with_chat(settings: Settings, *, in_container: bool | None = None) -> AsyncIterator[Settings]:
     """The settings as they are, or with the stand-in's address in them while the block runs. `in_container`: whether only its own
@@ -42,7 +49,8 @@ async def with_chat(settings: Settings, *, in_container: bool | None = None) -> 
         return
     from overlord.embedded.chat.chat import EmbeddedChat
 
-    chat = EmbeddedChat(first_id=secrets.randbelow(9_000_000))  # it begins empty, as another channel does
+    # It begins empty, as another channel does.
+    chat = EmbeddedChat(first_id=secrets.randbelow(9_000_000), looks=looks())
     async with contextlib.AsyncExitStack() as stack:
         try:
             base_url = await stack.enter_async_context(chat.serve(host=host.strip("[]"), port=int(port)))

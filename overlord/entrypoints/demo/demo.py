@@ -1,4 +1,8 @@
-"""`overlord demo`: the whole story in an embedded world. Only the forge's far side and the model's words are stand-ins."""
+"""`overlord demo`: the whole story in an embedded world. Only the forge's far side and the model's words are stand-ins.
+
+The operator's page is open from the start, so that the jobs can be watched in a browser too. At the end it stays open where somebody is
+there to close it: at a terminal, until Ctrl-C. In a pipe and in CI the demo ends by itself.
+"""
 
 import asyncio
 import contextlib
@@ -25,6 +29,8 @@ from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import card, console, show_text
 from overlord.entrypoints.terminal.show import diff as say_diff
 from overlord.entrypoints.terminal.watch import Watch
+from overlord.entrypoints.web.server import page_served
+from overlord.entrypoints.web.sign_in import TOKEN
 from overlord.errors import ExternalServiceError, ImageUnusable
 from overlord.settings.load import Settings, load, rebuilt
 from overlord.store import jobs, ledger, sessions
@@ -55,22 +61,18 @@ class _World:
     settings: Settings
 
 
-async def run_demo(runner: str) -> int:
+async def run_demo(runner: str, *, stays: bool = False) -> int:
     """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review, 130 when somebody
-    stopped it."""
+    stopped it before. `stays`: the page is left open at the end, until Ctrl-C."""
     interruption = Interruption(_leave)
     with interruption.listening():
-        return await _play(runner, interruption.came)
+        return await _play(runner, interruption.came, stays=stays)
 
 
-async def _play(runner: str, interrupted: asyncio.Event) -> int:
+async def _play(runner: str, interrupted: asyncio.Event, *, stays: bool) -> int:
     async with _embedded(runner) as world:
         console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
-        for title, body in ISSUES:
-            number = await world.forge.open_issue(REPOSITORY, title, body)
-            await world.forge.label(REPOSITORY, number, "nebulus-ready")
-            console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
-        console.print()
+        await _open_issues(world)
         async with AsyncExitStack() as stack:
             conceal(world.settings.secrets())
             try:
@@ -79,13 +81,27 @@ async def _play(runner: str, interrupted: asyncio.Event) -> int:
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
                 settings = rebuilt(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
-            done = await _run(running, interrupted)
+            page = _signed_in(running, await stack.enter_async_context(page_served(running)))
+            show = _Show(world=world, running=running, page=page, stays=stays and bool(page))
+            is_done = await show.play(interrupted)
             await _stop_sessions(running)
-            if interrupted.is_set():
+            if is_done is None:
                 console.print(f"Stopped. What it made is in {world.home}", soft_wrap=True)
                 return INTERRUPTED
-            await _show_world(world, running)
-    return 0 if done else 1
+    return 0 if is_done else 1
+
+
+async def _open_issues(world: _World) -> None:
+    for title, body in ISSUES:
+        number = await world.forge.open_issue(REPOSITORY, title, body)
+        await world.forge.label(REPOSITORY, number, "nebulus-ready")
+        console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
+    console.print()
+
+
+def _signed_in(running: Overlord, address: str) -> str:
+    """The page's address, with what signs its owner in; empty where there is no page."""
+    return f"{address}?{TOKEN}={running.parts.home.page_token.read_text(encoding='ascii')}" if address else ""
 
 
 def _leave() -> None:
@@ -115,38 +131,81 @@ async def _embedded(runner: str) -> AsyncIterator[_World]:
         yield _World(home=home, forge=forge, settings=settings)
 
 
-async def _run(running: Overlord, interrupted: asyncio.Event) -> bool:
-    """Let it work until every job is in review or waits for a person, or somebody stops it."""
-    console.print(f"Sessions run with the [bold]{running.parts.runner.name}[/] runner", end="")
-    isolated = running.parts.runner.capabilities.isolates_files
-    console.print("." if isolated else ": it isolates nothing, which is fine for a scripted model.")
-    console.print()
-    stopped, watch = asyncio.Event(), Watch(running)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Show:
+    """The daemon at work, in front of whoever runs the demo."""
 
-    async def stop_when_settled() -> None:
-        while not interrupted.is_set() and not await _settled(running):
-            seen = running.watchers.count
+    world: _World
+    running: Overlord
+    page: str
+    """Its address, with the token that signs in; empty where none is open."""
+    stays: bool
+
+    async def play(self, interrupted: asyncio.Event) -> bool | None:
+        """Let it work until every job is in review or waits for a person, show what came of it, and stay. Whether all is in review; None
+        where somebody stopped it before it was."""
+        runner = self.running.parts.runner
+        console.print(f"Sessions run with the [bold]{runner.name}[/] runner", end="")
+        isolated = runner.capabilities.isolates_files
+        console.print("." if isolated else ": it isolates nothing, which is fine for a scripted model.")
+        if self.page:
+            show_text("Watch it in a browser:")
+            show_text(f"  {self.page}")
+        console.print()
+        stopped, watch = asyncio.Event(), Watch(self.running)
+
+        async def follow() -> bool | None:
+            try:
+                is_done = await self._watched(watch, interrupted)
+                if is_done is not None:
+                    await _show_world(self.world, self.running)
+                    await self._stay(watch, interrupted)
+                return is_done
+            finally:
+                stopped.set()
+                self.running.wakeup.notify()
+
+        async def ring() -> None:
+            await interrupted.wait()
+            self.running.watchers.notify()
+
+        ringing = asyncio.create_task(ring())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.running.run(stopped))
+            following = group.create_task(follow())
+        ringing.cancel()
+        await asyncio.gather(ringing, return_exceptions=True)
+        return following.result()
+
+    async def _watched(self, watch: Watch, interrupted: asyncio.Event) -> bool | None:
+        """Tell what is new until it is over; None where somebody stopped it."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._tell(watch, until=interrupted, settles=True)
+        except TimeoutError:
+            console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
+        if interrupted.is_set():
+            console.print("Stopping; Ctrl-C again leaves at once.")
+            return None
+        return all(job.state is JobState.IN_REVIEW for job in await _jobs(self.running))
+
+    async def _stay(self, watch: Watch, interrupted: asyncio.Event) -> None:
+        """Leave the page open, where somebody is there to close it."""
+        if not self.stays:
+            return
+        console.print("\n[bold]The page is open, until Ctrl-C:[/]")
+        show_text(f"  {self.page}")
+        await self._tell(watch, until=interrupted)
+
+    async def _tell(self, watch: Watch, *, until: asyncio.Event, settles: bool = False) -> None:
+        """Print what is new as it comes, until then; `settles`: or until every job is at rest."""
+        while True:
+            seen = self.running.watchers.count
+            is_over = until.is_set() or (settles and await _settled(self.running))
             await watch.show_news()
-            await running.watchers.wait(seen, timeout_s=1.0)
-        stopped.set()
-        running.wakeup.notify()
-
-    async def stop_when_asked() -> None:
-        await interrupted.wait()
-        console.print("Stopping; Ctrl-C again leaves at once.")
-        running.wakeup.notify()
-
-    stopping = asyncio.create_task(stop_when_asked())
-    try:
-        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
-            group.create_task(running.run(stopped))
-            group.create_task(stop_when_settled())
-    except TimeoutError:
-        console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
-    stopping.cancel()
-    await asyncio.gather(stopping, return_exceptions=True)
-    await watch.show_news()
-    return all(job.state is JobState.IN_REVIEW for job in await _jobs(running))
+            if is_over:
+                return
+            await self.running.watchers.wait(seen, timeout_s=1.0)
 
 
 async def _stop_sessions(running: Overlord) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
@@ -18,6 +19,7 @@ from starlette.routing import Mount, Route
 from overlord.domain.conversation.argument import CommandError
 from overlord.entrypoints.web.account import NotNow
 from overlord.entrypoints.web.api.application import PREFIX, Api
+from overlord.entrypoints.web.compression import Compression
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.github_sign_in import CALLBACK, GitHubSignIn
 from overlord.entrypoints.web.handlers import error_page, worded
@@ -98,6 +100,7 @@ class Application:
                 *(Route(path, self._for_visitors(handler), methods=["POST"]) for path, handler in acts),
             ],
             exception_handlers={HTTPException: self._http_error, ClientDisconnect: _disconnected},
+            middleware=[Middleware(Compression)],
         )
         app.router.redirect_slashes = False
         return app

@@ -21,7 +21,7 @@ from overlord.wakeup import Wakeup
 
 PING_S = 15.0
 """A proxy that cuts a silent stream waits longer than this, and nobody watches longer than this after their session has ended."""
-AT_MOST_EVERY_S = 0.2
+AT_MOST_EVERY_S = 0.1
 RETRY_MS = 2000
 MOST_S = 3600.0
 """After so long a page connects anew: nobody holds a connection for ever."""

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from overlord.command_ref import CommandRef
 from overlord.domain.inquiry import age_text
-from overlord.domain.text.plain import visible
+from overlord.domain.text.plain import count, visible
 from overlord.domain.view.html import Links, html
 from overlord.domain.view.view import View
 from overlord.queries import registry as queries
@@ -49,6 +49,7 @@ class Templates:
         )
         self._environment.filters |= {
             "age": age,
+            "count": count,
             "plain": visible,
             "view": self._view,
             "moment": moment,
@@ -100,9 +101,11 @@ def ticked(text: str) -> Markup:
 
 
 def moment(at: datetime | str) -> Markup:
-    """A time that each browser shows by its own clock."""
-    known = datetime.fromisoformat(at) if isinstance(at, str) else at
-    utc = known.astimezone(UTC)
+    """A time that each browser shows by its own clock; words that are no time are shown as they are."""
+    try:
+        utc = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return Markup(escape(visible(str(at))))  # noqa: S704 - escaped
     return Markup('<time datetime="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), f"{utc.day} {utc:%b %H:%M} UTC"
     )

@@ -28,6 +28,13 @@ def of_job(connection: sqlite3.Connection, job_id: int) -> Cost:
     return _cost(connection.execute(query, (job_id,)).fetchone())
 
 
+def of_open_jobs(connection: sqlite3.Connection) -> dict[int, Cost]:
+    """Of each open job so far that called a model."""
+    query = f"""SELECT job_id, {_COST} FROM exchanges WHERE job_id IN (SELECT id FROM jobs WHERE is_open)
+                GROUP BY job_id"""  # noqa: S608 - a constant
+    return {row["job_id"]: _cost(row) for row in connection.execute(query)}
+
+
 def since(connection: sqlite3.Connection, at: datetime) -> Cost:
     """Of everything from a moment on."""
     day = at.date().isoformat()

@@ -43,6 +43,13 @@ def unread(connection: sqlite3.Connection, job_id: int) -> list[SteeringMessage]
     return [message for message in of_job(connection, job_id) if not message.is_read]
 
 
+def unread_in_open_jobs(connection: sqlite3.Connection) -> dict[int, int]:
+    """How many messages no session has read, of each open job that has any."""
+    query = """SELECT job_id, count(*) AS many FROM steering
+               WHERE job_id IN (SELECT id FROM jobs WHERE is_open) AND NOT is_read GROUP BY job_id"""
+    return {row["job_id"]: row["many"] for row in connection.execute(query)}
+
+
 def for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Message, ...]:
     """What the job's next session is told: all that nobody has read, and the newest of what earlier ones have."""
     known = of_job(connection, job_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from typing import Annotated, Literal
 
 import typer
@@ -45,6 +46,13 @@ def demo(
     clean: Annotated[
         bool, typer.Option("--clean", help="Run none; remove what earlier ones left: folders, containers.")
     ] = False,
+    stay: Annotated[
+        bool | None,
+        typer.Option(
+            "--stay/--no-stay",
+            help="Leave the page open at the end, until Ctrl-C. If neither is given: at a terminal, and not in CI.",
+        ),
+    ] = None,
 ) -> None:
     """Take a labelled issue to a pull request in an embedded world: no account, no key, no network."""
     from overlord.entrypoints.demo import clean as demo_clean
@@ -55,4 +63,7 @@ def demo(
     if clean:
         demo_clean.show(asyncio.run(demo_clean.clean(environment().get("DOCKER_HOST") or None)))
         return
-    raise typer.Exit(asyncio.run(story.run_demo(runner)))
+    stays = (
+        (sys.stdin.isatty() and sys.stdout.isatty() and not environment().get("CI")) if stay is None else stay
+    )
+    raise typer.Exit(asyncio.run(story.run_demo(runner, stays=stays)))

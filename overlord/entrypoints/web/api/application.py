@@ -139,7 +139,7 @@ class Api:
         visitor = await self._site.bearer(token.strip())
         if visitor is not None:
             return visitor
-        address = address_of(request, self._site.url)
+        address = address_of(request, is_behind_proxy=bool(self._site.url))
         if wait_s := self._site.attempts.wait_s(address):
             headers = {"retry-after": str(int(wait_s) + 1)}
             raise Problem(429, "too-many-tries", "too many wrong tokens; wait a minute", headers=headers)

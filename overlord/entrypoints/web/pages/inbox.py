@@ -127,8 +127,9 @@ def _marked(item: Asked, seen: Seen | None, at: datetime) -> Asked:
 def count(look: Look, sees: Iterable[str] = ()) -> int:
     """How much waits."""
     seen = frozenset(sees)
-    waiting = decisions.inbox(look.connection)
-    return len(waiting) if not seen else sum(_space(look, item) in seen for item in waiting)
+    if not seen:
+        return decisions.count_open(look.connection)
+    return sum(_space(look, item) in seen for item in decisions.inbox(look.connection))
 
 
 def one(look: Look, ref: ApprovalRef, actor: str = "") -> Asked:

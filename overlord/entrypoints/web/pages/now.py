@@ -56,7 +56,8 @@ def now(look: Look, known: Known, sees: Iterable[str] = ()) -> Now:
     """Of the repositories that somebody `sees`; empty for all."""
     seen = frozenset(sees)
     found = overview.status(look.connection, look.settings, at=look.at)
-    queue = overview.queue(look.connection, look.settings, at=look.at)
+    open_jobs = [view.job for view in found.jobs]
+    queue = overview.queue(look.connection, look.settings, at=look.at, open_jobs=open_jobs)
     views = [view for view in found.jobs if not seen or view.job.space in seen]
     at_work = [view for view in views if view.job.state in AT_WORK]
     return Now(
