@@ -28,6 +28,7 @@ EVERYWHERE = (
     *(
         "status",
         "trends",
+        "search",
         "queue",
         "why",
         "cost",

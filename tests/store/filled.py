@@ -59,3 +59,8 @@ FILLED[3] = (
     'INSERT INTO "buttons" VALUES(\'n2\',2,5,\'reject\',\'\',\'y\');',
     'INSERT INTO "buttons" VALUES(\'n3\',3,NULL,\'stop\',\'\',\'\');',
 )
+FILLED[4] = (
+    *FILLED[3],
+    'INSERT INTO "access_tokens" VALUES(1,\'ci\',\'dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd\',\'act\',\'["acme/calc"]\',\'2026-03-02T09:00:00+00:00\',\'cli:alice\',NULL,NULL,NULL);',
+    'INSERT INTO "browser_sessions" VALUES(\'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\',1,\'token:ci\',\'2026-03-02T09:00:00+00:00\',\'2026-03-09T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\');',
+)

@@ -13,6 +13,7 @@ from overlord.store.schema.managed import CARE
 from overlord.store.schema.model import MODEL_OUTAGES
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.proposals import PROPOSALS
+from overlord.store.schema.search import SEARCH
 from overlord.store.schema.skill_pulls import VETTINGS
 from overlord.store.schema.skills import SKILLS
 from overlord.store.schema.steering import STEERING
@@ -349,7 +350,7 @@ _FIRST = (
     *HOMES,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS, APPROVALS, ACCESS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, MODEL_READINGS, APPROVALS, ACCESS, SEARCH)
 LATEST = len(MIGRATIONS)
 
 
