@@ -56,7 +56,7 @@ class FoundJob:
     title: str
     state: str
     hits: tuple[Hit, ...]
-    """At most three: of its issue, of its checks, of its sessions, the newest first."""
+    """The first two: of its issue, then of its checks, then of its sessions, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from overlord.domain.search import SpokenText
 from overlord.domain.transcript import Exchange, exchange_of
 
-SESSION_CHARS = 48_000
+SESSION_CHARS = 32_000
 """Of one session; what is said later is in its transcript and is not found."""
 PLACE_CHARS = 4_000
 """Of one place: a snippet is made by reading all of it."""

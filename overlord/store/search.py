@@ -1,13 +1,15 @@
 """Jobs found by words: of their issues, of what checks found, of what was said in their sessions. The newest job first.
 
 What words cost to find is bounded. One page looks at a bounded number of places; where filters leave few of them, it says where the next
-page goes on. Snippets are made in a second walk, of the few places that are shown: to make one is to read a text.
+page goes on. It is one walk through the index, which costs as much to begin as to end; so while it goes by, it is asked of each place
+whether it is shown, and only then a snippet is made: to make one is to read a text.
 """
 
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from overlord.domain.job import JobState
@@ -15,8 +17,8 @@ from overlord.domain.search import Hit, HitKind, Piece, SpokenText
 from overlord.domain.text.plain import visible
 from overlord.store.schema.search import FIRST_TRANSCRIPT, LAST_TRANSCRIPT, OF_A_JOB
 
-HITS_A_JOB = 3
-MOST_PLACES = 20_000
+HITS_A_JOB = 2
+MOST_PLACES = 10_000
 """As many places that have the words are looked at for one page."""
 SNIPPET_WORDS = 18
 _BEGIN, _END = "\x02", "\x03"
@@ -70,34 +72,59 @@ def find(
 ) -> Matches:
     """Jobs in which something matches an expression of `match_expression`: of some repositories, or of all where none is named;
     with a number below `before`, where that is not 0."""
-    chosen: dict[int, list[int]] = {}
-    older = seen = 0
-    for number, is_wanted in _places(connection, match, spaces, state, before):
-        job, seen = number // OF_A_JOB, seen + 1
-        if is_wanted:
-            if job not in chosen and len(chosen) == limit:
-                older = next(reversed(chosen))
+    picked = _Picked(limit=limit)
+    rules, values = _filter(spaces, state)
+    # Where nothing is filtered, no job is read.
+    job = f"SELECT 1 FROM jobs WHERE id = search_index.rowid / {OF_A_JOB} AND {rules}"  # noqa: S608 - constants
+    wanted = f"EXISTS ({job})" if rules else "1"
+    query = f"""SELECT rowid, iif(is_picked(rowid, {wanted}), snippet(search_index, 0, ?, ?, '…', ?), NULL)
+                FROM search_index WHERE search_index MATCH ? AND rowid < ? ORDER BY rowid DESC"""  # noqa: S608 - constants
+    below = before * OF_A_JOB if 0 < before < _NEWEST // OF_A_JOB else _NEWEST
+    connection.create_function("is_picked", 2, picked.take)
+    with closing(connection.execute(query, (*values, _BEGIN, _END, SNIPPET_WORDS, match, below))) as places:
+        snippets = {}
+        for number, snippet in places:
+            if snippet is not None:
+                snippets[number] = snippet
+            if picked.is_full:
                 break
-            places = chosen.setdefault(job, [])
-            if len(places) < HITS_A_JOB:
-                places.append(number)
-        if seen == MOST_PLACES:
-            older = job
-            break
-    hits = _hits(connection, match, [number for places in chosen.values() for number in places])
+    hits = _hits(connection, snippets)
     return Matches(
-        jobs={job: tuple(hits[number] for number in places) for job, places in chosen.items()}, older=older
+        jobs={job: tuple(hits[number] for number in places) for job, places in picked.jobs.items()},
+        older=picked.older,
     )
 
 
-def _places(
-    connection: sqlite3.Connection,
-    match: str,
-    spaces: Sequence[str],
-    state: JobState | None,
-    before: int,
-) -> Iterator[tuple[int, bool]]:
-    """Every place that has the words, the newest job's first, and whether its job is wanted."""
+@dataclass(slots=True, kw_only=True)
+class _Picked:
+    """Which of the places that have the words are shown, as they are walked by, the newest job's first. The one that it ends at is
+    never shown: whoever walks may be one behind."""
+
+    limit: int
+    jobs: dict[int, list[int]] = field(default_factory=dict)
+    older: int = 0
+    is_full: bool = False
+    seen: int = 0
+
+    def take(self, number: int, is_wanted: int) -> bool:
+        """Whether a place is shown: the first few of each job that is wanted."""
+        job, self.seen = number // OF_A_JOB, self.seen + 1
+        is_next = bool(is_wanted) and job not in self.jobs
+        if is_next and len(self.jobs) == self.limit:
+            self.older, self.is_full = next(reversed(self.jobs)), True
+            return False
+        if self.seen > MOST_PLACES:
+            self.older, self.is_full = job + is_next, True
+            return False
+        places = self.jobs.setdefault(job, []) if is_wanted else []
+        is_shown = bool(is_wanted) and len(places) < HITS_A_JOB
+        if is_shown:
+            places.append(number)
+        return is_shown
+
+
+def _filter(spaces: Sequence[str], state: JobState | None) -> tuple[str, list[object]]:
+    """What a job has to be, with the values; empty for any."""
     rules, values = list[str](), list[object]()
     if spaces:
         rules.append(f"space IN ({', '.join('?' * len(spaces))})")
@@ -105,28 +132,15 @@ def _places(
     if state is not None:
         rules.append("state = ?")
         values.append(str(state))
-    job = f"SELECT 1 FROM jobs WHERE id = search_index.rowid / {OF_A_JOB} AND {' AND '.join(rules)}"  # noqa: S608
-    wanted = f"EXISTS ({job})" if rules else "1"
-    query = f"SELECT rowid, {wanted} FROM search_index WHERE search_index MATCH ? AND rowid < ? ORDER BY rowid DESC"  # noqa: S608
-    below = before * OF_A_JOB if 0 < before < _NEWEST // OF_A_JOB else _NEWEST
-    for number, is_wanted in connection.execute(query, (*values, match, below)):
-        yield number, bool(is_wanted)
+    return " AND ".join(rules), values
 
 
-def _hits(connection: sqlite3.Connection, match: str, numbers: Collection[int]) -> dict[int, Hit]:
-    """What is shown of some places, by one walk over those between them."""
-    if not numbers:
-        return {}
-    # The sign before `rowid` keeps SQLite from looking the words up anew for every place.
-    query = """SELECT place.id, place.kind, place.source, place.turn, snippet(search_index, 0, ?, ?, '…', ?)
-               FROM search_index CROSS JOIN search_texts AS place ON place.id = search_index.rowid
-               WHERE search_index MATCH ? AND search_index.rowid BETWEEN ? AND ?
-                     AND +search_index.rowid IN (SELECT value FROM json_each(?))"""
-    between = (min(numbers), max(numbers), json.dumps(list(numbers)))
-    rows = connection.execute(query, (_BEGIN, _END, SNIPPET_WORDS, match, *between))
+def _hits(connection: sqlite3.Connection, snippets: Mapping[int, str]) -> dict[int, Hit]:
+    """What is shown of each place."""
+    query = """SELECT id, kind, source, turn FROM search_texts WHERE id IN (SELECT value FROM json_each(?))"""
     return {
-        number: Hit(kind=HitKind(kind), source=source, turn=turn, pieces=tuple(_pieces(snippet)))
-        for number, kind, source, turn, snippet in rows
+        number: Hit(kind=HitKind(kind), source=source, turn=turn, pieces=tuple(_pieces(snippets[number])))
+        for number, kind, source, turn in connection.execute(query, (json.dumps(list(snippets)),))
     }
 
 

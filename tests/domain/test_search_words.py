@@ -61,8 +61,37 @@ def test_no_more_is_read_than_a_search_may_cost() -> None:
 
 
 HOSTILE = (
-    *('"', "'", "NEAR(", "NEAR/3", "*", "a OR b", "\0", "lint\0", "(", ")", "-", "--", "- -", ":", "text : x"),
-    *("^", "{text}", "+lint", "a + b", "lint NOT", "NOT lint", "AND", "💥", "\ud800", "\u202elint", "%", "\\"),
+    *(
+        '"',
+        "'",
+        "NEAR(",
+        "NEAR/3",
+        "*",
+        "a OR b",
+        "\0",
+        "lint\0",
+        "(",
+        ")",
+        "-",
+        "--",
+        "- -",
+        ":",
+        "text : x",
+    ),
+    *(
+        "^",
+        "{text}",
+        "+lint",
+        "a + b",
+        "lint NOT",
+        "NOT lint",
+        "AND",
+        "💥",
+        "\ud800",
+        "\u202elint",
+        "%",
+        "\\",
+    ),
     *('a"b"c', '"*', "lint*", '-"', ";DROP TABLE jobs", "?1", "\u0301a", "𝔘𝔫𝔦", "x" * 10_000, '"' * 10_000),
 )
 

@@ -220,6 +220,10 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
         for path in ("/", "/inbox", "/history"):
             shown = await other.text(path)
             assert "secret" not in shown and "tokens." not in shown
+        assert "a secret title" in await reader.words("/history?q=secret")
+        for space in ("", REPO):
+            found = await other.words(f"/history?q=secret&space={space}")
+            assert "No job is like that." in found and "title" not in found
         assert (await other.get("/spaces")).headers["location"] == "/spaces/acme/other"
         for path in (
             "/jobs/1",
@@ -228,6 +232,7 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
             f"/spaces/{REPO}",
             "/look/status",
             "/trends",
+            "/look/search?words=secret",
             f"/trends.csv?space={REPO}",
         ):
             assert (await other.get(path)).status_code == 403, path

@@ -18,7 +18,7 @@ from overlord.domain.text.plain import count
 from overlord.domain.text.reference import number_in
 from overlord.domain.text.search_words import match_expression
 from overlord.domain.view.span import Bold, Issue, Span
-from overlord.domain.view.view import Note, Paragraph, Part, Table, View
+from overlord.domain.view.view import Heading, Note, Paragraph, Part, Table, View
 from overlord.errors import Refused
 from overlord.queries.job_search import found_jobs
 from overlord.queries.look import Look
@@ -41,7 +41,9 @@ class OfSearch:
     ] = ""
     words: Annotated[
         str,
-        WordsArgument(missing="Say the words to find.", help="The words; after `--`, where one begins with a dash."),
+        WordsArgument(
+            missing="Say the words to find.", help="The words; after `--`, where one begins with a dash."
+        ),
     ]
 
 
@@ -70,10 +72,10 @@ def _view(_look: Look, found: SearchResults) -> View:
     summary = f"{text[:1].upper()}{text[1:]}"
     if not found.jobs:
         nothing = Paragraph(("All words have to be in one place: an issue, a check, a turn of a session.",))
-        return View(summary=summary, parts=(nothing, *_older(found)), has_title=True)
+        return View(summary=summary, parts=(Heading(summary), nothing, *_older(found)))
     rows = tuple(_row(item) for item in found.jobs)
     table = Table(("job", "issue", "state", "where", "what"), rows)
-    return View(summary=summary, parts=(table, *_older(found)), has_title=True)
+    return View(summary=summary, parts=(Heading(summary), table, *_older(found)))
 
 
 def _older(found: SearchResults) -> Iterator[Part]:
