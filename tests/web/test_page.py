@@ -7,16 +7,19 @@ from html import unescape
 import httpx
 import pytest
 
+from minion.protocol import Finding
 from overlord.domain.decision import DecisionState
+from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
 from overlord.entrypoints.web.server import page_served
 from overlord.store import decisions, jobs
+from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
 from tests.memory.world import made_memory_world
 from tests.records import NOW
-from tests.stored import claim
+from tests.stored import claim, evaluating
 from tests.web.paging import Page, made_page
 from tests.world import CALC, FIX, REPO
 
@@ -136,6 +139,20 @@ async def test_history_goes_on_where_a_page_of_what_was_found_ended() -> None:
         assert first.count("<li data-row") == 50 and "before=4" in older
         last = await page.text(unescape(older))
         assert last.count("<li data-row") == 3 and 'rel="next"' not in last
+
+
+async def test_what_a_check_found_stands_with_its_place_in_a_file() -> None:
+    async with made_page() as page:
+        await page.world.overlord.parts.database.write("by hand", _checked)
+        assert "lint in src/calc.py:3 : line too long" in await page.words("/jobs/1/checks")
+        assert "check: lint" in await page.words('/history?q="too+long"')
+
+
+def _checked(connection: sqlite3.Connection) -> None:
+    row = evaluations.current(connection, evaluating(connection), at=NOW)
+    found = Finding(check="lint", rule="E501", message="line too long", file="src/calc.py", line=3)
+    lint = CheckResult(name=CheckName.LINT, score=CheckScore.FAIL, summary="1 new", findings=(found,))
+    evaluations.add_check(connection, row, lint, at=NOW)
 
 
 def _many(connection: sqlite3.Connection) -> None:
