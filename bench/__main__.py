@@ -20,6 +20,7 @@ BENCHES = (
     "bench.start",
     "bench.minion",
     "bench.command",
+    "bench.search",
 )
 
 
