@@ -3,6 +3,7 @@
 Bounded, so that no session fills the database: of long outputs the beginning and the end, of a session its first turns.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 
 from overlord.domain.search import SpokenText
@@ -64,11 +65,21 @@ def _parts(exchange: Exchange, *, is_first: bool) -> Iterator[str]:
     said = [
         *(() if is_first else exchange.instructions),
         *(output for _, output in exchange.outputs),
-        exchange.said,
+        _plain(exchange.said),
         *(" ".join((call.name, *_strings(call.arguments))) for call in exchange.calls),
         exchange.trouble,
     ]
     yield from (_cut(_clean(text)) for text in said if text.strip())
+
+
+def _plain(said: str) -> str:
+    """A review or a draft is asked for as JSON: what is found is the words in it."""
+    if not said.startswith(("{", "[")):
+        return said
+    try:
+        return " ".join(_strings(json.loads(said)))
+    except (ValueError, RecursionError):
+        return said
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -28,6 +28,7 @@ def index() -> Iterator[sqlite3.Connection]:
         ("lint lint lint", '"lint" AND "lint" *'),
         ('"lint check"', '"lint check"'),
         ('"lint check', '"lint check" *'),
+        ("“lint check” „a b“", '"lint check" AND "a b"'),
         ("foo_bar.py", '"foo bar py"'),
         ("lint -failed", '("lint") NOT ("failed")'),
         ('-"a b" lint -c', '("lint") NOT ("a b" OR "c")'),

@@ -37,6 +37,14 @@ def test_messages_calls_and_outputs_are_found_and_nothing_of_json() -> None:
     )
 
 
+def test_an_answer_in_json_is_found_by_its_words() -> None:
+    review = {"files_reviewed": ["calc.py"], "findings": [{"message": "subtracts"}]}
+    [found] = spoken(line(RULES, json.dumps(review)))
+    assert found.text == "calc.py subtracts"
+    [found] = spoken(line(RULES, "{braces} are words"))
+    assert found.text == "{braces} are words"
+
+
 def test_a_place_begins_at_a_turn() -> None:
     long = "word " * 250
     content = b"".join(line(output(f"{number} {long}"), "") for number in range(3))

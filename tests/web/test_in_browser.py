@@ -97,7 +97,15 @@ async def test_scripts_in_every_field_are_text(page: Page, tab: Tab) -> None:
     world.model_will(call("run_command", command=f"echo '{HOSTILE}'"), blocked(HOSTILE))
     await world.settle()
     await tab.locator("nav").get_by_role("link", name="Inbox").click()
-    for path in ("", "inbox", "jobs/1", "jobs/1/transcript", "history", "look/why?words=1"):
+    for path in (
+        "",
+        "inbox",
+        "jobs/1",
+        "jobs/1/transcript",
+        "history",
+        "look/why?words=1",
+        "history?q=title",
+    ):
         await tab.goto(f"{page.address}{path}")
         await expect(tab.locator("main")).to_contain_text("<script>document.title='hit'</script>")
         assert await tab.title() != "hit" and await tab.locator("main img, main script").count() == 0
@@ -127,6 +135,7 @@ OTHERS = (
     "spaces",
     f"spaces/{REPO}",
     "history",
+    "history?q=add",
     "do",
     "do/scope",
     "look/status",

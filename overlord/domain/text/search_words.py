@@ -14,15 +14,19 @@ BEGINNING_CHARS = 3
 """The shortest beginning of a word that is looked for: a single letter begins half the words there are."""
 _TERM = re.compile(r'(?P<leaves_out>-?)(?:"(?P<phrase>[^"]*)(?P<end>"?)|(?P<word>[^\s"]+))')
 
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
+"""A chat's client and a phone make these of plain ones."""
+
 
 def match_expression(typed: str) -> str:
     """The expression; empty where no word is to be found in what was typed."""
     wanted, unwanted = dict[str, None](), dict[str, None]()  # each once, in order
-    for term in list(_TERM.finditer(typed[:MOST_CHARS]))[:MOST_TERMS]:
+    read = typed[:MOST_CHARS].translate(_QUOTES).rstrip()
+    for term in list(_TERM.finditer(read))[:MOST_TERMS]:
         words = _words(term["word"] or term["phrase"] or "")
         if not words:
             continue
-        is_last = term.end() == len(typed[:MOST_CHARS].rstrip())
+        is_last = term.end() == len(read)
         may_begin = is_last and not term["end"] and _is_long(words[-1])
         quoted = f'"{" ".join(words)}"'
         if term["leaves_out"]:
