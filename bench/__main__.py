@@ -21,6 +21,7 @@ BENCHES = (
     "bench.minion",
     "bench.command",
     "bench.page",
+    "bench.search",
 )
 
 

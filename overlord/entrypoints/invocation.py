@@ -29,6 +29,7 @@ EVERYWHERE = (
     *(
         "status",
         "trends",
+        "search",
         "queue",
         "why",
         "cost",

@@ -8,8 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from overlord.domain.conversation.argument import SkillRef, arguments_of, read_arguments
-from overlord.domain.conversation.look_argument import CostOf, RepositoryArgument, SpaceOptionArgument
+from overlord.domain.conversation.argument import Argument, SkillRef, arguments_of, read_arguments
+from overlord.domain.conversation.look_argument import (
+    CostOf,
+    FilterArgument,
+    RepositoryArgument,
+    SpaceOptionArgument,
+)
 from overlord.domain.decision import ApprovalRef
 from overlord.domain.interface import Interface
 from overlord.domain.text.reference import IssueRef, JobRef
@@ -74,7 +79,7 @@ class Question:
                     return look.decision_space(look.decision(value))
                 case SkillRef(space=str() as named):
                     return look.space(named)
-                case str() if value and isinstance(kind, RepositoryArgument | SpaceOptionArgument):
+                case str() if value and _names_a_space(kind):
                     return look.space(value)
         return ""
 
@@ -88,6 +93,11 @@ class Question:
         """What people are shown. Raises NotFound, Refused."""
         query = find(self.name)
         return query.view(look, query.read(look, self.arguments))
+
+
+def _names_a_space(kind: Argument) -> bool:
+    is_filter = isinstance(kind, FilterArgument) and kind.name == "space"
+    return is_filter or isinstance(kind, RepositoryArgument | SpaceOptionArgument)
 
 
 def question_of(name: str, words: str, interface: Interface) -> Question:

@@ -4,14 +4,16 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
+from overlord.domain.search import SpokenText
 from overlord.errors import StoreError
 from overlord.failpoints import Failpoint, Moment, reached
+from overlord.store import search
 
 GRACE_S = 3600.0
 """A file is put before its row is written; what nothing names is left alone for so long."""
@@ -99,8 +101,10 @@ def _flush_directory(path: Path) -> None:
         os.close(handle)
 
 
-def record(connection: sqlite3.Connection, evidence_file: EvidenceFile) -> None:
-    """Add a row inside the caller's transaction."""
+def record(
+    connection: sqlite3.Connection, evidence_file: EvidenceFile, spoken: Sequence[SpokenText] = ()
+) -> None:
+    """Add a row inside the caller's transaction; of a session's transcript, `spoken` is what is found in it from then on."""
     connection.execute(
         "INSERT INTO evidence (job_id, session_id, kind, sha256, size, at) VALUES (?,?,?,?,?,?)",
         (
@@ -112,6 +116,8 @@ def record(connection: sqlite3.Connection, evidence_file: EvidenceFile) -> None:
             evidence_file.at.isoformat(),
         ),
     )
+    if spoken and evidence_file.session_id is not None:
+        search.add_spoken(connection, evidence_file.job_id, evidence_file.session_id, spoken)
 
 
 def exhibits(connection: sqlite3.Connection, job_id: int | None = None) -> list[EvidenceFile]:

@@ -1,6 +1,5 @@
 """Jobs as people ask for them: those of an issue or pull request, whatever became of them, and those that have ended."""
 
-import re
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,10 +10,6 @@ from overlord.store.rows import select
 ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
 """The events that end a job."""
 _MARKS = ", ".join(f"'{name}'" for name in ENDINGS)
-
-
-_SIGN = re.compile("([!%_])")
-"""What means something else in a pattern."""
 
 
 def at_number(connection: sqlite3.Connection, number: int, space: str | None) -> list[Job]:
@@ -30,22 +25,17 @@ def newest(connection: sqlite3.Connection, *, limit: int) -> list[Job]:
     return select(connection, Job, query, limit)
 
 
-def search(
+def numbers(
     connection: sqlite3.Connection,
     *,
-    words: str,
     spaces: Sequence[str],
     state: JobState | None,
     before: int,
     limit: int,
-) -> list[Job]:
-    """Jobs whose issue's title has all of these words, the newest first: of some repositories, or of all where none is named;
-    with a number below `before`, where that is not 0."""
+) -> list[int]:
+    """The numbers of jobs, the newest first: of some repositories, or of all where none is named; below `before`, where that is not
+    0."""
     where, values = ["1"], list[object]()
-    for word in words.split()[:10]:
-        where.append("json_extract(issue, '$.title') LIKE ? ESCAPE '!'")
-        pattern = _SIGN.sub(r"!\1", word)
-        values.append(f"%{pattern}%")
     if spaces:
         where.append(f"space IN ({', '.join('?' * len(spaces))})")
         values += spaces
@@ -55,8 +45,8 @@ def search(
     if before:
         where.append("id < ?")
         values.append(before)
-    query = f"SELECT * FROM jobs WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"  # noqa: S608 - words of ours
-    return select(connection, Job, query, *values, limit)
+    query = f"SELECT id FROM jobs WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"  # noqa: S608 - words of ours
+    return [row[0] for row in connection.execute(query, (*values, limit))]
 
 
 def ended_since(connection: sqlite3.Connection, at: datetime) -> list[Job]:

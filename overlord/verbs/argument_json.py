@@ -30,6 +30,7 @@ from overlord.domain.conversation.look_argument import (
     CostOf,
     DaysArgument,
     DaySpan,
+    FilterArgument,
     FlagArgument,
     HoursArgument,
     NamedArgument,
@@ -112,7 +113,9 @@ def _words(kind: Argument, given: object) -> str:
             said = " ".join(given)
         case _:
             raise CommandError("It is a text.")
-    return f"{kind.name} {said}" if isinstance(kind, NamedArgument) and said else said
+    if not said or not isinstance(kind, NamedArgument):
+        return said
+    return f"{kind.name}:{said}" if isinstance(kind, FilterArgument) else f"{kind.name} {said}"
 
 
 def _patterns(given: Sequence[object]) -> tuple[str, ...]:

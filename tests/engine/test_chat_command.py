@@ -15,6 +15,7 @@ from overlord.engine.chat.chat_command import Help, chat_command, usages
 from overlord.queries import registry as queries
 from overlord.queries.declared.brief import OfHours
 from overlord.queries.declared.cost import OfCost
+from overlord.queries.declared.search import OfSearch
 from overlord.queries.declared.trends import OfTrends
 from overlord.queries.declared.why import OfJob
 from overlord.queries.query import Nothing
@@ -139,6 +140,12 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
         ("trends 90 days", looked("trends", OfTrends(days=DaySpan.QUARTER))),
         ("trends 7 by week model m acme/calc", looked("trends", ONE_MODEL)),
         ("trends acme/calc", looked("trends", OfTrends(space="acme/calc"))),
+        ("search lint failed", looked("search", OfSearch(words="lint failed"))),
+        ('search "the state: of" -things', looked("search", OfSearch(words='"the state: of" -things'))),
+        (
+            "search lint state:failed SPACE:acme/calc before:9 now",
+            looked("search", OfSearch(words="lint now", space="acme/calc", state="failed", before="9")),
+        ),
         ("brief 48", looked("brief", OfHours(hours=48.0))),
     ],
 )
@@ -187,6 +194,9 @@ def test_what_people_type_is_understood(text: str, wanted: Command | Question | 
         ("reject draft p3", "Say which decision", "reject 5 too risky"),
         ("answer 5", "Say what the answer is", "answer 5 use the second one"),
         ("answer 5  \n", "Say what the answer is", "answer 5 use the second one"),
+        ("search", "Say the words to find", "search lint failed"),
+        ("search state:failed", "Say the words to find", "search lint failed"),
+        ("search lint state:odd", "That state is none there is", "search lint failed"),
         ("status " * MOST_CHARS, "too long", "help"),
         ("\x1b[2J" * 10, "do not know", "help"),
         ("A" * 10_000_000, "too long", "help"),
@@ -256,6 +266,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord skill say-why`  one skill, with how the work goes that loads it
 - `/overlord skill-pulls`  open pull requests that change skills, and what is held against them
 - `/overlord trends 30`  how work went over 7, 30 or 90 days, also trends 90 by week owner/repo
+- `/overlord search lint failed`  jobs by words of their issues, findings and transcripts, also search state:failed "exact words" -without
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

@@ -60,6 +60,18 @@ async def test_a_program_reads_what_waits_and_answers_it_once() -> None:
         assert [fact["actor"] for fact in answered] == ["web:ci"]
 
 
+async def test_jobs_are_found_by_words_in_the_repositories_of_a_token() -> None:
+    async with made_page() as page, program(page) as asking:
+        await _works(asking)
+        found = await asking.get("/queries/search", words="subtracts", state="in_review", space=REPO)
+        assert [job["id"] for job in found["jobs"]] == [1]
+        async with program(page, "mine", AccessRight.READ, (REPO,)) as mine:
+            assert (await mine.get("/queries/search", words="subtracts", space=REPO))["jobs"] == found["jobs"]
+            await mine.get("/queries/search", 403, words="subtracts")
+        async with program(page, "theirs", AccessRight.READ, (OTHER,)) as theirs:
+            await theirs.get("/queries/search", 404, words="subtracts", space=REPO)
+
+
 async def test_a_key_belongs_to_one_request_of_one_token() -> None:
     async with made_page() as page, program(page) as one, program(page, "other") as other:
         headers = {"idempotency-key": "k"}

@@ -128,7 +128,16 @@ async def test_scripts_in_every_field_are_text(page: Page, tab: Tab) -> None:
     world.model_will(say(HOSTILE), *hostile, when="add()")
     await world.settle()
     await tab.locator("nav").get_by_role("link", name="Inbox").click()
-    for path in ("", "inbox", "inbox/1", "jobs/1", "jobs/1/transcript", "history", "look/why?words=1"):
+    for path in (
+        "",
+        "inbox",
+        "inbox/1",
+        "jobs/1",
+        "jobs/1/transcript",
+        "history",
+        "history?q=title",
+        "look/why?words=1",
+    ):
         await tab.goto(f"{page.address}{path}")
         await is_text(tab)
     for path in ("jobs/2", "jobs/2/transcript", "jobs/2/diff", "look/job?words=2"):
@@ -200,6 +209,7 @@ OTHERS = (
     "spaces",
     f"spaces/{REPO}",
     "history",
+    "history?q=add",
     "do",
     "do/scope",
     "look/status",

@@ -1,16 +1,25 @@
 """The operator's page, from the outside: what is going on, what waits, and each act by whoever is signed in."""
 
+import re
+import sqlite3
+from html import unescape
+
 import httpx
 import pytest
 
+from minion.protocol import Finding
 from overlord.domain.decision import DecisionState
+from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, submit
 from overlord.entrypoints.web.server import page_served
-from overlord.store import decisions
+from overlord.store import decisions, jobs
+from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
 from tests.memory.world import made_memory_world
+from tests.records import NOW
+from tests.stored import claim, evaluating
 from tests.web.paging import Page, made_page
 from tests.world import CALC, FIX, REPO
 
@@ -95,12 +104,71 @@ async def test_history_is_found_by_words_state_and_repository() -> None:
             page.world.model_will(blocked("no"), when=title)
         await page.world.settle()
         assert "another" in await page.words("/history")
-        found = await page.words("/history?q=100%25+_nothing&state=waiting")
+        found = await page.words("/history?q=100%25+_noth&state=waiting")
         assert "100% of" in found and "another" not in found
-        assert "No job is like that." in await page.words("/history?q=%25%25%25")
+        assert "There is no word to find in that" in await page.words("/history?q=%25%25%25")
+        assert "No job is like that." in await page.words("/history?q=elsewhere")
         assert "No job is like that." in await page.words("/history?state=completed")
+        assert "No job is like that." in await page.words("/history?q=another&state=completed")
         assert "another" in await page.words("/history?state=nonsense&before=x")
         assert "No job is like that." in await page.words("/history?space=acme/none")
+        assert "100% of" not in await page.words("/history?q=100&before=2")
+
+
+async def test_history_leads_to_the_place_where_words_were_found() -> None:
+    async with made_page(CALC) as page:
+        await page.world.issue("add() subtracts")
+        page.world.model_will(*WORK)
+        await page.world.settle()
+        found = await page.text("/history?q=subtracts")
+        assert '<a href="/jobs/1">issue</a>' in found and "<mark>subtracts</mark>" in found
+        said = await page.text("/history?q=edit_file+calc")
+        [address] = re.findall(r'href="(/jobs/1/transcript[^"]*)"', said)
+        assert "<mark>edit_file</mark>" in said
+        turn = unescape(address).partition("#")[2]
+        assert f'id="{turn}"' in await page.text(unescape(address))
+        checked = await page.text("/history?q=passed")
+        assert '<a href="/jobs/1/checks">check: tests</a>' in checked
+
+
+async def test_history_goes_on_where_a_page_of_what_was_found_ended() -> None:
+    async with made_page() as page:
+        await page.world.overlord.parts.database.write("by hand", _many)
+        first = await page.text("/history?q=same")
+        [older] = re.findall(r'rel="next" href="([^"]*)"', first)
+        assert first.count("<li data-row") == 50 and "before=4" in older
+        last = await page.text(unescape(older))
+        assert last.count("<li data-row") == 3 and 'rel="next"' not in last
+
+
+async def test_what_a_check_found_stands_with_its_place_in_a_file() -> None:
+    async with made_page() as page:
+        await page.world.overlord.parts.database.write("by hand", _checked)
+        assert "lint in src/calc.py:3 : line too long" in await page.words("/jobs/1/checks")
+        assert "check: lint" in await page.words('/history?q="too+long"')
+
+
+def _checked(connection: sqlite3.Connection) -> None:
+    row = evaluations.current(connection, evaluating(connection), at=NOW)
+    found = Finding(check="lint", rule="E501", message="line too long", file="src/calc.py", line=3)
+    lint = CheckResult(name=CheckName.LINT, score=CheckScore.FAIL, summary="1 new", findings=(found,))
+    evaluations.add_check(connection, row, lint, at=NOW)
+
+
+def _many(connection: sqlite3.Connection) -> None:
+    for number in range(1, 54):
+        job = claim(connection, number, title=f"same {number}")
+        jobs.move(connection, job.id, EventName.STOPPED, at=NOW)
+
+
+HOSTILE = ['"', "NEAR(", "*", "a OR b", "\0", "-x", "💥", "<script>alert(1)</script>", "w " * 5000, "%FF%00"]
+
+
+@pytest.mark.parametrize("typed", HOSTILE)
+async def test_whatever_is_typed_history_is_shown(typed: str) -> None:
+    async with made_page() as page:
+        found = await page.get("/history", params={"q": typed})
+        assert found.status_code == 200 and "<script>alert" not in found.text
 
 
 async def test_several_are_answered_at_once_and_each_is_bound_to_what_was_shown() -> None:

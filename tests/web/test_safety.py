@@ -19,7 +19,7 @@ from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.store import access, ledger
 from tests.memory.world import made_memory_world
-from tests.web.paging import Page, made_page
+from tests.web.paging import Page, made_page, words_of
 from tests.world import FIX, REPO
 
 HOSTILE = (
@@ -236,8 +236,12 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
         for path in ("/", "/inbox", "/history"):
             shown = await other.text(path)
             assert "secret" not in shown and "tokens." not in shown
+        assert "a secret title" in await reader.words("/history?q=secret")
+        for space in ("", REPO):
+            found = await other.words(f"/history?q=secret&space={space}")
+            assert "No job is like that." in found and "title" not in found
         assert (await other.get("/spaces")).headers["location"] == "/spaces/acme/other"
-        for path in ("/look/status", "/trends"):
+        for path in ("/look/status", "/trends", "/look/search?words=secret"):
             assert (await other.get(path)).status_code == 403, path
         for path, none in (
             ("/jobs/1", "/jobs/9"),
@@ -247,7 +251,7 @@ async def test_a_token_may_what_its_right_says_in_its_repositories_until_it_is_r
             (f"/trends.csv?space={REPO}", "/trends.csv?space=acme/none"),
         ):
             hidden, missing = await other.get(path), await other.get(none)
-            assert (hidden.status_code, hidden.text) == (404, missing.text), path
+            assert (hidden.status_code, words_of(hidden.text)) == (404, words_of(missing.text)), path
         acts = await signed_in("acts", AccessRight.ACT, REPO)
         assert "Decision 1: Drop it" in await acts.press("/inbox", "Drop it")
         fields = {"repository": REPO, "csrf": await csrf_of(acts)}

@@ -154,3 +154,19 @@ class NamedArgument:
         if not value or (self.choices and value not in self.choices):
             raise typed.misread("One word is missing, or is none that can stand there.", typed.usage)
         return value, after(words, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterArgument(NamedArgument):
+    """A word with its name before it, anywhere among words of one's own: `state:failed`. On the command line it is an option."""
+
+    def read(self, words: str, typed: Typed) -> tuple[str, str]:
+        """Empty where its name is not said; the other words are left."""
+        kept = words.split()
+        for index, item in enumerate(kept):
+            name, colon, value = item.partition(":")
+            if colon and value and name.casefold() == self.name:
+                if self.choices and value not in self.choices:
+                    raise typed.misread(f"That {self.name} is none there is.", typed.usage)
+                return value, " ".join(kept[:index] + kept[index + 1 :])
+        return "", words

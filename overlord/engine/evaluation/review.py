@@ -52,11 +52,11 @@ async def step(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
         result = CheckResult(
             name=CheckName.REVIEW, score=None, summary=summary, subject=Subject.CHECKS_UNAVAILABLE
         )
-    evidence_file = account.transcript(parts, session)
+    kept = account.transcript(parts, session)
 
     def made(connection: sqlite3.Connection) -> None:
-        if evidence_file is not None:
-            record(connection, evidence_file)
+        if kept is not None:
+            record(connection, *kept)
         evaluations.add_check(connection, row, result, at=parts.clock.now())
 
     await parts.database.write(Failpoint.REVIEW_MADE, made)

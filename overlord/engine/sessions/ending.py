@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
 from overlord.domain.identifiers import SessionId
+from overlord.domain.retention_item import TRANSCRIPT
+from overlord.domain.search import SpokenText
 from overlord.domain.session import Ending, EndKind, Session, StopReason
+from overlord.domain.transcript_text import spoken
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
@@ -26,6 +29,8 @@ class Over:
     session: Session
     ending: Ending
     exhibits: tuple[EvidenceFile, ...] = ()
+    spoken: tuple[SpokenText, ...] = ()
+    """What is found in its transcript from now on."""
 
 
 def never_started(why: str) -> Ending:
@@ -50,7 +55,8 @@ async def end_now(parts: Parts, session: Session) -> Over:
 
 async def _gather(parts: Parts, session: Session, ending: Ending) -> Over:
     fresh = await parts.database.read(lambda c: sessions.get(c, session.id))  # its report may have come since
-    return Over(session=fresh, ending=ending, exhibits=tuple(await keep_evidence(parts, fresh)))
+    log = await parts.runner.logs(SessionId(fresh.id), limit_bytes=LOG_BYTES)
+    return await asyncio.to_thread(_with_evidence, parts, fresh, ending, log)  # it waits for the disk
 
 
 async def look(parts: Parts, session: Session) -> Ending | None:
@@ -89,21 +95,16 @@ async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
     await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
 
 
-async def keep_evidence(parts: Parts, session: Session) -> list[EvidenceFile]:
-    """Store what a session printed and reported. The rows are written with the fact they belong to."""
-    log = await parts.runner.logs(SessionId(session.id), limit_bytes=LOG_BYTES)
-    return await asyncio.to_thread(_store_evidence, parts, session, log)  # it waits for the disk
-
-
-def _store_evidence(parts: Parts, session: Session, log: str) -> list[EvidenceFile]:
+def _with_evidence(parts: Parts, session: Session, ending: Ending, log: str) -> Over:
+    """Store what a session printed, said and reported. The rows are written with the fact they belong to."""
     redactor = parts.current.redactor
     contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
     if transcript.exists():
-        contents["transcript"] = transcript.read_bytes()  # redacted when it was written
+        contents[TRANSCRIPT] = transcript.read_bytes()  # redacted when it was written
     if session.report is not None:
         contents["report"] = encode(session.report)
-    return [
+    exhibits = tuple(
         EvidenceFile(
             job_id=session.job_id,
             session_id=session.id,
@@ -113,7 +114,9 @@ def _store_evidence(parts: Parts, session: Session, log: str) -> list[EvidenceFi
             at=parts.clock.now(),
         )
         for kind, content in contents.items()
-    ]
+    )
+    said = spoken(contents.get(TRANSCRIPT, b""))
+    return Over(session=session, ending=ending, exhibits=exhibits, spoken=said)
 
 
 def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
@@ -126,7 +129,7 @@ def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:
     steering.defer(connection, over.session, at=at)
     decisions.close_waiting(connection, over.session.job_id, superseded, at=at, session_id=over.session.id)
     for evidence_file in over.exhibits:
-        record(connection, evidence_file)
+        record(connection, evidence_file, over.spoken if evidence_file.kind == TRANSCRIPT else ())
 
 
 async def clear(parts: Parts, session: Session) -> Progress:

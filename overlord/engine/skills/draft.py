@@ -145,8 +145,8 @@ def _written(
 ) -> None:
     at = parts.clock.now()
     if session is not None:
-        if (evidence_file := account.transcript(parts, session)) is not None:
-            record(connection, evidence_file)
+        if (kept := account.transcript(parts, session)) is not None:
+            record(connection, *kept)
         sessions.mark(connection, session.id, cleared=False)
     if isinstance(found, Unwritten):
         fail(connection, draft, f"no skill came of it: {found.reason}", parts=parts)

@@ -4,7 +4,10 @@ door, with the budgets of its job's space."""
 from minion.protocol import Scope, SessionKind
 from overlord.domain.budgets.budget import NANO
 from overlord.domain.job import Job
+from overlord.domain.retention_item import TRANSCRIPT
+from overlord.domain.search import SpokenText
 from overlord.domain.session import Session, SessionState, session_id
+from overlord.domain.transcript_text import spoken
 from overlord.engine.runtime.parts import Parts
 from overlord.failpoints import Failpoint
 from overlord.store import sessions
@@ -43,17 +46,18 @@ def row(parts: Parts, job: Job, kind: SessionKind, ordinal: int) -> Session:
     )
 
 
-def transcript(parts: Parts, session: Session) -> EvidenceFile | None:
-    """What was asked and answered, already redacted."""
+def transcript(parts: Parts, session: Session) -> tuple[EvidenceFile, tuple[SpokenText, ...]] | None:
+    """What was asked and answered, already redacted, and what is found in it."""
     path = parts.home.transcript(session.id)
     if not path.exists():
         return None
     content = path.read_bytes()
-    return EvidenceFile(
+    file = EvidenceFile(
         job_id=session.job_id,
         session_id=session.id,
-        kind="transcript",
+        kind=TRANSCRIPT,
         sha256=parts.evidence.put(content),
         size=len(content),
         at=parts.clock.now(),
     )
+    return file, spoken(content)

@@ -14,6 +14,7 @@ from overlord.domain.conversation.argument import (
     JobArgument,
     SkillArgument,
     SkillRef,
+    WordsArgument,
     arguments_of,
 )
 from overlord.domain.conversation.look_argument import (
@@ -119,6 +120,8 @@ def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
             return [option(kind.name, bool, False, help=kind.help)]
         case HoursArgument():
             return [option(field, float, kind.default, min=0, max=kind.most, help=kind.help)]
+        case WordsArgument():
+            return [argument(field, list[str], help=kind.help, metavar="WORDS...")]
         case SpaceOptionArgument():
             return [option(field, str, "", help=kind.help, metavar="SPACE")]
         case SkillArgument():
@@ -143,6 +146,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
             return values[kind.name]
         case NamedArgument():
             return _named(kind, values[kind.name])
+        case WordsArgument():
+            return " ".join(values[field])
         case JobArgument():
             return state.target(values[field])
         case ApprovalArgument():

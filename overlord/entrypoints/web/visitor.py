@@ -82,19 +82,20 @@ class Visitor:
                 raise NotAllowed(f"{self._what} is for {', '.join(self.spaces)} alone")
             raise NotSeen(UNSEEN)
 
-    def may(self, needed: Right) -> bool:
-        """Whether their right is enough, wherever it is."""
-        return max((self.right, *self.rights.values())) >= needed
+    def may(self, needed: Right, space: str | None = None) -> bool:
+        """Whether their right is enough: in a repository, for everything (an empty name), or where none is said, anywhere."""
+        if space is None:
+            return max((self.right, *self.rights.values())) >= needed
+        return self.rights.get(space.casefold(), self.right) >= needed
 
     @property
     def acts(self) -> bool:
         """Whether they may have work done and answered."""
         return self.may(Right.WRITER)
 
-    @property
-    def decides(self) -> bool:
-        """Whether they may pause what goes on."""
-        return self.may(Right.APPROVER)
+    def decides(self, space: str = "") -> bool:
+        """Whether they may pause what goes on in a repository, or everything."""
+        return self.may(Right.APPROVER, space)
 
     @property
     def limits(self) -> str:

@@ -10,6 +10,7 @@ from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.first import FIRST
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.outcomes import OUTCOMES
+from overlord.store.schema.search import SEARCH
 from overlord.store.schema.seen import SEEN
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -17,7 +18,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     MODEL_READINGS,
     APPROVALS,
     ACCESS,
-    (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS),
+    (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS, *SEARCH),
 )
 LATEST = len(MIGRATIONS)
 

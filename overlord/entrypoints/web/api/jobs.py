@@ -22,7 +22,7 @@ from overlord.errors import GitFailed, NotFound
 from overlord.queries import session as session_query
 from overlord.queries.declared.job import JobStory
 from overlord.queries.look import Look
-from overlord.store import evidence, job_history
+from overlord.store import evidence, job_history, jobs
 from overlord.store.budgets import costs
 from overlord.store.checks import evaluations
 
@@ -184,15 +184,14 @@ async def _jobs(asked: Asked) -> Jobs:
             named = look.space(space)
             asked.visitor.check_sees([named])
             spaces = [named]
-        found = job_history.search(
+        numbers = job_history.numbers(
             look.connection,
-            words="",
             spaces=spaces,
             state=JobState(state) if state else None,
             before=before,
             limit=limit + 1,
         )
-        return [_line(look, job) for job in found]
+        return [_line(look, job) for job in jobs.of_ids(look.connection, numbers)]
 
     lines = await asked.site.look(read)
     more = cursor("jobs", filters, lines[limit - 1].id) if len(lines) > limit else None
