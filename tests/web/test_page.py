@@ -1,5 +1,6 @@
 """The operator's page, from the outside: what is going on, what waits, and each act by whoever is signed in."""
 
+import asyncio
 import re
 import sqlite3
 from html import unescape
@@ -62,6 +63,14 @@ async def test_a_minion_is_steered_and_stopped_from_its_card() -> None:
         assert "message_posted" in await world.events()
         assert "Stopped job 1" in await page.press("/", "Stop")
         assert (await world.job()).state is JobState.CANCELLED
+
+
+async def test_who_asks_for_work_is_told_what_became_of_it() -> None:
+    async with made_page() as page:
+        asking = asyncio.create_task(page.press("/do/work", "work", settles=False, issue="#999"))
+        while not asking.done():
+            await page.world.settle()
+        assert "#999" in await asking
 
 
 async def test_a_jobs_pages_show_its_story_transcript_diff_and_checks() -> None:

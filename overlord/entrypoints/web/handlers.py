@@ -21,6 +21,7 @@ from overlord.entrypoints.web.giving import (
     command_in,
     fields_of,
     give,
+    outcome_of,
     plain_answer,
     ref_in,
 )
@@ -46,6 +47,8 @@ from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Done
 
 MOST_BATCH = 100
+WORK_WAIT_S = 3.0
+"""How long a page waits for what the forge says of work that is asked for; later, Now shows it."""
 
 
 class Handlers:
@@ -243,7 +246,11 @@ class Handlers:
         self, request: Request, visitor: Visitor, command: Command, form: Mapping[str, str]
     ) -> Response:
         done = await give(self._site, visitor, command, form.get("digest", ""))
-        return back(request, visitor, _said(done))
+        said = _said(done)
+        if done.work_request_id is not None:
+            found = await outcome_of(self._site, done, wait_s=WORK_WAIT_S)
+            said = found.worded(typed_words) if found is not None else said
+        return back(request, visitor, said)
 
     async def _of_job(
         self, request: Request, visitor: Visitor, head: job_page.JobHead, tab: str, values: Mapping[str, Any]
