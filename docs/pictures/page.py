@@ -36,6 +36,7 @@ PAGES: Mapping[str, str] = {
     "transcript": "jobs/{job}/transcript",
     "diff": "jobs/{job}/diff",
     "checks": "jobs/{job}/checks",
+    "cost": "jobs/{job}/cost",
     "spaces": "spaces",
     "space": f"spaces/{REPO}",
     "trends": "trends?days=90",
@@ -164,7 +165,7 @@ async def photographed(tab: Tab, name: str) -> bytes:
 
 async def main(directory: Path) -> None:
     async with (
-        made_page(FILES, sessions={"concurrent": 2}, budget={"job_tokens": 24_000}) as page,
+        made_page(FILES, sessions={"concurrent": 2}, budget={"job_tokens": 60_000}) as page,
         launched() as browser,
     ):
         world = page.world
