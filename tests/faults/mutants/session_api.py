@@ -8,7 +8,7 @@ SESSION_API = (
     Mutant(
         name="a session has so many connections and no more",
         file="overlord/http_server.py",
-        before="if len(self._members) >= self._allowed():",
+        before="if is_over_share or len(self._members) >= self._allowed():",
         after="if self._allowed() < 0:",
         tests=(
             f"{LISTENER}::test_where_every_connection_asks_something_a_further_one_is_refused",
