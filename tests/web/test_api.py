@@ -254,6 +254,7 @@ async def test_the_owner_of_the_home_needs_no_token_but_their_own() -> None:
         ('{"arguments": {"job": "1", "space": "x"}}', 400, "space"),
         ('{"arguments": []}', 400, "arguments"),
         ('{"arguments": {"job": "99"}}', 404, None),
+        ('{"arguments": {"job": "99", "reason": "\\ud800"}}', 400, None),
         (f'{{"arguments": {{"job": "{"x" * 200_000}"}}}}', 413, None),
     ],
 )

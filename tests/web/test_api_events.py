@@ -4,7 +4,13 @@ import asyncio
 import json
 from typing import Any
 
+import httpx
+
 from overlord.domain.access import AccessRight
+from overlord.entrypoints.web.server import page_served
+from overlord.failpoints import Failpoint
+from overlord.store import access
+from tests.memory.world import MemoryWorld, made_memory_world
 from tests.web.api_client import PREFIX, Program, made_program, program
 from tests.web.paging import made_page
 from tests.world import REPO
@@ -63,3 +69,39 @@ async def test_a_number_that_is_none_is_refused() -> None:
     async with made_program() as asking:
         for path in ("/events?after=x", "/events?after=-1", "/events?job=0", "/events?after=" + "9" * 40):
             assert (await asking.get(path, 400))["type"].endswith("not-understood")
+
+
+async def test_a_stream_ends_with_its_token_also_while_facts_keep_coming() -> None:
+    async with made_memory_world(page={"address": "127.0.0.1:0"}) as world:
+        await world.start()
+        parts, at = world.overlord.parts, world.clock.now()
+        _, secret = await parts.database.write(
+            Failpoint.ACCESS_GRANTED,
+            lambda c: access.create(c, "watches", AccessRight.READ, actor="cli:alice", at=at),
+        )
+        headers = {"authorization": f"Bearer {secret}"}
+        async with (
+            page_served(world.overlord, ping_s=0.01) as address,
+            httpx.AsyncClient(base_url=address, headers=headers) as client,
+            asyncio.timeout(20),
+            client.stream("GET", f"{PREFIX}/events", params={"after": "0"}) as stream,
+        ):
+            lines = stream.aiter_lines()
+            assert await anext(lines) == "retry: 2000"
+            await parts.database.write(
+                Failpoint.ACCESS_REVOKED, lambda c: access.revoke(c, "watches", actor="cli:alice", at=at)
+            )
+            going_on = asyncio.create_task(_facts_without_end(world))
+            async for _ in lines:
+                pass  # it ends
+            going_on.cancel()
+
+
+async def _facts_without_end(world: MemoryWorld) -> None:
+    while True:
+        await world.overlord.parts.database.write(
+            Failpoint.ACCESS_GRANTED,
+            lambda c: access.note_refusal(c, "x", actor="web:stranger", at=world.clock.now()),
+        )
+        world.clock.move(61)
+        world.overlord.parts.notify()

@@ -34,7 +34,7 @@ class Live:
 
     def __init__(self, running: Overlord, reader: Reader, *, ping_s: float = PING_S) -> None:
         """`ping_s`: how often a silent stream says that it is there, and looks whether somebody still may watch."""
-        self._running, self._reader, self._ping_s = running, reader, ping_s
+        self._running, self._reader, self.ping_s = running, reader, ping_s
         self.changed = Wakeup()
         self.number = 0
         """The ledger's last number."""
@@ -68,10 +68,10 @@ class Live:
             async with asyncio.timeout(MOST_S):
                 looked_at = time.monotonic()
                 while True:
-                    left_s = max(looked_at + self._ping_s - time.monotonic(), 0.0)
+                    left_s = max(looked_at + self.ping_s - time.monotonic(), 0.0)
                     rang = await self.changed.wait(seen, timeout_s=left_s)
                     seen = self.changed.count
-                    if not rang or time.monotonic() >= looked_at + self._ping_s:
+                    if not rang or time.monotonic() >= looked_at + self.ping_s:
                         if not await still_there():
                             return
                         looked_at = time.monotonic()

@@ -100,7 +100,8 @@ class Visitor:
     @property
     def limits(self) -> str:
         """What they may, in a sentence."""
-        return f"Your token may {_MAY[self.right]}."
+        what = "Your account" if self.actor.startswith("github:") else "Your token"
+        return f"{what} may {_MAY[max((self.right, *self.rights.values()))]}."
 
     def check_may(self, needed: Right, space: str) -> None:
         """Raises NotSeen, and NotAllowed for who may not do something there."""

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from overlord.domain.evaluation import EvaluationResult
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobState
+from overlord.domain.text.reference import JobRef
 from overlord.domain.transcript import Exchange
 from overlord.entrypoints.web.api.cursor import after, cursor
 from overlord.entrypoints.web.api.endpoint import Asked, Endpoint, Parameter
@@ -19,9 +20,11 @@ from overlord.entrypoints.web.api.problem import Problem
 from overlord.entrypoints.web.pages import change
 from overlord.entrypoints.web.pages import job as job_page
 from overlord.errors import GitFailed, NotFound
+from overlord.queries import registry
 from overlord.queries import session as session_query
 from overlord.queries.declared.job import JobStory
 from overlord.queries.look import Look
+from overlord.queries.registry import Question
 from overlord.store import evidence, job_history, jobs
 from overlord.store.budgets import costs
 from overlord.store.checks import evaluations
@@ -223,10 +226,6 @@ def _seen(asked: Asked, look: Look) -> Job:
 
 
 async def _job(asked: Asked) -> Any:
-    from overlord.domain.text.reference import JobRef
-    from overlord.queries import registry
-    from overlord.queries.registry import Question
-
     def read(look: Look) -> object:
         job = _seen(asked, look)
         arguments = registry.find("job").arguments(job=JobRef(number=job.id))

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from overlord.entrypoints.web.api.cursor import after, cursor
 from overlord.entrypoints.web.api.endpoint import Asked, Endpoint, Parameter
 from overlord.entrypoints.web.api.jobs import CURSOR
 from overlord.entrypoints.web.api.problem import Problem
-from overlord.entrypoints.web.live import PING_S, RETRY_MS
+from overlord.entrypoints.web.live import RETRY_MS
 from overlord.store import ledger
 from overlord.store.ledger import Entry
 
@@ -118,6 +119,7 @@ async def _facts(asked: Asked, job: int | None, seen: int) -> AsyncIterator[str]
     """Each fact after one, without end; while there are none, a sign of life."""
     site = asked.site
     yield f"retry: {RETRY_MS}\n\n"
+    looked_at = time.monotonic()
     while True:
         rang = site.live.changed.count
         rows = await site.reader.read(lambda c, seen=seen: _rows(c, job, seen, AT_ONCE))  # type: ignore[misc]
@@ -127,10 +129,14 @@ async def _facts(asked: Asked, job: int | None, seen: int) -> AsyncIterator[str]
         if rows:
             seen = rows[-1][0].seq
             yield f"id: {seen}\n\n"
-        if len(rows) < AT_ONCE and not await site.live.changed.wait(rang, timeout_s=PING_S):
+        if len(rows) < AT_ONCE:
+            left_s = max(looked_at + site.live.ping_s - time.monotonic(), 0.0)
+            if not await site.live.changed.wait(rang, timeout_s=left_s):
+                yield ": still here\n\n"
+        if time.monotonic() >= looked_at + site.live.ping_s:
             if await site.bearer(asked.visitor.secret) is None:  # revoked meanwhile
                 return
-            yield ": still here\n\n"
+            looked_at = time.monotonic()
 
 
 def _rows(connection: sqlite3.Connection, job: int | None, seen: int, limit: int) -> list[tuple[Entry, str]]:

@@ -180,6 +180,7 @@ async def _json_body(asked: Asked) -> Mapping[str, Any]:
         raise Problem(415, "not-understood", "send JSON, as application/json")
     try:
         found = json.loads(body)
+        json.dumps(found, ensure_ascii=False).encode()  # half a character can be kept nowhere
     except (ValueError, RecursionError):
         raise Problem(400, "not-understood", "that is no JSON") from None
     if not isinstance(found, dict):
